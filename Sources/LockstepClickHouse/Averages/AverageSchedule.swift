@@ -18,7 +18,7 @@ struct AverageSchedule {
     /// The maximum number of minutes that wait. Further ones are not summarised, so that their samples are read instead.
     private static let maxWaiting = 500_000
     /// The maximum number of rows that a piece reads, if it has more than one minute.
-    private static let maxRows = 500_000
+    private static let maxRows = 200_000
     /// The maximum number of minutes of a piece.
     private static let maxMinutes = 500
 
@@ -27,7 +27,7 @@ struct AverageSchedule {
     private var entries: [Key: Entry] = [:]
     /// The minutes of each stream that wait, in order of the time at which they were added or last looked at.
     private var queues: [Int: [(key: Key, since: ContinuousClock.Instant)]] = [:]
-    /// Until when nothing is tried, after a failure.
+    /// Until when nothing is summarised.
     private var pausedUntil: ContinuousClock.Instant?
 
     init(delay: Duration) { self.delay = delay }
@@ -77,6 +77,10 @@ struct AverageSchedule {
         }
         return []
     }
+
+    /// Records that a piece was summarised. The next one waits, so that samples are stored most of the time: of a collector
+    /// that is always busy, at most a tenth is spent on summaries, and minutes may stay without one.
+    mutating func finish(after duration: Duration, at now: ContinuousClock.Instant) { pausedUntil = now + duration * 9 }
 
     /// Returns minutes that could not be summarised, and waits before the next attempt.
     mutating func postpone(_ keys: [Key], at now: ContinuousClock.Instant) {

@@ -63,8 +63,9 @@ extension ClickHouseStore {
         guard let stream = keys.first?.series.stream else { return }
         // If this fails, the samples are read instead of the summaries.
         do { try summarise(AverageSchedule.ranges(of: keys), streams[stream]) } catch {
-            averages.postpone(keys, at: now)
+            return averages.postpone(keys, at: .now)
         }
+        averages.finish(after: .now - now, at: .now)
     }
 
     private func summarise(
