@@ -20,6 +20,7 @@ extension ClickHouseStore {
         numbers = []
         newest = [:]
         transaction = Transaction()
+        averages = AverageSchedule(delay: options.averageDelay)
         self.token = token
         lastVersion = Fence.start(of: token)
         // What earlier owners have written must not be missed.

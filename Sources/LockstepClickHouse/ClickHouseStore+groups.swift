@@ -61,6 +61,7 @@ extension ClickHouseStore {
                 append(begin..<batch.end)
                 begin = batch.end
             }
+            recordMinutes(of: run, key)
             transaction.series[key] = series
             transaction.samples[stream] = rows
             transaction.counts[device, default: .init()] += counts

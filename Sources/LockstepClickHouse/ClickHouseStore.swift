@@ -32,6 +32,8 @@ public final class ClickHouseStore: SampleStore {
         /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
         /// merge later.
         public var minInterval = Duration.milliseconds(200)
+        /// The time for which nothing must have been stored in a minute before it is summarised for averages.
+        public var averageDelay = Duration.seconds(60)
 
         /// Creates the default options.
         public init() {}
@@ -75,6 +77,8 @@ public final class ClickHouseStore: SampleStore {
     var observed: [Bool]
     /// What the store knows of rules and their events.
     var ledger = RuleLedger()
+    /// The minutes that are to be summarised.
+    var averages: AverageSchedule
 
     /// Opens the database at `address`, and creates its tables if they do not exist.
     /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer or refuses the user, a newer program wrote the database,
@@ -83,6 +87,7 @@ public final class ClickHouseStore: SampleStore {
         _ address: ClickHouseAddress, options: Options = Options(), catalog: StreamCatalog = .builtIn
     ) throws(StoreError) {
         self.options = options
+        averages = AverageSchedule(delay: options.averageDelay)
         streams = catalog.streams
         hashers = catalog.streams.map(SampleHasher.init)
         observed = streams.map { _ in false }
@@ -115,6 +120,8 @@ public final class ClickHouseStore: SampleStore {
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportExpiryProblem?("cannot delete old rejected messages", "\(error)")
         }
+        // A collector of an earlier version may have written some.
+        try ClickHouseSchema.adoptDeliveries(client)
         expiry = options.sampleAge.map {
             SampleExpiry(client: client, age: $0) { options.reportExpiryProblem?("cannot delete old samples", $0) }
         }
@@ -171,16 +178,19 @@ public final class ClickHouseStore: SampleStore {
         var states = transaction.states
         let reopened = appendOpenTransitions(ledger.openTransitions, to: &states)
         do {
+            try fenceNewDevices(of: transaction)
             if !isConcluded {
                 try conclude(outcome, transaction)
                 // From here on, the outcome stays, even if the rest of the transaction has to be repeated.
                 isConcluded = true
                 observer?.didCommit()
             }
+            try removeOutdatedStates()
             try checkOwnership()
             // The order matters: see the description of the type.
             let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
             try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
+                try insertChanges(of: transaction)
             try insert(states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
@@ -214,13 +224,13 @@ public final class ClickHouseStore: SampleStore {
         Dictionary(uniqueKeysWithValues: devices.map { ($0.address, $0.lifecycle) })
     }
 
-    /// Whether old samples have to be deleted.
-    public var needsMaintenance: Bool { expiry?.isDue ?? false }
+    /// Whether old samples have to be deleted, or minutes to be summarised.
+    public var needsMaintenance: Bool { expiry?.isDue ?? false || averages.isDue(at: .now) }
 
-    /// Searches for partitions of old samples, or drops one.
+    /// Searches for partitions of old samples, or drops one; or summarises some minutes.
     public func performMaintenance() {
         // If this fails, it is tried again an hour later, and at the next start.
-        expiry?.performPiece()
+        if expiry?.isDue ?? false { expiry?.performPiece() } else { performAverages() }
     }
 
     /// Writes the counters of all devices.
@@ -301,6 +311,7 @@ public final class ClickHouseStore: SampleStore {
         for (index, record) in transaction.devices { devices[index] = record }
         for (key, series) in transaction.series { newest[key] = series.newest }
         for (number, set) in transaction.numbers { numbers[number] = set }
+        scheduleAverages(of: transaction)
         storedConflicts += transaction.conflicts
         storedRejections += transaction.rejected.count
     }

@@ -56,6 +56,17 @@ public final class KeyValueBucket {
         return written
     }
 
+    /// Writes a key, to find out whether this user may write.
+    /// - Parameter key: a key that nobody else uses.
+    /// - Throws: ``NATSError`` if no server answers, or it refuses. A server does not answer a write that it does not permit.
+    public func checkWrite(to key: String) throws(NATSError) {
+        let revision = try value(of: key)?.revision
+        do throws(NATSError) { _ = try write([UInt8(ascii: "1")], to: key, expecting: revision) } catch {
+            throw NATSError(
+                "\(error). The user must be allowed to publish to $KV.\(name).>, as in broker-config/nats/common.conf")
+        }
+    }
+
     /// Closes the connection. The next call opens another one.
     public func close() {
         kvStore_Destroy(store)

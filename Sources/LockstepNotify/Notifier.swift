@@ -47,7 +47,7 @@ package final class Notifier: Sendable {
         let update =
             switch outcome {
             case .success:
-                DeliveryUpdate(id: delivery.id, state: .sent, attempts: delivery.attempts, due: now, error: nil)
+                DeliveryUpdate(of: delivery, state: .sent, attempts: delivery.attempts, due: now, error: nil)
             case .failed(let error): RetrySchedule.failure(delivery, error, isFinal: false, at: now)
             case .refused(let error): RetrySchedule.failure(delivery, error, isFinal: true, at: now)
             }

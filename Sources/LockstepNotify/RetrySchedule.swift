@@ -17,7 +17,7 @@ package enum RetrySchedule {
         let isDead = isFinal || now - delivery.event.at >= lifetime
         let wait = min(longest, 1_000_000 << min(20, delivery.attempts))
         return DeliveryUpdate(
-            id: delivery.id, state: isDead ? .dead : .pending, attempts: attempts,
+            of: delivery, state: isDead ? .dead : .pending, attempts: attempts,
             due: isDead ? now : now + Int64(wait),
             error: error)
     }

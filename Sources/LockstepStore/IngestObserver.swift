@@ -25,6 +25,10 @@ public protocol IngestObserver: AnyObject {
     /// - Parameter health: returns the numbers of missing and dropped batches of each device that has any.
     func tick(_ tick: IngestGroup.Tick, health: () throws -> [DeliveryFigures]) throws
 
+    /// Returns whether a rule has states with this name. The store removes the others. The answer may change only with a
+    /// new observer.
+    func keepsStates(named rule: String) -> Bool
+
     /// Returns and forgets the events and changed states since the last call, for the store to write before the commit.
     func takeOutcome() -> ObservedOutcome
 
@@ -131,6 +135,8 @@ public struct EventDelivery: Sendable, Hashable {
 public struct DeliveryUpdate: Sendable, Hashable {
     /// The number of the delivery.
     public let id: Int64
+    /// The device of the event, or nil if it has none. Together with the number, it identifies the delivery.
+    public let device: DeviceAddress?
     /// The new state.
     public let state: EventDelivery.State
     /// The number of failed attempts.
@@ -141,8 +147,11 @@ public struct DeliveryUpdate: Sendable, Hashable {
     public let error: String?
 
     /// Creates the result of an attempt.
-    public init(id: Int64, state: EventDelivery.State, attempts: Int, due: Timestamp, error: String?) {
-        self.id = id
+    public init(
+        of delivery: EventDelivery, state: EventDelivery.State, attempts: Int, due: Timestamp, error: String?
+    ) {
+        id = delivery.id
+        device = delivery.event.device
         self.state = state
         self.attempts = attempts
         self.due = due

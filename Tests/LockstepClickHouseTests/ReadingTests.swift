@@ -53,11 +53,6 @@ struct ReadingTests {
                 limit: nil
             ) { queried.append($0.time.microseconds) }
             #expect(queried == times)
-            let id = DeviceRecord.id(of: Self.device)
-            for detail in [QueryDetail.samples, .averages(span: 1)] {
-                let select = SampleSelect(stream: .accelerometer, detail: detail)
-                #expect(try reader.client.rows(select.statement(of: id, 0...149_999, limit: 7)).count == 7)
-            }
         }
     }
 

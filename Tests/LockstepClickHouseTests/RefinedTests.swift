@@ -37,6 +37,35 @@ struct RefinedTests {
                 try await server.execute("SELECT t, walk FROM steps_refined ORDER BY t") == ["0\t3", "1\t4", "2\t3"])
         }
     }
+
+    @Test("a run waits while the server has too many parts to merge")
+    func tooManyParts() async throws {
+        let settings = """
+            <merge_tree>
+                <parts_to_delay_insert>3</parts_to_delay_insert><parts_to_throw_insert>3</parts_to_throw_insert>
+            </merge_tree>
+            """
+        try await withClickHouse(settings: settings) { server in
+            try server.write(refinedGroup())
+            let address = try ClickHouseAddress(server.url())
+            _ = try steps(address, at: 1)
+            try await server.execute("SYSTEM STOP MERGES")
+            for time in 0..<3 {
+                try await server.execute("INSERT INTO steps_refined_rows (device_id, run_id, t) VALUES (5, 1, \(time))")
+            }
+            let task = Task.detached {
+                let run = try steps(address, at: 2)
+                try run.write([step(at: 1, 2)])
+                try run.complete(first: 0, last: 3)
+            }
+            let rejected = "SELECT sum(value) > 0 FROM system.events WHERE event = 'RejectedInserts'"
+            try await expectEventually { try await server.execute(rejected) == ["1"] }
+            try await server.execute("SYSTEM START MERGES")
+            try await server.execute("OPTIMIZE TABLE steps_refined_rows")
+            try await task.value
+            #expect(try await server.execute("SELECT t, walk FROM steps_refined") == ["1\t2"])
+        }
+    }
 }
 
 let refinedDevice = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))

@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "Rules with a ClickHouse store", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
 struct RuleTests {
-    private static let rules = """
+    static let rules = """
         ways: {bus: {mqtt: event}, desk: {webhook: "http://127.0.0.1:9/"}}
         rules:
           high: {when: {value: pressure.pressure, above: 10}, to: [bus, desk]}
@@ -174,7 +174,7 @@ struct RuleTests {
             for (index, delivery) in deliveries.enumerated() {
                 group.deliveries.append(
                     DeliveryUpdate(
-                        id: delivery.id, state: index == 0 ? .sent : .dead, attempts: index,
+                        of: delivery, state: index == 0 ? .sent : .dead, attempts: index,
                         due: Timestamp(microseconds: 9),
                         error: index == 0 ? nil : "status 422"))
             }
@@ -203,7 +203,7 @@ struct RuleTests {
         #expect(TimeList.decode("1 2x0") == nil && TimeList.decode("x") == nil)
     }
 
-    private func open(_ server: TestClickHouse, recovers: Bool = true) throws -> ClickHouseStore {
+    func open(_ server: TestClickHouse, recovers: Bool = true) throws -> ClickHouseStore {
         var options = ClickHouseStore.Options()
         options.survivesPowerLoss = false
         options.minInterval = .zero
@@ -213,9 +213,8 @@ struct RuleTests {
         return store
     }
 
-    private func observe(_ store: any SampleStore) throws {
-        store.setObserver(
-            try RuleObserver(try parseRules(Self.rules, file: "rules.yaml"), store: store, folder: "/"))
+    func observe(_ store: any SampleStore, _ rules: String = RuleTests.rules) throws {
+        store.setObserver(try RuleObserver(try parseRules(rules, file: "rules.yaml"), store: store, folder: "/"))
     }
 
     /// Returns what is about a device, without its name.
@@ -234,12 +233,12 @@ struct RuleTests {
     /// Returns the characters of a JSON text in an order that does not depend on that of its members.
     private func sorted(_ json: String) -> String { String(json.sorted()) }
 
-    private func device(_ name: String) -> DeviceAddress {
-        DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: name))
+    func device(_ name: String, in group: String = "lab") -> DeviceAddress {
+        DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: name))
     }
 
     /// Returns a group with one sample that changes no state of a rule.
-    private func quiet(_ device: DeviceAddress) -> IngestGroup {
+    func quiet(_ device: DeviceAddress) -> IngestGroup {
         var block = SampleBlock(stream: .pressure)
         block.append(time: Timestamp(microseconds: 1_700_000_000_000_000), values: [5])
         let batch = Batch(
@@ -252,7 +251,7 @@ struct RuleTests {
     }
 
     /// Returns the group with a number: 4 s of samples, and in the third a transition.
-    private func group(_ number: Int, of device: DeviceAddress) -> IngestGroup {
+    func group(_ number: Int, of device: DeviceAddress) -> IngestGroup {
         let start = 1_700_000_000_000_000 + Int64(number) * 4_000_000
         func batch(_ stream: SensorStream, seq: Int, _ rows: [[Double]]) -> ReceivedBatch {
             var block = SampleBlock(stream: stream)

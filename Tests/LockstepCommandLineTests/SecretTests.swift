@@ -18,6 +18,22 @@ struct SecretTests {
         #expect("\(address)" == "mqtt://localhost:1883")
     }
 
+    @Test("a password is read from a pipe, as a shell passes it with <(…)")
+    func pipe() async throws {
+        let path = try secret("", mode: 0o600) + ".pipe"
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        let writer = Task.detached {
+            // Waits until the pipe is opened for reading.
+            let file = open(path, O_WRONLY)
+            let text = Array("s3cret\nmore\n".utf8)
+            _ = Glibc.write(file, text, text.count)
+            close(file)
+        }
+        #expect(try SecretFile.password(in: path) == "s3cret")
+        await writer.value
+    }
+
     @Test("a password is read from the environment and from a settings file that only its owner can read")
     func otherPlaces() throws {
         let options = try BrokerOptions.parse(["--user", "me"])

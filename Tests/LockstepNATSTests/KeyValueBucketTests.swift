@@ -61,6 +61,24 @@ struct KeyValueBucketTests {
         }
     }
 
+    @Test("a user that may read the bucket and not write it is found by a probe, and the error says what is missing")
+    func noWriteRights() async throws {
+        let settings = """
+            authorization { users: [
+                { user: "owner", password: "a" }
+                { user: "guest", password: "b", permissions: { publish: { deny: ["$KV.test.>"] } } }
+            ] }
+            """
+        try await withServer(settings: settings) { server in
+            let owner = try server.bucket(user: "owner", password: "a")
+            for _ in 0..<2 { try owner.checkWrite(to: "probe/one") }
+            let guest = try server.bucket(user: "guest", password: "b")
+            #expect(try guest.value(of: "probe/one")?.revision == 2)
+            let error = #expect(throws: NATSError.self) { try guest.checkWrite(to: "probe/two") }
+            #expect(error?.description.contains("allowed to publish to $KV.test.>") == true, "\(error as Any)")
+        }
+    }
+
     @Test("without JetStream, the error names the bucket")
     func noJetStream() async throws {
         try await withServer(hasJetStream: false) { server in

@@ -22,6 +22,9 @@ extension CopyTarget {
         for (name, conflicts) in Dictionary(grouping: conflicts, by: \.stream) {
             guard let stream = streams.first(where: { $0.name == name }) else { continue }
             for part in conflicts.chunks(of: Self.maxRows) {
+                // A conflict never replaces a sample, but is one if its sample was deleted.
+                let minutes = part.map { (DeviceRecord.id(of: $0.device), Minute.start(of: $0.time)) }
+                try markChanged(minutes, of: stream)
                 var rows = SampleRows(stream)
                 for conflict in part {
                     var block = SampleBlock(stream: stream)
@@ -35,6 +38,7 @@ extension CopyTarget {
                     copied += 1
                 }
                 try client.insert([TableInsert(rows)])
+                try markChanged(minutes, of: stream)
             }
         }
         return copied
@@ -72,55 +76,6 @@ extension CopyTarget {
         }
         try insert(rows, into: "rejected", ["at", "topic", "reason", "size", "head"])
         return rows.count
-    }
-
-    /// Inserts events with their acknowledgements and notifications. Events get new numbers, in the same order.
-    /// - Returns: the number of events that the target did not have.
-    @discardableResult
-    package func insert(_ events: [StoredEvent], _ deliveries: [EventDelivery]) throws(StoreError) -> Int {
-        let addresses = Dictionary(
-            events.compactMap(\.device).map { (DeviceRecord.id(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
-        let known = try EventRows(client: client) { addresses[$0] }.events(where: "1 = 1")
-        var numbers = Dictionary(known.map { ($0.key, $0.id) }, uniquingKeysWith: { first, _ in first })
-        var used = Set(
-            try client.rows("SELECT event_id FROM received_events").compactMap { $0[0].flatMap { Int64($0) } })
-        var ledger = RuleLedger()
-        let deliveries = Dictionary(grouping: deliveries.sorted { $0.id < $1.id }) { $0.event.id }
-        var inserted = 0
-        for part in events.chunks(of: Self.maxEvents) {
-            var (eventRows, acknowledgements, deliveryRows) = (RowBinary(), RowBinary(), RowBinary())
-            for event in part {
-                let number: Int64
-                if let known = numbers[event.key] {
-                    number = known
-                } else {
-                    var next = ledger.nextNumber(for: event.key, at: event.at)
-                    while !used.insert(next).inserted { next = ledger.nextNumber(for: event.key, at: event.at) }
-                    number = next
-                    numbers[event.key] = number
-                    eventRows.append(
-                        StoredEvent(id: number, event: event.event), of: event.device.map(DeviceRecord.id) ?? 0)
-                }
-                if let time = event.acknowledged {
-                    acknowledgements.append(number)
-                    acknowledgements.append(time.microseconds)
-                    acknowledgements.endRow()
-                }
-                for (index, delivery) in (deliveries[event.id] ?? []).enumerated() {
-                    // What a collector writes to this database later has a higher version.
-                    let version = 2 * UInt64(delivery.attempts) + (delivery.state == .pending ? 1 : 2)
-                    deliveryRows.append(
-                        EventDelivery.row(
-                            RuleLedger.deliveryNumber(number, way: index), (number, delivery.way), delivery.state,
-                            attempts: delivery.attempts, due: delivery.due, error: delivery.error, version: version))
-                }
-            }
-            try insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
-            try insert(acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
-            try insert(eventRows, into: "received_events", ClickHouseSchema.eventColumns)
-            inserted += eventRows.count
-        }
-        return inserted
     }
 
     /// Inserts the states of rules. Only do so when all samples are stored: samples that arrive later are evaluated from

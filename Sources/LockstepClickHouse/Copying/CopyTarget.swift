@@ -8,8 +8,6 @@ package import LockstepStore
 package final class CopyTarget {
     /// The number of rows of an insert.
     static let maxRows = 200_000
-    /// The number of events whose rows are inserted together.
-    static let maxEvents = 20_000
 
     /// The age in µs from which rejected messages are deleted.
     package static let rejectedAge = ClickHouseSchema.rejectedDays * Int64(ClickHouseSchema.day)
@@ -44,6 +42,9 @@ package final class CopyTarget {
     /// Inserts samples as those that were received first.
     package func insert(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) {
         let id = DeviceRecord.id(of: device)
+        let minutes = Set(block.times.map(Minute.start))
+        // If the copy ends in between, the next one finds the samples, and marks nothing.
+        try markChanged(minutes.map { (id, $0) }, of: block.stream)
         let hashes = SampleHasher(block.stream).hashes(of: block)
         for range in block.times.indices.chunks(of: Self.maxRows) {
             var rows = SampleRows(block.stream)
@@ -51,6 +52,16 @@ package final class CopyTarget {
                 device: id, block, range, hashes: hashes, receivedAt: Timestamp(microseconds: 0), isConflict: false)
             try client.insert([TableInsert(rows)])
         }
+        try markChanged(minutes.map { (id, $0) }, of: block.stream)
+    }
+
+    /// Marks minutes of devices as changed, so that their summaries do not count any more. A summary that is computed while
+    /// samples are inserted does not count only if this is called again afterwards.
+    func markChanged(_ minutes: [(device: Int64, minute: Int64)], of stream: SensorStream) throws(StoreError) {
+        let change = UInt64.random(in: 1 ... .max)
+        var rows = RowBinary()
+        for (device, minute) in minutes { rows.appendChange(change, of: device, minute) }
+        try insert(rows, into: stream.minuteTable, Minute.changeColumns)
     }
 
     /// Inserts states, counters and batch numbers.

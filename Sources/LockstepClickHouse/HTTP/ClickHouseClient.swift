@@ -33,13 +33,12 @@ final class ClickHouseClient {
     /// The table of the current statement that the replica must have received, although all tables were checked before.
     private var completeTable: String?
     /// Ends requests early, also those that start later, while it is not nil.
-    var cancellation: QueryCancellation? {
-        didSet {
-            for connection in connections {
-                connection.shouldStop = { [cancellation] in cancellation?.isCancelled == true }
-            }
-        }
-    }
+    var cancellation: QueryCancellation?
+    /// The time for which a request waits until the server is asked whether it still answers, and between two such
+    /// questions.
+    var pulseInterval = Duration.seconds(5)
+    /// Asks a server while another connection waits for it.
+    private let pulse: HTTPConnection
 
     /// - Throws: ``StoreError`` if libcurl cannot start.
     /// - Parameter timeout: the maximum duration of a request, in ms.
@@ -52,6 +51,7 @@ final class ClickHouseClient {
         var connections: [HTTPConnection] = []
         do {
             for _ in address.servers { connections.append(try HTTPConnection(headers: headers, timeout: timeout)) }
+            pulse = try HTTPConnection(headers: headers, connectTimeout: Self.pulseTimeout, timeout: Self.pulseTimeout)
         } catch { throw StoreError(.other, "\(error)") }
         self.connections = connections
         self.headers = headers
@@ -162,6 +162,9 @@ extension ClickHouseClient {
     /// The minimum time in ms that each server has to answer. An insert may wait for its quorum.
     private static let minAttempt = QuorumInsert.timeout + 2000
 
+    /// The maximum duration of the answer to the question whether a server still answers, in ms.
+    private static let pulseTimeout = 5000
+
     /// A request that failed.
     private struct Failure: Error {
         let action: FailedRequest
@@ -218,15 +221,31 @@ extension ClickHouseClient {
     /// - Parameter isLast: whether no other server is left to be tried.
     private func sendOnce(_ parameters: String, _ body: [UInt8], isLast: Bool) throws(Failure) -> [UInt8] {
         guard cancellation?.isCancelled != true else { throw cancelled }
+        let connection = connections[current]
+        var lastPulse = ContinuousClock.now
+        var hangs = false
+        connection.shouldStop = { [self] in
+            if cancellation?.isCancelled == true { return true }
+            // If it is the last one, nothing is gained by giving up.
+            guard !isLast, ContinuousClock.now - lastPulse >= pulseInterval else { return false }
+            defer { lastPulse = .now }
+            // Any answer will do.
+            hangs = (try? pulse.post(address.url(of: address.servers[current]) + "?query=SELECT%201", body: [])) == nil
+            return hangs
+        }
+        defer { connection.shouldStop = { false } }
         let result = Result { () throws(HTTPConnection.Failure) in
-            try connections[current].post(
+            try connection.post(
                 address.url(of: address.servers[current]) + parameters, body: body, timeout: limit(isLast: isLast))
         }
-        return try self.body(of: result)
+        return try self.body(of: result, isHanging: hangs)
     }
 
     /// Returns the body of an answer of the current server.
-    private func body(of result: Result<HTTPConnection.Response, HTTPConnection.Failure>) throws(Failure) -> [UInt8] {
+    /// - Parameter isHanging: whether the server did not answer another request either.
+    private func body(
+        of result: Result<HTTPConnection.Response, HTTPConnection.Failure>, isHanging: Bool = false
+    ) throws(Failure) -> [UInt8] {
         let server = address.on(address.servers[current])
         switch result {
         case .failure(let error):
@@ -235,7 +254,8 @@ extension ClickHouseClient {
                 action: .failOver,
                 error: StoreError(
                     .unreachable,
-                    "the ClickHouse server \(server) \(Self.noAnswer) (\(error)): check that it is running"))
+                    "the ClickHouse server \(server) \(Self.noAnswer) (\(isHanging ? "nor to SELECT 1" : "\(error)")): check that "
+                        + "it is running"))
         case .success(let response):
             guard response.status == 200 else {
                 let exception = ClickHouseException(String(decoding: response.body, as: UTF8.self))

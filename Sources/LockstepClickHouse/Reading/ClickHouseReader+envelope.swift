@@ -5,30 +5,28 @@ public import LockstepStore
 // sample once, it has to sort the rows of a part.
 
 extension ClickHouseReader {
+    /// The length of a bucket in µs from which its minutes are used. A bucket seldom starts with a minute, so that the
+    /// samples at both of its ends have to be read as well.
+    private static let minBucket: Int64 = 10 * Minute.length
+
     public func envelope(
         _ query: EnvelopeQuery, cancellation: QueryCancellation?
     ) throws(StoreError) -> Envelope {
         defer { client.cancellation = nil }
         client.cancellation = cancellation
         var buckets: [Envelope.Bucket] = []
-        let size = 2 * query.columns.count
         if try hasTable(of: query.stream) {
-            let select = EnvelopeSelect(query)
-            for part in try parts(of: select) {
-                var reader = RowBinaryReader(try client.binary(select.extremes(in: part.times)))
-                do {
-                    while !reader.isAtEnd {
-                        let start = query.times.lowerBound + (try reader.integer()) * query.width
-                        let samples = try reader.integer()
-                        var values: [Double] = []
-                        values.reserveCapacity(size)
-                        for _ in 0..<size { values.append(try reader.isNull() ? .nan : try reader.double()) }
-                        buckets.append(
-                            Envelope.Bucket(
-                                start: Timestamp(microseconds: start), samples: samples, values: values[...]))
-                    }
-                } catch { throw truncated }
-            }
+            let select = SummarySelect(
+                stream: query.stream, device: DeviceRecord.id(of: query.device), columns: query.stream.extremeColumns,
+                origin: query.times.lowerBound, width: query.width)
+            do {
+                try summaries(select, query.times, minWidth: Self.minBucket) { row in
+                    buckets.append(
+                        Envelope.Bucket(
+                            start: Timestamp(microseconds: row.start), samples: row.samples, values: row.values[...]))
+                    return true
+                }
+            } catch { throw error as? StoreError ?? StoreError(.other, "\(error)") }
         }
         return Envelope(columns: query.columns, width: query.width, buckets: buckets)
     }

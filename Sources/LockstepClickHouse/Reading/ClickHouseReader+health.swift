@@ -31,7 +31,7 @@ extension ClickHouseReader {
     private func conflicts(of device: Int64, limit: Int) throws(StoreError) -> [DeviceHealth.Conflict] {
         var found: [DeviceHealth.Conflict] = []
         for stream in try catalog().streams where try hasTable(of: stream) {
-            let select = SampleSelect(stream: stream, detail: .samples)
+            let select = SampleSelect(stream: stream)
             let columns = stream.columns.map(\.name).joined(separator: ", ")
             var rows: [(receivedAt: Int64, time: Int64, values: [Double])] = []
             var reader = RowBinaryReader(

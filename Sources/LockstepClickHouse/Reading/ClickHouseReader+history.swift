@@ -19,8 +19,7 @@ extension ClickHouseReader {
         guard try hasTable(of: query.stream) else { return false }
         var remainingRows = query.limit ?? .max
         var hasMore = false
-        let select = SampleSelect(stream: query.stream, detail: query.detail)
-        try rows(select, of: query.device, query.times) { time, values in
+        try rows(query.detail, of: query.stream, query.device, query.times) { time, values in
             guard remainingRows > 0 else {
                 hasMore = true
                 return false
@@ -66,7 +65,7 @@ extension ClickHouseReader {
         var walk = WalkSummary()
         let times = timeRange(from, to)
         guard !times.isEmpty, try hasTable(of: .steps) else { return walk }
-        let samples = SampleSelect(stream: .steps, detail: .samples)
+        let samples = SampleSelect(stream: .steps)
             .samples(of: DeviceRecord.id(of: device), times.lowerBound...times.upperBound - 1)
         let sums = try client.rows(
             """

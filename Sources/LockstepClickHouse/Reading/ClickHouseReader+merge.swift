@@ -53,7 +53,7 @@ extension ClickHouseReader {
         for index in streams.indices where try hasTable(of: streams[index]) {
             guard let condition = try condition(of: streams[index], ids, times) else { continue }
             sources.append(
-                MergeSource(select: SampleSelect(stream: streams[index], detail: .samples), index: index, condition))
+                MergeSource(select: SampleSelect(stream: streams[index]), index: index, condition))
         }
         guard let extent = try extent(of: sources, times) else { return }
         let positions = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })

@@ -61,7 +61,7 @@ extension ClickHouseReader {
     ) throws(StoreError) -> [Int64: DeviceOverview.Sample] {
         let times = try newestTimes(of: stream, records, knowing: column).sorted { $0.key < $1.key }
         let columns = stream.columns.map(\.name).joined(separator: ", ")
-        let select = SampleSelect(stream: stream, detail: .samples)
+        let select = SampleSelect(stream: stream)
         var samples: [Int64: DeviceOverview.Sample] = [:]
         for part in times.chunks(of: Self.devicesOfStatement) {
             let keys = part.map { "(device_id = \($0.key) AND t = \($0.value))" }.joined(separator: " OR ")

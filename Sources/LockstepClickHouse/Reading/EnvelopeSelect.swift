@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStore
 
-/// The statements of a query of an envelope, or of thinned samples.
+/// The statements of a query of thinned samples.
 struct EnvelopeSelect {
     /// A part of the time range, which one statement reads.
     struct Part: Equatable {
@@ -20,7 +20,7 @@ struct EnvelopeSelect {
 
     init(_ query: EnvelopeQuery) {
         self.query = query
-        samples = SampleSelect(stream: query.stream, detail: .samples)
+        samples = SampleSelect(stream: query.stream)
         device = DeviceRecord.id(of: query.device)
     }
 
@@ -35,17 +35,6 @@ struct EnvelopeSelect {
         WHERE device_id = \(device) AND t >= \(query.times.lowerBound) AND t < \(query.times.upperBound)
         GROUP BY _bucket ORDER BY _bucket
         """
-    }
-
-    /// Returns the statement for the least and greatest values in each bucket.
-    func extremes(in times: ClosedRange<Int64>) -> String {
-        let values = query.columns.flatMap { column in
-            ["min", "max"].map { "CAST(\($0)(\(column.name)) AS Nullable(Float64))" }
-        }
-        return """
-            SELECT \(([bucket + " AS _bucket", "toInt64(count())"] + values).joined(separator: ", "))
-            FROM (\(samples.samples(of: device, times))) GROUP BY _bucket ORDER BY _bucket
-            """
     }
 
     /// Returns the statement for the number of samples.

@@ -67,38 +67,52 @@ struct EventRows {
 
     /// Returns the keys of the events that are stored.
     func known(among keys: [RuleEvent.Key]) throws(StoreError) -> Set<RuleEvent.Key> {
-        var known: Set<RuleEvent.Key> = []
+        Set(try numbers(among: keys).keys)
+    }
+
+    /// Returns the numbers of the events that are stored.
+    func numbers(among keys: [RuleEvent.Key]) throws(StoreError) -> [RuleEvent.Key: Int64] {
+        var numbers: [RuleEvent.Key: Int64] = [:]
         for part in keys.chunks(of: Self.queryLimit) {
             let conditions = part.map { "(\(Self.condition($0)))" }.joined(separator: " OR ")
-            for row in try client.rows("SELECT rule, device_id, t FROM received_events WHERE \(conditions)") {
+            for row in try client.rows("SELECT rule, device_id, t, event_id FROM received_events WHERE \(conditions)") {
                 guard let rule = row[0], let device = row[1].flatMap({ Int64($0) }),
-                    let time = row[2].flatMap({ Int64($0) })
+                    let time = row[2].flatMap({ Int64($0) }), let number = row[3].flatMap({ Int64($0) })
                 else { continue }
-                known.insert(
-                    RuleEvent.Key(rule: rule, device: address?(device), time: Timestamp(microseconds: time)))
+                let key = RuleEvent.Key(rule: rule, device: address?(device), time: Timestamp(microseconds: time))
+                // Of several rows about an event, the first counts.
+                numbers[key] = min(number, numbers[key] ?? number)
             }
         }
-        return known
+        return numbers
+    }
+
+    /// What identifies an event: two events of different devices may have the same number.
+    private struct EventKey: Hashable {
+        let id: Int64
+        /// The id of the device; 0 if there is none.
+        let device: Int64
     }
 
     /// Returns the notifications in a state, oldest first.
     func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
         let rows = try client.rows(
             """
-            SELECT delivery_id, event_id, way, attempts, due, error FROM deliveries WHERE state = '\(state.rawValue)'
-            ORDER BY delivery_id
+            SELECT delivery_id, event_id, way, attempts, due, error, device_id FROM (\(ClickHouseSchema.selectDeliveries()))
+            WHERE state = '\(state.rawValue)' ORDER BY delivery_id, device_id
             """)
-        var events: [Int64: StoredEvent] = [:]
+        var events: [EventKey: StoredEvent] = [:]
         for part in Set(rows.compactMap { $0[1] }).sorted().chunks(of: Self.queryLimit) {
             let isPart = "event_id IN (\(part.joined(separator: ", ")))"
             let rows = "(device_id, rule, t) IN (SELECT device_id, rule, t FROM received_events WHERE \(isPart))"
             for event in try self.events(where: isPart, among: rows) {
-                events[event.id] = event
+                events[EventKey(id: event.id, device: event.device.map(DeviceRecord.id) ?? 0)] = event
             }
         }
         return rows.compactMap { row in
-            guard row.count == 6, let id = row[0].flatMap({ Int64($0) }), let event = row[1].flatMap({ Int64($0) }),
-                let event = events[event], let way = row[2]
+            guard row.count == 7, let id = row[0].flatMap({ Int64($0) }), let event = row[1].flatMap({ Int64($0) }),
+                let device = row[6].flatMap({ Int64($0) }), let event = events[EventKey(id: event, device: device)],
+                let way = row[2]
             else { return nil }
             return EventDelivery(
                 id: id, event: event, way: way, state: state, attempts: row[3].flatMap { Int($0) } ?? 0,

@@ -8,21 +8,14 @@ struct QueryWindow {
     private var start: Int64
     /// The length of the next window, in µs.
     private var length: Int64 = 60_000_000
-    /// The length of each window is a multiple of this, in µs.
-    private let unit: Int64
 
-    /// - Parameters:
-    ///   - start: the start of the first window, in µs since 1970.
-    ///   - unit: the length in µs of the time spans that must not be divided.
-    init(start: Int64, unit: Int64 = 1) {
-        self.start = start
-        self.unit = unit
-    }
+    /// - Parameter start: the start of the first window, in µs since 1970.
+    init(start: Int64) { self.start = start }
 
     /// Returns the next window, or nil if it would start after `last`.
     mutating func next(before last: Int64) -> ClosedRange<Int64>? {
         guard start <= last else { return nil }
-        let end = start.addingReportingOverflow((length + unit - 1) / unit * unit - 1)
+        let end = start.addingReportingOverflow(length - 1)
         let window = start...(end.overflow ? Int64.max : end.partialValue)
         start = window.upperBound == .max ? .max : window.upperBound + 1
         return window

@@ -30,7 +30,7 @@ extension ClickHouseStore {
         for id in changed.sorted() {
             guard let address = addresses[id], let device = deviceIndexes[address] else { continue }
             var progress = RuleProgress()
-            progress.states = (ledger.states[id] ?? [:]).merging(states[id] ?? [:]) { $1 }
+            progress.states = currentStates(of: id).merging(states[id] ?? [:]) { $1 }
             states[id] = progress.states
             // The row replaces an earlier one whose events and samples may not be stored yet.
             progress.events = (ledger.openEvents + events).filter { $0.device == id }
@@ -46,11 +46,61 @@ extension ClickHouseStore {
         }
         try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
         for id in changed { ledger.states[id] = states[id] }
+        ledger.outdated.subtract(changed)
         ledger.evaluated = evaluated
         ledger.openEvents += events
         ledger.openTransitions.merge(transitions) { $1 }
         for (device, lifecycle) in lifecycles { devices[device].lifecycle = lifecycle }
         if token != nil { ledger.unchecked.formUnion(changed.compactMap { addresses[$0] }) }
+    }
+
+    /// Returns the states of the rules that still exist.
+    private func currentStates(of id: Int64) -> [String: String] {
+        let states = ledger.states[id] ?? [:]
+        guard let observer, ledger.outdated.contains(id) else { return states }
+        return states.filter { observer.keepsStates(named: $0.key) }
+    }
+
+    /// The maximum number of devices from whose rows a commit removes states.
+    private static let maxOutdated = 500
+
+    /// Writes the rows of some devices again, without the states of rules that were edited or removed.
+    func removeOutdatedStates() throws(StoreError) {
+        guard observer != nil, !ledger.outdated.isEmpty else { return }
+        let version = nextVersion()
+        var rows = RowBinary()
+        var removed: [Int64: [String: String]] = [:]
+        for id in ledger.outdated.sorted().prefix(Self.maxOutdated) {
+            removed[id] = currentStates(of: id)
+            guard let address = addresses[id], let device = deviceIndexes[address] else { continue }
+            var progress = RuleProgress()
+            progress.states = removed[id] ?? [:]
+            // What may not be stored yet stays.
+            progress.events = ledger.openEvents.filter { $0.device == id }
+                .map { RuleProgress.Event($0.event.event, id: $0.event.id) }
+            progress.evaluatedTimes = ledger.evaluated[id] ?? [:]
+            progress.setTransitions(ledger.openTransitions[id] ?? [], devices[device].lifecycle)
+            try rows.append(progress, of: id, address, version)
+        }
+        try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
+        for (id, states) in removed { ledger.states[id] = states }
+        ledger.outdated.subtract(removed.keys)
+    }
+
+    /// Writes an empty row for each new device of the transaction, with the token. Otherwise, a row of an earlier owner that
+    /// arrives later would be the newest, and the next owner would continue with it. Others are written by
+    /// ``recoverRules(owning:)``.
+    func fenceNewDevices(of transaction: Transaction) throws(StoreError) {
+        guard token != nil else { return }
+        let version = nextVersion()
+        var rows = RowBinary()
+        for index in transaction.devices.keys.sorted() where devices[index].firstSeen == nil {
+            let record = devices[index]
+            // It has a row if an earlier transaction failed later.
+            guard ledger.states[record.id] == nil else { continue }
+            try rows.append(RuleProgress(), of: record.id, record.address, version)
+        }
+        try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
     }
 
     /// Appends the transitions that earlier transactions have committed and not stored.
@@ -115,7 +165,7 @@ extension ClickHouseStore {
                 deliveries.append(
                     EventDelivery.row(
                         delivery.id, (event.id, delivery.way), .pending, attempts: 0, due: delivery.due, error: nil,
-                        version: 0))
+                        version: 0, device: event.device))
             }
         }
         try insert(deliveries, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
@@ -128,8 +178,8 @@ extension ClickHouseStore {
         let deliveries = ledger.openEvents.flatMap(\.event.newDeliveries)
         ledger.openEvents = []
         ledger.openTransitions = [:]
-        for delivery in deliveries { ledger.deliveries[delivery.id] = (delivery.event.id, delivery.way) }
-        for id in transaction.finishedDeliveries { ledger.deliveries[id] = nil }
+        for delivery in deliveries { ledger.deliveries[.init(delivery)] = (delivery.event.id, delivery.way) }
+        for key in transaction.finishedDeliveries { ledger.deliveries[key] = nil }
         // The samples are stored now, so that they are known without this.
         for (id, streams) in ledger.evaluated {
             var rest = streams

@@ -37,6 +37,7 @@ extension ClickHouseStore {
         // They are pending in the store now, like those of earlier events.
         ledger.openEvents = []
         try removeStoredTimes()
+        findOutdatedStates()
     }
 
     /// Writes what was read again, with a version of this owner, and an empty row for each of its other devices. A row of an

@@ -8,6 +8,16 @@ extension ClickHouseStore {
     public func setObserver(_ observer: (any IngestObserver)?) {
         self.observer = observer
         observed = streams.map { observer?.watches($0) ?? false }
+        findOutdatedStates()
+    }
+
+    /// Finds the devices whose rows have states that no rule has any more.
+    func findOutdatedStates() {
+        ledger.outdated = []
+        guard let observer else { return }
+        for (id, states) in ledger.states where states.keys.contains(where: { !observer.keepsStates(named: $0) }) {
+            ledger.outdated.insert(id)
+        }
     }
 
     /// Returns the states that an observer has kept.
@@ -27,10 +37,11 @@ extension ClickHouseStore {
     /// Returns the deliveries of this store's devices that are pending.
     /// - Throws: ``/LockstepStore/StoreError`` if the store cannot be read.
     public func pendingDeliveries() throws(StoreError) -> [EventDelivery] {
+        try ClickHouseSchema.adoptDeliveries(client)
         let own = try EventRows(client: client) { [addresses] in addresses[$0] }.deliveries(.pending)
             // Events of no device are from an SQLite store, whose collector had its store to itself.
             .filter { $0.event.device.map(collects) ?? (token == nil && options.groups.isEmpty) }
-        for delivery in own { ledger.deliveries[delivery.id] = (delivery.event.id, delivery.way) }
+        for delivery in own { ledger.deliveries[.init(delivery)] = (delivery.event.id, delivery.way) }
         return own
     }
 
@@ -102,12 +113,13 @@ extension ClickHouseStore {
     /// Adds the results of deliveries and the acknowledgements of a group to the transaction.
     func addEvents(of group: IngestGroup) throws(StoreError) {
         for update in group.deliveries {
-            guard let delivery = ledger.deliveries[update.id] else { continue }
+            let key = RuleLedger.DeliveryKey(update)
+            guard let delivery = ledger.deliveries[key] else { continue }
             transaction.deliveries.append(
                 EventDelivery.row(
                     update.id, delivery, update.state, attempts: update.attempts, due: update.due, error: update.error,
-                    version: nextVersion()))
-            if update.state != .pending { transaction.finishedDeliveries.append(update.id) }
+                    version: nextVersion(), device: update.device))
+            if update.state != .pending { transaction.finishedDeliveries.append(key) }
         }
         for entry in group.acknowledgements {
             let rows = EventRows(client: client) { [addresses] in addresses[$0] }
@@ -132,7 +144,7 @@ extension EventDelivery {
     /// Returns the row for `received_deliveries`.
     static func row(
         _ id: Int64, _ delivery: (event: Int64, way: String), _ state: EventDelivery.State, attempts: Int,
-        due: Timestamp, error: String?, version: UInt64
+        due: Timestamp, error: String?, version: UInt64, device: DeviceAddress?
     ) -> RowBinary {
         var row = RowBinary()
         row.append(id)
@@ -143,7 +155,13 @@ extension EventDelivery {
         row.append(due.microseconds)
         row.append(error)
         row.append(version)
+        row.append(device.map(DeviceRecord.id) ?? ClickHouseSchema.noDevice)
         row.endRow()
         return row
     }
+}
+
+extension RuleLedger.DeliveryKey {
+    init(_ delivery: EventDelivery) { self.init(id: delivery.id, device: delivery.event.device) }
+    init(_ update: DeliveryUpdate) { self.init(id: update.id, device: update.device) }
 }

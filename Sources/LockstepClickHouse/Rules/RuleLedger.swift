@@ -14,14 +14,22 @@ struct RuleLedger {
     /// The devices whose outcomes were written, but not checked for a later owner.
     var unchecked: Set<DeviceAddress> = []
     /// The event and way of each notification that is not finished.
-    var deliveries: [Int64: (event: Int64, way: String)] = [:]
+    var deliveries: [DeliveryKey: (event: Int64, way: String)] = [:]
+    /// The devices whose rows have states that no rule has any more.
+    var outdated: Set<Int64> = []
     /// The number of the newest event.
     var lastNumber: Int64 = 0
 
+    /// What identifies a notification.
+    struct DeliveryKey: Hashable {
+        let id: Int64
+        let device: DeviceAddress?
+    }
+
     /// Returns a number for an event that is higher than all earlier ones of this store.
     ///
-    /// It is made of a time in ms and 11 bits of a hash of the event, so that two collectors hardly ever choose the same,
-    /// and is exact in JavaScript. Several events of the same ms get the times that follow.
+    /// It is made of a time in ms and 11 bits of a hash of the event, so that two collectors seldom choose the same for
+    /// events of different devices, and is exact in JavaScript. Several events of the same ms get the times that follow.
     mutating func nextNumber(for key: RuleEvent.Key, at now: Timestamp) -> Int64 {
         var hash = StableHash()
         hash.combine("\(key.rule) \(key.device.map { "\($0)" } ?? "") \(key.time.microseconds)")

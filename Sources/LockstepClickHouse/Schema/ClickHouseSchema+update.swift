@@ -30,6 +30,7 @@ extension ClickHouseSchema {
                 .schema, "the database \(database) was written by a newer version of Lockstep: update this program")
         }
         for stream in streams { try update(stream, client) }
+        try updateDeliveries(client)
         try syncTables(client)
         // The server does not keep the text of a view unchanged, so that the texts cannot be compared.
         let fingerprint = views.reduce(into: StableHash()) { $0.combine("\($1.name)\n\($1.select)\n") }.value
@@ -76,11 +77,18 @@ extension ClickHouseSchema {
 
     private func update(_ stream: SensorStream, _ client: ClickHouseClient) throws(StoreError) {
         try client.execute(stream.createReceivedTable(storage))
-        let rows = try client.rows(
+        try client.execute(stream.createMinuteTable(storage))
+        let found = try client.rows(
             """
-            SELECT name, type FROM system.columns
-            WHERE database = currentDatabase() AND table = '\(stream.receivedTable)'
+            SELECT table, name, type FROM system.columns
+            WHERE database = currentDatabase() AND table IN ('\(stream.receivedTable)', '\(stream.minuteTable)')
             """)
+        // These come first: when a stream has a column, its summaries have it too.
+        for column in stream.summaryColumns
+        where !found.contains([stream.minuteTable, column.name, "Nullable(Float64)"]) {
+            try client.execute("ALTER TABLE \(stream.minuteTable) ADD COLUMN \(column.name) Nullable(Float64)")
+        }
+        let rows = found.filter { $0[0] == stream.receivedTable }.map { Array($0.dropFirst()) }
         for column in stream.columns {
             guard let row = rows.first(where: { $0.first == column.name }) else {
                 try client.execute(

@@ -124,7 +124,13 @@ struct ClickHouseSchema {
 
     /// All views.
     var views: [(name: String, select: String)] {
-        baseViews + eventViews + streams.flatMap { [($0.table, $0.samplesView), ("v_" + $0.table, $0.readableView)] }
+        baseViews + eventViews
+            + streams.flatMap { stream in
+                [
+                    (stream.table, stream.samplesView), ("v_" + stream.table, stream.readableView),
+                    ("minutes_" + stream.table, stream.minutesView),
+                ]
+            }
     }
 
     /// The columns of the view `devices`.
@@ -183,7 +189,7 @@ extension SensorStream {
             CREATE TABLE IF NOT EXISTS \(receivedTable) (
                 device_id Int64, t Int64, \(values.joined(separator: ", ")), _rank UInt64, _values_hash UInt64
             ) ENGINE = \(storage.engine("ReplacingMergeTree", "_rank", of: receivedTable))
-            PARTITION BY greatest(intDiv(t, \(SamplePartition.length)), \(SamplePartition.first))
+            PARTITION BY \(SamplePartition.expression)
             ORDER BY (device_id, t, _values_hash)\(storage.clause)
             """
     }

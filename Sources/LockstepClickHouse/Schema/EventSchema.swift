@@ -24,8 +24,9 @@ extension ClickHouseSchema {
             """
             CREATE TABLE IF NOT EXISTS received_deliveries (
                 delivery_id Int64, event_id Int64, way String, state String, attempts Int64, due Int64,
-                error Nullable(String), version UInt64
-            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_deliveries")) ORDER BY delivery_id\(storage.clause)
+                error Nullable(String), version UInt64, device_id Int64
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_deliveries"))
+            PRIMARY KEY delivery_id ORDER BY (delivery_id, device_id)\(storage.clause)
             """,
         ]
     }
@@ -39,12 +40,7 @@ extension ClickHouseSchema {
             ),
             (
                 "deliveries",
-                """
-                SELECT delivery_id, latest.1 AS event_id, latest.2 AS way, latest.3 AS state, latest.4 AS attempts,
-                latest.5 AS due, latest.6 AS error FROM (SELECT delivery_id,
-                argMax((event_id, way, state, attempts, due, error), version) AS latest
-                FROM received_deliveries GROUP BY delivery_id)
-                """
+                Self.selectDeliveries()
             ),
         ]
     }
@@ -65,11 +61,31 @@ extension ClickHouseSchema {
             """
     }
 
+    /// Returns the query of the view `deliveries`, or of a part of it.
+    ///
+    /// Two collectors may give the same number to events of different devices, so that a notification is identified by its
+    /// number and the device. Rows of versions of Lockstep that did not store the device have 0 there; they are stored
+    /// again with the device, see ``updateDeliveries(_:)``.
+    /// - Parameter condition: a condition on rows of `received_deliveries`. All rows about a notification must meet it, or
+    ///   none.
+    static func selectDeliveries(where condition: String? = nil) -> String {
+        """
+        SELECT delivery_id, latest.1 AS event_id, latest.2 AS way, latest.3 AS state, latest.4 AS attempts,
+        latest.5 AS due, latest.6 AS error, if(owner = \(noDevice), 0, owner) AS device_id
+        FROM (SELECT delivery_id, device_id AS owner,
+        argMax((event_id, way, state, attempts, due, error), version) AS latest
+        FROM received_deliveries WHERE device_id != 0\(condition.map { " AND (\($0))" } ?? "") GROUP BY delivery_id, owner)
+        """
+    }
+
+    /// The device in `received_deliveries` of an event that is about no device.
+    static let noDevice: Int64 = -1
+
     /// The columns of `received_events`.
     static let eventColumns = ["event_id", "rule", "device_id", "t", "at", "value", "text", "late"]
     /// The columns of `received_deliveries`.
     static let deliveryColumns = [
-        "delivery_id", "event_id", "way", "state", "attempts", "due", "error", "version",
+        "delivery_id", "event_id", "way", "state", "attempts", "due", "error", "version", "device_id",
     ]
     /// The columns of `received_rule_states`.
     static let ruleStateColumns = ["device_id", "group_name", "device", "content", "version"]

@@ -52,7 +52,7 @@ struct SampleExpiry {
 
     private func expiredPartitions() throws(StoreError) -> [SamplePartition] {
         let streams = try StreamDefinitions(client: client).catalog().streams
-        let tables = streams.map { "'\($0.receivedTable)'" }.joined(separator: ", ")
+        let tables = streams.flatMap { ["'\($0.receivedTable)'", "'\($0.minuteTable)'"] }.joined(separator: ", ")
         let rows = try client.rows(
             """
             SELECT DISTINCT table, partition, toUnixTimestamp(now()) FROM system.parts
@@ -79,6 +79,8 @@ struct SamplePartition: Hashable {
     static let length: Int64 = 2_629_746_000_000
     /// The partition of all samples before 2020, so that devices whose clock is wrong do not create hundreds of partitions.
     static let first: Int64 = 600
+    /// The SQL expression of the number of the partition of `t`.
+    static let expression = "greatest(intDiv(t, \(length)), \(first))"
 
     let table: String
     let number: Int64

@@ -46,6 +46,10 @@ struct Transaction {
     var samples: [Int: SampleRows] = [:]
     /// The series with new rows.
     var series: [SeriesKey: PendingSeries] = [:]
+    /// When the first samples were added, or nil if there are none.
+    var began: ContinuousClock.Instant?
+    /// The number of samples in each minute, by its start, whether they are stored already or not.
+    var minutes: [SeriesKey: [Int64: Int]] = [:]
     /// The changed devices, by index.
     var devices: [Int: DeviceRecord] = [:]
     /// The devices that are new or whose life cycle changed. Their rows are written in this transaction.
@@ -70,8 +74,8 @@ struct Transaction {
     var transitions: [Int64: [LifecycleTransition]] = [:]
     /// The results of attempts to deliver, encoded.
     var deliveries = RowBinary()
-    /// The numbers of the notifications that are not tried any more.
-    var finishedDeliveries: [Int64] = []
+    /// The notifications that are not tried any more.
+    var finishedDeliveries: [RuleLedger.DeliveryKey] = []
     /// The first acknowledgements of events, encoded.
     var acknowledgements = RowBinary()
     /// The acknowledged events, with their first acknowledgements.

@@ -58,11 +58,14 @@ public struct ClusterConfiguration: Sendable {
     /// Returns the key of a share's ``LeaseRecord`` in the bucket. A cluster and a share contain no slash.
     func leaseKey(of share: CollectorShare) -> String { keyValueKey("\(collector.root)/\(cluster)/\(share)") }
 
-    /// Reads a lease, to find wrong addresses, files and rights at the start.
-    /// - Throws: ``/LockstepNATS/NATSError`` if no lease server answers, or it refuses. Nothing is read without lease servers.
+    /// Reads a lease, and writes a key that only this collector uses, to find wrong addresses, files and rights at the start.
+    /// - Throws: ``/LockstepNATS/NATSError`` if no lease server answers, or it refuses. Nothing is done without lease servers.
     public func checkLeaseServer() throws(NATSError) {
         guard let leaseServer, let share = shares.first else { return }
-        _ = try KeyValueBucket(Self.leaseBucket, leaseServer).value(of: leaseKey(of: share))
+        let bucket = KeyValueBucket(Self.leaseBucket, leaseServer)
+        _ = try bucket.value(of: leaseKey(of: share))
+        // A share contains no dollar sign.
+        try bucket.checkWrite(to: keyValueKey("\(collector.root)/\(cluster)/$probe/\(collector.id)"))
     }
 
     /// Returns an MQTT client id of this cluster: `lockstep-KIND/ROOT/CLUSTER/NAME`. The broker closes a connection when

@@ -150,7 +150,7 @@ struct Notifications {
         guard let delivery = inFlight.removeValue(forKey: id) else { return }
         if let refusal { return fail(delivery, refusal, at: now) }
         results.append(
-            DeliveryUpdate(id: delivery.id, state: .sent, attempts: delivery.attempts, due: now, error: nil))
+            DeliveryUpdate(of: delivery, state: .sent, attempts: delivery.attempts, due: now, error: nil))
     }
 
     /// Keeps a failed notification for its next attempt, unless it is too old.

@@ -53,6 +53,8 @@ final class RuleObserver: IngestObserver {
 
     func watches(_ stream: SensorStream) -> Bool { engine.watches(stream) }
 
+    func keepsStates(named rule: String) -> Bool { engine.keepsStates(named: rule) }
+
     func beginGroup(_ group: IngestGroup) { boot = Moment.now().boot }
 
     func willWrite(

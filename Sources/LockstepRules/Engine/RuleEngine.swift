@@ -103,6 +103,9 @@ public struct RuleEngine: Sendable {
     /// Returns whether any rule may need the samples of a stream.
     public func watches(_ stream: SensorStream) -> Bool { watchesAll || watched.contains(stream) }
 
+    /// Returns whether a rule has states with this name, see ``Rule/stateName``.
+    public func keepsStates(named name: String) -> Bool { stateNames.contains(name) }
+
     /// Whether there are no rules.
     public var isEmpty: Bool { ruleSet.rules.isEmpty }
 

@@ -119,13 +119,30 @@ struct EventTable {
     static func deliveries(
         _ state: EventDelivery.State, in database: SQLiteDatabase
     ) throws(SQLiteError) -> [EventDelivery] {
-        let select = try database.prepare(
-            """
-            SELECT delivery_id, way, state, attempts, due, error, \(columns)
-            FROM deliveries JOIN events USING (event_id) LEFT JOIN merged_devices USING (device_id)
-            WHERE state = ? ORDER BY delivery_id
-            """.replacing("state,", with: "deliveries.state,").replacing("WHERE state", with: "WHERE deliveries.state"))
+        let select = try database.prepare(selectDeliveries(where: "deliveries.state = ?"))
         try select.bind(state.rawValue, at: 1)
+        return try deliveries(select)
+    }
+
+    /// Returns the deliveries of the events whose numbers are in a range, oldest first.
+    static func deliveries(
+        of events: ClosedRange<Int64>, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> [EventDelivery] {
+        let select = try database.prepare(selectDeliveries(where: "events.event_id >= ? AND events.event_id <= ?"))
+        try select.bind(events.lowerBound, at: 1)
+        try select.bind(events.upperBound, at: 2)
+        return try deliveries(select)
+    }
+
+    private static func selectDeliveries(where condition: String) -> String {
+        """
+        SELECT delivery_id, way, deliveries.state, attempts, due, error, \(columns)
+        FROM deliveries JOIN events USING (event_id) LEFT JOIN merged_devices USING (device_id)
+        WHERE \(condition) ORDER BY delivery_id
+        """
+    }
+
+    private static func deliveries(_ select: SQLiteStatement) throws(SQLiteError) -> [EventDelivery] {
         var deliveries: [EventDelivery] = []
         while try select.step() {
             deliveries.append(

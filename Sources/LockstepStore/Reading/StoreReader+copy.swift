@@ -96,6 +96,26 @@ extension StoreReader {
         }
     }
 
+    /// Returns the events that follow an event, with their deliveries at the same time, oldest first.
+    /// - Parameter number: the number of the last event that was read; 0 for the first ones.
+    package func storedEvents(
+        after number: Int64, limit: Int
+    ) throws(StoreError) -> (events: [StoredEvent], deliveries: [EventDelivery]) {
+        try reading {
+            let select = try database.prepare(
+                """
+                SELECT \(EventTable.columns) FROM events LEFT JOIN merged_devices USING (device_id)
+                WHERE events.event_id > ? ORDER BY events.event_id LIMIT ?
+                """)
+            try select.bind(number, at: 1)
+            try select.bind(Int64(limit), at: 2)
+            var events: [StoredEvent] = []
+            while try select.step() { events.append(EventTable.event(select, from: 0)) }
+            guard let first = events.first, let last = events.last else { return ([], []) }
+            return (events, try EventTable.deliveries(of: first.id...last.id, in: database))
+        }
+    }
+
     /// Returns the states that rules have kept.
     package func ruleStates() throws(StoreError) -> [ObserverState] {
         try reading { try EventTable.states(in: database) }

@@ -83,15 +83,15 @@ struct StoreCopy {
         let rejected = try source.rejectedMessages(since: Timestamp(microseconds: oldest))
         try target.insert(rejected)
         report.rejected = rejected.count
-        // Otherwise, a notification that is sent meanwhile would be found in two states.
-        let (events, deliveries) = try source.snapshot {
-            (
-                try source.events(limit: .max),
-                try [.pending, .sent, .dead].flatMap { try source.deliveries($0) }
-            )
+        var eventCopy = EventCopy(target)
+        var last: Int64 = 0
+        while true {
+            let (events, deliveries) = try source.storedEvents(after: last, limit: EventCopy.maxEvents)
+            guard let newest = events.last else { break }
+            last = newest.id
+            try eventCopy.insert(events, deliveries)
+            report.events += events.count
         }
-        try target.insert(events, deliveries)
-        report.events = events.count
     }
 
     private mutating func copy(_ stream: SensorStream, of device: DeviceAddress) throws {

@@ -1,0 +1,91 @@
+import LockstepModel
+import LockstepStore
+
+// Averages and envelopes, from the summaries of minutes where these are valid, and from samples elsewhere.
+
+extension ClickHouseReader {
+    /// The length in µs of the time range whose minutes are read at once.
+    private static let minuteWindow: Int64 = 30 * 86_400_000_000
+    /// The maximum number of samples that one statement sorts, if a part of ten minutes does not have more.
+    private static let rowsOfPart: Int64 = 1_000_000
+
+    /// Reads the summaries of the spans with samples, in order.
+    /// - Parameters:
+    ///   - minWidth: the length of a span in µs from which minutes are used.
+    ///   - each: receives a span; it returns false to end the query.
+    func summaries(
+        _ select: SummarySelect, _ times: Range<Int64>, minWidth: Int64 = Minute.length,
+        _ each: (SummarySelect.Row) throws -> Bool
+    ) throws {
+        var spans = SpanSummaries(select)
+        for window in try windows(select, times, minWidth: minWidth) {
+            var minutes: [SummarySelect.Row] = []
+            if window.hasMinutes {
+                // A minute that begins before the window ends within it.
+                minutes = try rows(select, select.minutes(in: window.times))
+                    .filter { SummaryPlan.contains(select, times, minute: $0.start) }
+            }
+            let gaps = SummaryPlan.gaps(in: window.times, between: minutes.map(\.start))
+            var added = 0
+            for group in SummaryPlan.groups(gaps) {
+                for part in try parts(of: group, select) {
+                    let end = part.last?.upperBound ?? .min
+                    while added < minutes.count, minutes[added].start < end {
+                        spans.add(minutes[added])
+                        added += 1
+                    }
+                    for row in try rows(select, select.samples(in: part)) { spans.add(row) }
+                    for span in spans.take(through: end) { guard try each(span) else { return } }
+                }
+            }
+            for minute in minutes[added...] { spans.add(minute) }
+            for span in spans.take(through: window.times.upperBound) { guard try each(span) else { return } }
+        }
+        for span in spans.take() { guard try each(span) else { return } }
+    }
+
+    /// Divides a time range at whole minutes: before, within and after the range that has summaries.
+    private func windows(
+        _ select: SummarySelect, _ times: Range<Int64>, minWidth: Int64
+    ) throws(StoreError) -> [(times: Range<Int64>, hasMinutes: Bool)] {
+        guard !times.isEmpty else { return [] }
+        guard select.width >= minWidth, try hasTable(select.stream.minuteTable),
+            let row = try client.rows(select.minuteExtent(in: times)).first, row[2] != "0",
+            let first = row[0].flatMap({ Int64($0) }), let last = row[1].flatMap({ Int64($0) })
+        else { return [(times, false)] }
+        let (sum, overflows) = last.addingReportingOverflow(Minute.length)
+        let end = overflows ? times.upperBound : min(sum, times.upperBound)
+        var windows: [(times: Range<Int64>, hasMinutes: Bool)] = []
+        if times.lowerBound < first { windows.append((times.lowerBound..<first, false)) }
+        var position = first
+        while position < end {
+            let (sum, overflows) = position.addingReportingOverflow(Self.minuteWindow)
+            let next = overflows ? end : min(sum, end)
+            windows.append((position..<next, true))
+            position = next
+        }
+        if end < times.upperBound { windows.append((end..<times.upperBound, false)) }
+        return windows
+    }
+
+    /// Returns the ranges of each statement that reads samples.
+    private func parts(
+        of group: [Range<Int64>], _ select: SummarySelect
+    ) throws(StoreError) -> [[Range<Int64>]] {
+        guard group.count == 1, let range = group.first,
+            range.upperBound.subtractingReportingOverflow(range.lowerBound).overflow
+                || range.upperBound - range.lowerBound > SummaryPlan.shortRange
+        else { return [group] }
+        var reader = RowBinaryReader(try client.binary(select.rowCounts(in: range)))
+        var counts: [(part: Int64, rows: Int64)] = []
+        do {
+            while !reader.isAtEnd { counts.append((try reader.integer(), try reader.integer())) }
+        } catch { throw truncated }
+        return SummaryPlan.parts(of: range, counts, maxRows: Self.rowsOfPart).map { [$0] }
+    }
+
+    private func rows(_ select: SummarySelect, _ statement: String) throws(StoreError) -> [SummarySelect.Row] {
+        let bytes = try client.binary(statement)
+        do { return try select.rows(bytes) } catch { throw truncated }
+    }
+}

@@ -1,0 +1,181 @@
+import LockstepModel
+import LockstepStore
+
+// Summaries of minutes, see Minute.
+
+extension ClickHouseStore {
+    /// The longest time that a transaction may take until its samples are stored. In a cluster, the next owner of a device
+    /// summarises a minute ``Options/averageDelay`` after the takeover or later, so that it finds what was stored in this
+    /// time. After it, an earlier owner marks all minutes as changed.
+    private static let maxTransaction = Duration.seconds(20)
+
+    /// Records the minutes of a run that the transaction changes.
+    func recordMinutes(of run: SampleRun, _ key: SeriesKey) {
+        if transaction.began == nil { transaction.began = .now }
+        var minutes = transaction.minutes.removeValue(forKey: key) ?? [:]
+        var (start, end, count) = (Int64(0), Int64(0), 0)
+        for time in run.samples.times {
+            if time < start || time >= end {
+                if count > 0 { minutes[start, default: 0] += count }
+                start = Minute.start(of: time)
+                end = start.addingReportingOverflow(Minute.length).overflow ? .max : start + Minute.length
+                count = 0
+            }
+            count += 1
+        }
+        if count > 0 { minutes[start, default: 0] += count }
+        transaction.minutes[key] = minutes
+    }
+
+    /// Marks the minutes as changed that may have a summary. Call it when the samples are stored, and before they count as
+    /// received. Samples that were stored before are included: an earlier run may not have marked them.
+    ///
+    /// A minute is only summarised when a sample of a later one is stored.
+    func insertChanges(of transaction: Transaction) throws(StoreError) {
+        let isSlow = token != nil && transaction.began.map { .now - $0 > Self.maxTransaction } ?? false
+        let change = UInt64.random(in: 1 ... .max)
+        var changes: [Int: RowBinary] = [:]
+        for (key, minutes) in transaction.minutes {
+            let newest = (newest[key] ?? nil).map(Minute.start) ?? .min
+            for minute in minutes.keys where isSlow || minute < newest {
+                changes[key.stream, default: RowBinary()].appendChange(change, of: devices[key.device].id, minute)
+            }
+        }
+        for (stream, rows) in changes.sorted(by: { $0.key < $1.key }) {
+            try insert(rows, into: streams[stream].minuteTable, Minute.changeColumns)
+        }
+    }
+
+    /// Lets the minutes of a committed transaction be summarised later.
+    func scheduleAverages(of transaction: Transaction) {
+        let now = ContinuousClock.now
+        for (series, minutes) in transaction.minutes {
+            for (minute, rows) in minutes {
+                averages.record(.init(series: series, minute: minute), rows: rows, at: now)
+            }
+        }
+    }
+
+    /// Summarises some minutes.
+    func performAverages() {
+        let now = ContinuousClock.now
+        let keys = averages.next(at: now) { newest[$0] ?? nil }
+        guard let stream = keys.first?.series.stream else { return }
+        // If this fails, the samples are read instead of the summaries.
+        do { try summarise(AverageSchedule.ranges(of: keys), streams[stream]) } catch {
+            return averages.postpone(keys, at: .now)
+        }
+        averages.finish(after: .now - now, at: .now)
+    }
+
+    private func summarise(
+        _ ranges: [(series: SeriesKey, times: Range<Int64>)], _ stream: SensorStream
+    ) throws(StoreError) {
+        guard !ranges.isEmpty else { return }
+        let condition = ranges.map { series, times in
+            "(device_id = \(devices[series.device].id) AND t >= \(times.lowerBound) AND t < \(times.upperBound))"
+        }.joined(separator: " OR ")
+        let writer = MinuteWriter(client: client, stream: stream)
+        try writer.insert(try writer.summaries(where: condition), version: nextVersion())
+    }
+}
+
+/// Summarises minutes.
+struct MinuteWriter {
+    /// A minute of a device.
+    private struct Key: Hashable {
+        let device: Int64
+        let minute: Int64
+    }
+
+    /// The summary of a minute.
+    struct Row {
+        let device: Int64
+        let minute: Int64
+        let changes: UInt64
+        let samples: Int64
+        let values: [Double]
+    }
+
+    let client: ClickHouseClient
+    let stream: SensorStream
+
+    /// Returns the summaries of the minutes with rows that meet a condition, which must comprise whole minutes.
+    func summaries(where condition: String) throws(StoreError) -> [Row] {
+        var changes: [Key: UInt64] = [:]
+        var reader = RowBinaryReader(
+            try client.binary(
+                """
+                SELECT device_id, t, \(Minute.changes) FROM \(stream.minuteTable)
+                WHERE (\(condition)) AND _change != 0 GROUP BY device_id, t
+                """))
+        do {
+            while !reader.isAtEnd {
+                changes[Key(device: try reader.integer(), minute: try reader.integer())] = try reader.unsigned()
+            }
+        } catch { throw truncated }
+        // The replica must have the samples of these changes.
+        client.requireEverything()
+        let columns = stream.summaryColumns
+        let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
+        let values = ([Minute.expression + " AS _minute", "toInt64(count())"] + columns.map(\.expression))
+            .joined(separator: ", ")
+        reader = RowBinaryReader(
+            try client.binary(
+                """
+                SELECT device_id, \(values) FROM (
+                    SELECT \(names) FROM \(stream.receivedTable) WHERE \(condition)
+                    ORDER BY device_id, t, _rank DESC, _values_hash LIMIT 1 BY device_id, t
+                ) GROUP BY device_id, _minute
+                """))
+        var rows: [Row] = []
+        do {
+            while !reader.isAtEnd {
+                let (device, minute, samples) = (try reader.integer(), try reader.integer(), try reader.integer())
+                var values: [Double] = []
+                for _ in columns { values.append(try reader.isNull() ? .nan : try reader.double()) }
+                rows.append(
+                    Row(
+                        device: device, minute: minute, changes: changes[Key(device: device, minute: minute)] ?? 0,
+                        samples: samples, values: values))
+            }
+        } catch { throw truncated }
+        return rows
+    }
+
+    /// Inserts summaries.
+    func insert(_ summaries: [Row], version: UInt64) throws(StoreError) {
+        guard !summaries.isEmpty else { return }
+        var rows = RowBinary()
+        for row in summaries {
+            rows.append(row.device)
+            rows.append(row.minute)
+            rows.append(UInt64(0))
+            rows.append(row.changes)
+            rows.append(version)
+            rows.append(row.samples)
+            for value in row.values { rows.append(value.isNaN ? nil : value) }
+            rows.endRow()
+        }
+        try client.insert(rows.bytes, into: stream.minuteTable, columns: stream.minuteColumns)
+    }
+
+    private var truncated: StoreError {
+        StoreError(.other, "the answer of \(client.address) ends within a row: try again")
+    }
+}
+
+extension Minute {
+    /// The columns of a change in the order in which they are inserted.
+    static let changeColumns = ["device_id", "t", "_change"]
+}
+
+extension RowBinary {
+    /// Appends the row that marks a minute as changed.
+    mutating func appendChange(_ change: UInt64, of device: Int64, _ minute: Int64) {
+        append(device)
+        append(minute)
+        append(change)
+        endRow()
+    }
+}

@@ -1,0 +1,115 @@
+import LockstepModel
+
+/// The statements for summaries of time spans of a device, and the decoder of their rows.
+struct SummarySelect {
+    /// The summary of a part of a span, or of the whole one.
+    struct Row: Equatable {
+        /// The start of the span.
+        var start: Int64
+        var samples: Int64
+        var values: [Double]
+    }
+
+    let stream: SensorStream
+    let device: Int64
+    let columns: [SummaryColumn]
+    /// The start of one of the spans, and the length of each, in µs.
+    let origin: Int64
+    let width: Int64
+
+    /// Returns the start of the span that contains a time.
+    func start(of time: Int64) -> Int64 {
+        let rest = (time &- origin) % width
+        return time &- (rest < 0 ? rest + width : rest)
+    }
+
+    /// Returns the statement for the samples in some ranges of times, each counted once.
+    func samples(in ranges: [Range<Int64>]) -> String {
+        let values = ["toInt64(count())"] + columns.map(\.expression)
+        let names = (["t"] + stream.columns.map(\.name)).joined(separator: ", ")
+        // Unlike this alias, the names of columns do not start with an underscore.
+        return """
+            SELECT t - (((t - toInt64(\(origin))) % toInt64(\(width)) + toInt64(\(width))) % toInt64(\(width))) AS _span_start,
+                \(values.joined(separator: ", "))
+            FROM (SELECT \(names) FROM \(stream.receivedTable) WHERE device_id = \(device) AND \(condition(ranges))
+            ORDER BY t, _rank DESC, _values_hash LIMIT 1 BY t) GROUP BY _span_start ORDER BY _span_start
+            """
+    }
+
+    /// Returns the statement for the valid summaries of minutes that start in a range of times.
+    func minutes(in times: Range<Int64>) -> String {
+        let values = columns.indices.map { "latest.\($0 + 3)" }
+        let condition = "device_id = \(device) AND t >= \(times.lowerBound) AND t < \(times.upperBound)"
+        return """
+            SELECT \((["t", "latest.2"] + values).joined(separator: ", "))
+            FROM (\(stream.summaries(columns, by: "t", where: condition)))
+            WHERE latest.1 = changes AND latest.2 > 0 ORDER BY t
+            """
+    }
+
+    /// Returns the statement for the times of the first and last summary of a minute, and the number of their rows.
+    func minuteExtent(in times: Range<Int64>) -> String {
+        "SELECT min(t), max(t), count() FROM \(stream.minuteTable) WHERE device_id = \(device) AND \(condition([times]))"
+    }
+
+    /// The length in µs of the parts whose rows ``rowCounts(in:)`` counts.
+    static let countedPart: Int64 = 600_000_000
+
+    /// Returns the statement for the number of rows in each part of a range of times that has any. It sorts no rows.
+    func rowCounts(in times: Range<Int64>) -> String {
+        """
+        SELECT intDiv(t, toInt64(\(Self.countedPart))) - if(t % toInt64(\(Self.countedPart)) < 0, 1, 0) AS _part, toInt64(count())
+        FROM \(stream.receivedTable) WHERE device_id = \(device) AND \(condition([times])) GROUP BY _part ORDER BY _part
+        """
+    }
+
+    private func condition(_ ranges: [Range<Int64>]) -> String {
+        "(" + ranges.map { "(t >= \($0.lowerBound) AND t < \($0.upperBound))" }.joined(separator: " OR ") + ")"
+    }
+
+    /// Reads the rows of ``samples(in:)`` or ``minutes(in:)``.
+    func rows(_ bytes: [UInt8]) throws(RowBinaryReader.Truncated) -> [Row] {
+        var reader = RowBinaryReader(bytes)
+        var rows: [Row] = []
+        while !reader.isAtEnd {
+            var row = Row(start: try reader.integer(), samples: try reader.integer(), values: [])
+            row.values.reserveCapacity(columns.count)
+            for _ in columns { row.values.append(try reader.isNull() ? .nan : try reader.double()) }
+            rows.append(row)
+        }
+        return rows
+    }
+}
+
+/// Combines summaries of parts of spans.
+struct SpanSummaries {
+    private let select: SummarySelect
+    private var spans: [Int64: SummarySelect.Row] = [:]
+
+    init(_ select: SummarySelect) { self.select = select }
+
+    /// Adds the summary of a part of the span that contains its start.
+    mutating func add(_ row: SummarySelect.Row) {
+        let start = select.start(of: row.start)
+        guard var span = spans.removeValue(forKey: start) else {
+            spans[start] = .init(start: start, samples: row.samples, values: row.values)
+            return
+        }
+        span.samples += row.samples
+        for (index, column) in select.columns.enumerated() {
+            span.values[index] = column.combined(span.values[index], row.values[index])
+        }
+        spans[start] = span
+    }
+
+    /// Removes and returns the spans that end at `time` or before, in order; all if it is nil.
+    mutating func take(through time: Int64? = nil) -> [SummarySelect.Row] {
+        let ended = time.map { time in
+            spans.keys.filter { start in
+                let (end, overflows) = start.addingReportingOverflow(select.width)
+                return !overflows && end <= time
+            }
+        }
+        return (ended ?? Array(spans.keys)).sorted().compactMap { spans.removeValue(forKey: $0) }
+    }
+}
