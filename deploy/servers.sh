@@ -100,7 +100,7 @@ write_nodes() {
                 -e "s|\"0.0.0.0:8883\"|\"127.0.0.1:${node_ports[number]}\"|" \
                 -e "s|\"0.0.0.0:6222\"|\"127.0.0.1:${node_route_ports[number]}\"|" \
                 -e 's|lockstep\.lab\.arm-left\.|lockstep.*.*.|g' \
-                -e '/user: "CN=reader"/,/subscribe:/s|subscribe: \[|&"$KV.lockstep-leases.>", |' \
+                -e '/user: "CN=reader"/,/subscribe:/s|subscribe: \[|&"$KV.lockstep-leases", "$KV.lockstep-leases.>", |' \
                 "${rules[@]}" -- "$root/broker-config/nats/$file" >"$home/$file"
         done
     done
