@@ -155,7 +155,7 @@ struct ReplicaTests {
                 store.client.retryTime = .seconds(1)
                 try store.write(batch(1))
                 let filler = server.dataFolder + "/filler"
-                fill(filler)
+                SmallDisk.fill(filler)
                 #expect(failure { _ = try store.write(batch(2)) } != nil)
                 #expect(try samples(address.replicas[1]) == [1])
                 unlink(filler)
@@ -318,14 +318,6 @@ private func waitForKeeper(_ replicas: TestReplicas) async throws {
         }
         try #require(isReady)
     }
-}
-
-/// Writes a file until the disk is full.
-private func fill(_ path: String) {
-    let file = Glibc.open(path, O_CREAT | O_WRONLY, 0o600)
-    let zeros = [UInt8](repeating: 0, count: 1 << 16)
-    while write(file, zeros, zeros.count) > 0 {}
-    close(file)
 }
 
 /// Returns the error that `body` throws, or nil. It replaces `#expect(throws:)`, see ``TemporaryFolder``.

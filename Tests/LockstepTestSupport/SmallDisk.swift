@@ -23,6 +23,14 @@ public enum SmallDisk {
         }
     }
 
+    /// Writes zeros to a new file until its file system is full.
+    public static func fill(_ path: String) {
+        let file = open(path, O_CREAT | O_WRONLY, 0o600)
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        while write(file, zeros, zeros.count) > 0 {}
+        close(file)
+    }
+
     /// Unmounts the file system when the last program has closed its files.
     private static func unmount(_ folder: String) async throws { try await run("umount", ["-l", folder]) }
 

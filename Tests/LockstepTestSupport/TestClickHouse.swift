@@ -18,14 +18,29 @@ public final class TestClickHouse: Sendable {
         port = try freePort()
         dataFolder = folder + "/data"
         configuration = folder + "/clickhouse.xml"
+        try Self.writeConfiguration(
+            to: configuration, in: folder, listensOn: "127.0.0.1", port: port, nativePort: try freePort(),
+            settings: settings)
+    }
+
+    /// Writes the configuration of a server.
+    /// - Parameters:
+    ///   - listensOn: `127.0.0.1` or `0.0.0.0`.
+    ///   - port: the port of the HTTP interface.
+    ///   - settings: further elements.
+    public static func writeConfiguration(
+        to path: String, in folder: String, listensOn address: String, port: UInt16, nativePort: UInt16,
+        settings: String
+    ) throws {
         let users = folder + "/users.xml"
+        let clients = address == "127.0.0.1" ? "127.0.0.1" : "::/0"
         try """
         <yandex>
             <logger><level>warning</level><console>1</console></logger>
-            <listen_host>127.0.0.1</listen_host>
+            <listen_host>\(address)</listen_host>
             <http_port>\(port)</http_port>
-            <tcp_port>\(try freePort())</tcp_port>
-            <path>\(dataFolder)/</path>
+            <tcp_port>\(nativePort)</tcp_port>
+            <path>\(folder)/data/</path>
             <tmp_path>\(folder)/tmp/</tmp_path>
             <mark_cache_size>67108864</mark_cache_size>
             <users_config>\(users)</users_config>
@@ -33,18 +48,18 @@ public final class TestClickHouse: Sendable {
             <default_database>default</default_database>
             \(settings)
         </yandex>
-        """.write(toFile: configuration, atomically: true, encoding: .utf8)
+        """.write(toFile: path, atomically: true, encoding: .utf8)
         try """
         <yandex>
             <profiles><default/></profiles>
             <quotas><default/></quotas>
             <users>
                 <default>
-                    <password></password><networks><ip>127.0.0.1</ip></networks>
+                    <password></password><networks><ip>\(clients)</ip></networks>
                     <profile>default</profile><quota>default</quota>
                 </default>
                 <guarded>
-                    <password>secret</password><networks><ip>127.0.0.1</ip></networks>
+                    <password>secret</password><networks><ip>\(clients)</ip></networks>
                     <profile>default</profile><quota>default</quota>
                 </guarded>
             </users>

@@ -243,9 +243,21 @@ public final class BrokerLink {
                 return .connected(version, sessionPresent: sessionPresent)
             case .published(let id, let refusal): return .published(id: id, refusal: refusal)
             case .subscribed(let id, let isGranted): return .subscribed(id: id, isGranted: isGranted)
-            case .ended(let error): return isUp ? lose(error) : fail(error)
+            case .ended(let error):
+                if isUp { return lose(error) }
+                return fallBack(error) ? nil : fail(error)
             }
         }
+    }
+
+    /// Connects to the same node again, at once, if it has refused MQTT 5 and 3.1.1 may be used. This is no failure, and
+    /// ``Event/connected(_:sessionPresent:)`` has the version.
+    private func fallBack(_ error: MQTTError) -> Bool {
+        guard error.code == .unsupportedVersion, version == .five else { return false }
+        choice.didFail(error.code)
+        guard version == .three else { return false }
+        state = .waiting(until: .now)
+        return true
     }
 
     /// Handles a failed attempt to connect.

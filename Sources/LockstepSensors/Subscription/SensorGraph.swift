@@ -14,6 +14,8 @@ public struct SensorGraph: Sendable {
 
     private let provided: Set<SensorStream>
     private let nativeRates: [SensorStream: Double]
+    /// The fastest rates that the sensors support, as far as known.
+    private let fastestRates: [SensorStream: Double]
     private var derived: DerivedSensors
     private var subscribers: [Subscriber: [SensorStream: Subscription]] = [:]
     private var nextNumber = 0
@@ -36,6 +38,9 @@ public struct SensorGraph: Sendable {
             }
         }
         self.nativeRates = nativeRates
+        fastestRates = Dictionary(
+            sources.flatMap { $0.sensors() }.filter { $0.problem == nil }
+                .compactMap { sensor in sensor.rates.map { (sensor.stream, $0.upperBound) } }, uniquingKeysWith: max)
         derived = DerivedSensors(options.sensors(provided: provided), provided: provided)
         let available = provided.union(derived.streams)
         streams =
@@ -129,9 +134,13 @@ public struct SensorGraph: Sendable {
         return outputs
     }
 
-    /// Returns the resulting rate of a request in samples/s; `.infinity` is the native rate of the source.
+    /// Returns the resulting rate of a request in samples/s, which is at most the fastest one that the sensor supports;
+    /// `.infinity` is the native rate of the source.
     public func rate(of request: SensorRequest, for stream: SensorStream) -> Double {
-        request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity ? request.minimum : request.rate
+        let rate =
+            request.rate.isInfinite && request.minimum > nativeRates[stream] ?? .infinity
+            ? request.minimum : request.rate
+        return rate.isInfinite ? rate : min(rate, fastestRates[stream] ?? .infinity)
     }
 
     /// Returns the fastest requested rate of each stream after the requests of `subscriber` are replaced.

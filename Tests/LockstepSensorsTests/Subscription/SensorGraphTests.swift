@@ -10,7 +10,11 @@ struct SensorGraphTests {
         var name = "sensors"
         var streams: [SensorStream] = [.accelerometer, .gyroscope, .location]
         var rate: Double? = 100
+        var fastest: Double?
 
+        func sensors() -> [SensorDescription] {
+            streams.map { SensorDescription(name: name, stream: $0, rates: fastest.map { 1...$0 }) }
+        }
         func nativeRate(of stream: SensorStream) -> Double? { rate }
         func run(into sink: any SampleSink) async throws {}
     }
@@ -61,6 +65,20 @@ struct SensorGraphTests {
         let subscriber = fixed.addSubscriber()
         _ = fixed.setRequests([.gyroscope: SensorRequest(rate: .infinity, minimum: 300)], for: subscriber)
         #expect(fixed.sourceRates == [.gyroscope: .infinity])
+    }
+
+    @Test("the resulting rate of a request is at most the fastest one of the sensor, if that is known")
+    func fastestRate() {
+        let unknown = graph()
+        let known = graph(Sensors(fastest: 250))
+        for (request, rates) in [
+            (SensorRequest(rate: 100), (100.0, 100.0)), (SensorRequest(rate: 400), (400, 250)),
+            (SensorRequest(rate: .infinity), (.infinity, .infinity)),
+            (SensorRequest(rate: .infinity, minimum: 400), (400, 250)),
+        ] {
+            #expect(unknown.rate(of: request, for: .gyroscope) == rates.0)
+            #expect(known.rate(of: request, for: .gyroscope) == rates.1)
+        }
     }
 
     @Test("gives each subscriber its own rate from one sensor")

@@ -11,41 +11,27 @@ final class NATSCluster {
     /// The ports of the nodes for NATS's own protocol.
     let leasePorts: [UInt16]
     private(set) var nodes: [RunningProgram] = []
-    private let folder: String
+    private let configurations: [String]
     private var stoppedNodes: [RunningProgram] = []
     private var programs: [RunningProgram] = []
 
-    /// Starts the nodes with copies of the configuration, in which ports, host names and folders are replaced.
+    /// Starts the nodes with copies of the configuration.
     /// - Parameter deviceRights: the subjects of the example device, in place of its own.
     fileprivate init(folder: String, credentials: Credentials, deviceRights: String?) throws {
-        let count = 3
-        self.folder = folder
-        ports = try (0..<count).map { _ in try freePort() }
-        leasePorts = try (0..<count).map { _ in try freePort() }
-        let routes = try (0..<count).map { _ in try freePort() }
-        for node in 0..<count {
-            let home = "\(folder)/node-\(node + 1)"
-            try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
-            var replacements = [
-                ("/etc/nats/lockstep", credentials.folder), ("/var/lib/nats/lockstep", home + "/messages"),
-                ("127.0.0.1:4222", "127.0.0.1:\(leasePorts[node])"), ("0.0.0.0:8883", "127.0.0.1:\(ports[node])"),
-                ("0.0.0.0:6222", "127.0.0.1:\(routes[node])"),
-            ]
-            if let deviceRights { replacements.append(("lockstep.lab.arm-left.", deviceRights)) }
-            replacements += (0..<count).map { ("nats-\($0 + 1):6222", "localhost:\(routes[$0])") }
-            for file in ["common.conf", "node-\(node + 1).conf"] {
-                let text = try String(
-                    contentsOfFile: Programs.source("broker-config/nats/\(file)"), encoding: .utf8)
-                try replacements.reduce(text) { $0.replacing($1.0, with: $1.1) }
-                    .write(toFile: "\(home)/\(file)", atomically: true, encoding: .utf8)
-            }
-            nodes.append(try startNode(node))
+        let addresses = try (0..<3).map { _ in
+            NATSNode(
+                host: "localhost", listensOn: "127.0.0.1", port: try freePort(), leasePort: try freePort(),
+                routePort: try freePort())
         }
+        ports = addresses.map(\.port)
+        leasePorts = addresses.map(\.leasePort)
+        configurations = try NATSNode.writeConfiguration(
+            of: addresses, in: folder, credentials, deviceRights: deviceRights)
+        for node in addresses.indices { nodes.append(try startNode(node)) }
     }
 
     private func startNode(_ node: Int) throws -> RunningProgram {
-        try RunningProgram(
-            Programs.installed("nats-server") ?? "", ["-c", "\(folder)/node-\(node + 1)/node-\(node + 1).conf"])
+        try RunningProgram(Programs.installed("nats-server") ?? "", ["-c", configurations[node]])
     }
 
     /// Starts a node again that was stopped.

@@ -26,6 +26,7 @@ struct NATSClusterTests {
                 collector.hasLoggedState("active", of: "lab/arm-left")
             }
             #expect(agent.text.contains("mqtt=3.1.1"))
+            #expect(!agent.text.contains("MQTT 5"), "\(agent.text)")
             await cluster.nodes[2].stop(SIGKILL)
             let before = try stored(folder)
             await expectEventually("\(collector.text)\(agent.text)\(cluster.text)", within: .seconds(120)) {

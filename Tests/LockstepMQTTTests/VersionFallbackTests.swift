@@ -1,0 +1,100 @@
+import Dispatch
+import Glibc
+import Testing
+
+@testable import LockstepMQTT
+
+@Suite("A broker without MQTT 5")
+struct VersionFallbackTests {
+    @Test("its refusal is not reported as a failure: the link connects with 3.1.1 at once, and keeps that version")
+    func fallback() throws {
+        let broker = try OldBroker()
+        defer { broker.stop() }
+        let link = makeLink(broker, version: nil)
+        #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
+        _ = link.abandon(MQTTError(.other, "test"))
+        #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
+    }
+
+    @Test("its refusal is reported if no other version may be used")
+    func fixed() throws {
+        let broker = try OldBroker()
+        defer { broker.stop() }
+        #expect(
+            try events(of: makeLink(broker, version: .five), count: 2)
+                == Array(repeating: "failed: the broker does not support MQTT 5", count: 2))
+    }
+
+    private func makeLink(_ broker: OldBroker, version: MQTTVersion?) -> BrokerLink {
+        let address = BrokerAddress(host: "127.0.0.1", port: broker.port)
+        return BrokerLink(
+            wakeup: Wakeup(), version: version,
+            backoff: Backoff(initial: .milliseconds(1), maximum: .milliseconds(1))
+        ) { version in MQTTOptions(address: address, clientID: "test", version: version) }
+    }
+
+    private func events(of link: BrokerLink, count: Int) throws -> [String] {
+        var texts: [String] = []
+        let deadline = ContinuousClock.now + .seconds(60)
+        while texts.count < count, ContinuousClock.now < deadline {
+            link.wait(until: .now + .milliseconds(5))
+            for event in link.read() + link.write() {
+                switch event {
+                case .connected(let version, _): texts.append("connected \(version.rawValue)")
+                case .failed(let error, _): texts.append("failed: \(error)")
+                default: texts.append("\(event)")
+                }
+            }
+        }
+        return texts
+    }
+}
+
+/// Accepts connections with MQTT 3.1.1, and refuses those with MQTT 5.
+private final class OldBroker: Sendable {
+    private struct SetupError: Error {}
+
+    let port: UInt16
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 10) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        guard isListening else { throw SetupError() }
+        DispatchQueue(label: "old broker").async { Self.run(descriptor) }
+    }
+
+    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    private static func run(_ descriptor: Int32) {
+        defer { close(descriptor) }
+        var accepted: [Int32] = []
+        defer { for connection in accepted { close(connection) } }
+        while true {
+            let connection = accept(descriptor, nil, nil)
+            guard connection >= 0 else { return }
+            var bytes = [UInt8](repeating: 0, count: 1024)
+            // The CONNECT packet: type, length, the name MQTT with its length, and the version.
+            guard read(connection, &bytes, bytes.count) > 8, bytes[8] == 4 else {
+                let refusal: [UInt8] = [0x20, 2, 0, 1]
+                _ = write(connection, refusal, refusal.count)
+                close(connection)
+                continue
+            }
+            let acceptance: [UInt8] = [0x20, 2, 0, 0]
+            _ = write(connection, acceptance, acceptance.count)
+            accepted.append(connection)
+        }
+    }
+}
