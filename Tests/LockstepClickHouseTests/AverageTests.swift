@@ -95,10 +95,10 @@ struct AverageTests {
             var rows = SampleRows(.accelerometer)
             let block = group.runs[0].samples
             rows.append(
-                device: DeviceRecord.id(of: Self.devices[0]), block, at: 0, hash: rows.hash(of: block, at: 0),
-                receivedAt: Timestamp(microseconds: 1), isConflict: false)
-            try store.client.insert(
-                rows.rows.bytes, into: "received_accelerometer", columns: SensorStream.accelerometer.receivedColumns)
+                device: DeviceRecord.id(of: Self.devices[0]), block, 0..<1,
+                hashes: SampleHasher(.accelerometer).hashes(of: block), receivedAt: Timestamp(microseconds: 1),
+                isConflict: false)
+            try store.client.insert([TableInsert(rows)])
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 1.0 1.0")
             let next = try Self.open(server)
             #expect(try next.write(group).devices[Self.devices[0]] == IngestResult.Counts(duplicates: 1))
