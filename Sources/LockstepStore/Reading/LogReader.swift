@@ -22,7 +22,7 @@ struct LogReader {
         let list = Self.list(stream, logStream)
         let names = (["t"] + stream.columns.indices.map { "c\($0)" }).joined(separator: ", ")
         let times = "t >= ?2 AND t < ?3"
-        let ofDevice = Self.ofDevice(stream, logStream)
+        let ofDevice = Self.ofDevice(logStream, list: list)
         let all = LogNumber.allCases.map { log in
             """
             SELECT device_id, \(list) FROM \(logStream.shape.table(of: log)) AS sample
@@ -33,7 +33,10 @@ struct LogReader {
         runs = try RunReader(stream, logStream, in: database)
         self.database = database
         columns = stream.columns
-        rows = try database.prepare("SELECT \(names) FROM (\(ofDevice)) ORDER BY t")
+        // Converting and sorting the values in SQL takes longer.
+        let stored = stream.columns.map { logStream.storedValue(of: $0) }
+        rows = try database.prepare(
+            Self.ofDevice(logStream, list: (["sample.t"] + stored).joined(separator: ", ")))
         endTimes = try database.prepare("SELECT min(t), max(t) FROM (\(ofDevice))")
         // SQLite takes the other columns from the row with the maximum.
         newest = try database.prepare(
@@ -44,7 +47,13 @@ struct LogReader {
     func rows(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> [Row] {
         try bind(rows, device, times)
         var result: [Row] = []
-        while try rows.step() { result.append(row(rows, from: 0)) }
+        var isSorted = true
+        while try rows.step() {
+            let row = (rows.int64(at: 0), kinds.indices.map { kinds[$0].readStored(rows, at: $0 + 1) })
+            if let last = result.last, last.time > row.0 { isSorted = false }
+            result.append(row)
+        }
+        if !isSorted { result.sort { $0.time < $1.time } }
         return result
     }
 
@@ -110,11 +119,12 @@ struct LogReader {
     /// Returns a SELECT of the rows of device `?1` from time `?2` up to `?3` in no order, with the columns `t`, `c0`, `c1`,
     /// …, or nil if the logs cannot contain the stream.
     static func selectOfDevice(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
-        try LogSchema.find(stream, in: database).map { ofDevice(stream, $0) }
+        try LogSchema.find(stream, in: database).map { ofDevice($0, list: list(stream, $0)) }
     }
 
-    private static func ofDevice(_ stream: SensorStream, _ logStream: LogStream) -> String {
-        RowSource.all.map { source in
+    private static func ofDevice(_ logStream: LogStream, list: String) -> String {
+        // The runs are older than the logs.
+        RowSource.all.reversed().map { source in
             // By the primary key: one search in each turn and run that may contain the times.
             let parts =
                 switch source {
@@ -122,7 +132,7 @@ struct LogReader {
                 case .runs: RunReader.fromSQL(of: logStream)
                 }
             return """
-                SELECT \(list(stream, logStream))
+                SELECT \(list)
                 FROM \(parts) CROSS JOIN \(source.table(logStream.shape)) AS sample
                     ON sample.id BETWEEN \(source.keysSQL(stream: "\(logStream.id)", device: "?1"))
                 WHERE \(source.isVisible("?1")) AND t >= ?2 AND t < ?3
@@ -149,5 +159,13 @@ struct LogReader {
             statement.int64(at: column),
             kinds.indices.map { kinds[$0].read(statement, at: column + 1 + $0) }
         )
+    }
+}
+
+extension SensorStream.Kind {
+    /// Reads a value from a column of the current row, as the logs store it.
+    fileprivate func readStored(_ statement: SQLiteStatement, at column: Int) -> Double {
+        if case .real = self, statement.isInteger(at: column) { return LogDecimal.value(statement.int64(at: column)) }
+        return read(statement, at: column)
     }
 }
