@@ -13,8 +13,11 @@ struct RunMerge {
     }
 
     private static let tables = LogShape.allCases.map { RowSource.runs.table($0) } + [RowSource.runs.clocksTable]
-    /// The number of rows that are deleted at once.
+    /// The number of rows that are deleted at once if there are many.
     private static let rowsPerPiece = 1000
+    /// The number of rows up to which a table is cleared by one statement. It frees the pages without writing them, but
+    /// has to read all of them, about 1.5 µs each. Deleting rows in pieces writes their pages once more.
+    private static let maxRowsAtOnce = 1_000_000
 
     private let parts: [(run: Int64, stream: Int64)]
     /// The statement that merges the rows of a device in one run, by the number of the stream in the logs.
@@ -44,12 +47,12 @@ struct RunMerge {
         self.merges = merges
         var deletes: [SQLiteStatement] = []
         for table in Self.tables {
-            deletes.append(
-                try database.prepare(
-                    """
-                    DELETE FROM \(table) WHERE id <= ifnull(
-                        (SELECT id FROM \(table) ORDER BY id LIMIT 1 OFFSET \(Self.rowsPerPiece - 1)), \(Int64.max))
-                    """, persistent: true))
+            let piece = """
+                WHERE id <= ifnull(
+                    (SELECT id FROM \(table) ORDER BY id LIMIT 1 OFFSET \(Self.rowsPerPiece - 1)), \(Int64.max))
+                """
+            let condition = runs.rows <= Self.maxRowsAtOnce ? "" : piece
+            deletes.append(try database.prepare("DELETE FROM \(table) \(condition)", persistent: true))
         }
         self.deletes = deletes
         raiseFirstDevice = try database.prepare(
@@ -103,7 +106,6 @@ struct RunMerge {
             if next > last { step = .clearing(0) }
         case .clearing(let position):
             let isLast = position == Self.tables.count - 1
-            // One statement for all rows would read all their pages at once.
             let isEmpty = try database.transaction {
                 while true {
                     try deletes[position].run()

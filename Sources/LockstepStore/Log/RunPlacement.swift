@@ -9,9 +9,11 @@ enum RunPlacement {
     static let maxRuns = 64
     /// The number of rows in the runs from which they are merged. It limits the size of the runs and the time to read all
     /// of them.
-    static let maxRows = 10_000_000
+    static let maxRows = 20_000_000
 
     private static let pageSize = 4096
+    /// The number of pages of each device and stream that the rows in the runs fill before they are merged.
+    private static let pages = 2
 
     /// Returns the approximate size of a row in its table, in bytes.
     static func rowSize(columns: Int) -> Int { (columns + 2) * RowPlacement.valueSize }
@@ -20,16 +22,16 @@ enum RunPlacement {
     /// - Parameter size: the size of a row in bytes.
     static func isMoved(rows: Int, size: Int) -> Bool { rows * size < pageSize / 2 }
 
-    /// Returns whether the runs are to be merged: they have enough rows to fill a page of each device and stream.
+    /// Returns whether the runs are to be merged: they have enough rows to fill two pages of each device and stream.
     static func isFull(_ runs: RunSet) -> Bool {
         guard !runs.isEmpty else { return false }
         if runs.count >= maxRuns || runs.rows >= maxRows { return true }
         var bytes = 0
-        var pages = 0
+        var series = 0
         for stream in runs.streams {
             bytes += stream.bytes
-            pages += stream.devices
+            series += stream.devices
         }
-        return bytes >= pages * pageSize
+        return bytes >= series * pages * pageSize
     }
 }

@@ -109,14 +109,14 @@ struct LogLimitTests {
         }
         #expect(offset == 4000)
         for _ in 0..<80 {
+            // As if there was no space for a merge.
+            store.hasMergeFailed = true
             try store.write(received(acceleration(offset..<offset + 125)))
             offset += 125
         }
         #expect(store.logs[.second].index.rows == 8000)
-        // The merge of the first log has kept pace.
-        #expect(!store.isMerging)
-        #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == 4000 + 2000)
-        // Repeated samples are found in the table and in the log.
+        #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == 2000)
+        // Repeated samples are found at all three places.
         for first in stride(from: Int64(0), to: offset, by: 1000) {
             #expect(
                 try store.write(received(acceleration(first..<first + 125))).devices[device("one")]
@@ -125,6 +125,32 @@ struct LogLimitTests {
         try store.mergeLogs()
         #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == offset)
         #expect(try store.database.rows("SELECT samples, duplicates FROM devices") == ["\(offset)|\(offset / 8)"])
+    }
+
+    @Test("without maintenance, a merge of a log or of runs ends before the other log has twice its rows")
+    func pace() throws {
+        let store = try newStore(MergeWorkload.options(usesRuns: true)).store
+        var offset: Int64 = 0
+        func writeOne() throws {
+            try store.write(received(acceleration(offset..<offset + 125)))
+            offset += 125
+        }
+        try store.write(received(acceleration(-9 ..< -1)))
+        try store.startMerge(of: store.activeLog)
+        try store.finishMerge()
+        try store.startRunMerge()
+        while offset < 4000 { try writeOne() }
+        // Up to its limit, the log waits for maintenance.
+        #expect(store.runMerge != nil)
+        let log = store.activeLog
+        while store.runMerge != nil, offset < 20_000 { try writeOne() }
+        #expect((4000...8250).contains(offset))
+        while store.activeLog == log, offset < 20_000 { try writeOne() }
+        let first = offset
+        while store.merge?.log == log, offset < 20_000 { try writeOne() }
+        #expect((4000...8250).contains(offset - first))
+        try store.mergeLogs()
+        #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == offset + 8)
     }
 
     @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")

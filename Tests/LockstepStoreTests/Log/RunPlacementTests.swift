@@ -22,24 +22,24 @@ struct RunPlacementTests {
         #expect(RunPlacement.isMoved(rows: rows, size: size) == expected)
     }
 
-    @Test("the runs are merged when they fill a page of each device and stream")
+    @Test("the runs are merged when they fill two pages of each device and stream")
     func pages() {
         #expect(!RunPlacement.isFull(RunSet()))
-        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 91_022)])))
-        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 91_023)])))
-        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 50_000), (2, 1, 900, 50_000)])))
-        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 50_000), (2, 1, 1200, 50_000)])))
-        // Two streams need two pages.
-        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 100_000), (1, 2, 1000, 1000)])))
-        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 100_000), (1, 2, 100, 1000)])))
+        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 182_044)])))
+        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 182_045)])))
+        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 100_000), (2, 1, 900, 100_000)])))
+        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 100_000), (2, 1, 1200, 100_000)])))
+        // Two streams need four pages.
+        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 200_000), (1, 2, 1000, 1000)])))
+        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 200_000), (1, 2, 90, 1000)])))
     }
 
-    @Test("the runs are merged at 64 runs or 10 million rows")
+    @Test("the runs are merged at 64 runs or 20 million rows")
     func limits() {
         #expect(!RunPlacement.isFull(runs((1...63).map { ($0, 1, 1000, 1) })))
         #expect(RunPlacement.isFull(runs((1...64).map { ($0, 1, 1000, 1) })))
-        #expect(!RunPlacement.isFull(runs([(1, 1, 1_000_000, 9_999_999)])))
-        #expect(RunPlacement.isFull(runs([(1, 1, 1_000_000, 9_999_999), (2, 2, 1, 1)])))
+        #expect(!RunPlacement.isFull(runs([(1, 1, 1_000_000, 19_999_999)])))
+        #expect(RunPlacement.isFull(runs([(1, 1, 1_000_000, 19_999_999), (2, 2, 1, 1)])))
     }
 
     @Test("parts of a run are added up, and are found by their times")
