@@ -15,6 +15,9 @@ extension SQLiteStatement {
     /// Returns whether a value is NULL.
     public func isNull(at column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
+    /// Returns whether the value of a column is an integer.
+    public func isInteger(at column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_INTEGER }
+
     /// Returns an integer, or 0 for NULL.
     public func int64(at column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 

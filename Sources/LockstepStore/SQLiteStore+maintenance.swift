@@ -17,7 +17,7 @@ extension SQLiteStore {
     private static let maxAge = Duration.seconds(600)
 
     /// Whether there is maintenance to do: a checkpoint or a merge.
-    public var needsMaintenance: Bool { needsCheckpoint || (merge != nil && !hasMergeFailed) }
+    public var needsMaintenance: Bool { needsCheckpoint || (isMerging && !hasMergeFailed) }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
     /// few milliseconds.
@@ -31,22 +31,30 @@ extension SQLiteStore {
         do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
-    /// Merges the logs unless they hold many rows, or rows of many devices. The store is not used afterwards.
+    /// Whether a log or the runs are being merged.
+    var isMerging: Bool { merge != nil || runMerge != nil }
+
+    /// Merges the logs and runs unless they hold many rows, or rows of many devices. The store is not used afterwards.
     public func close() {
         guard !database.isInTransaction else { return }
         // If it fails, the rows stay in the log: the next collector merges them.
         let indexes = LogNumber.allCases.map { logs[$0].index }
-        let rows = indexes.reduce(0) { $0 + $1.rows }
+        let rows = indexes.reduce(runs.rows) { $0 + $1.rows }
         let devices = indexes.reduce(0) { $0 + $1.deviceCount }
         if rows <= Self.maxRowsAtStop && devices <= Self.maxDevicesAtStop { try? mergeLogs() }
     }
 
-    /// Merges all rows of both logs.
+    /// Merges all rows of the logs and runs.
     package func mergeLogs() throws {
         try finishMerge()
-        guard !logs[activeLog].isEmpty else { return }
-        try startMerge(of: activeLog)
-        try finishMerge()
+        if !logs[activeLog].isEmpty {
+            try startMerge(of: activeLog)
+            try finishMerge()
+        }
+        if !runs.isEmpty {
+            try startRunMerge()
+            try finishMerge()
+        }
     }
 
     /// The maximum number of rows to merge at the stop. Merging more would delay the stop, and readers see all rows anyway.
@@ -56,56 +64,95 @@ extension SQLiteStore {
 
     private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
 
-    /// Makes the other log active if the active one holds enough rows, and starts to merge it.
-    func switchLogsIfFull() {
-        guard merge == nil, !logs[activeLog].isEmpty else { return }
+    /// Starts to merge the runs if they hold enough rows. Otherwise makes the other log active if the active one holds
+    /// enough rows, and starts to merge it.
+    func startMergeIfFull() {
+        guard !isMerging else { return }
+        // If it fails, the next commit tries again.
+        if RunPlacement.isFull(runs) { return (try? startRunMerge()) ?? () }
+        guard !logs[activeLog].isEmpty else { return }
         let index = logs[activeLog].index
         let isFull =
             index.rows >= Self.fullRows(devices: index.deviceCount) || logs[activeLog].lastTurn >= Self.fullTurns
         guard isFull || ContinuousClock.now - logStart >= Self.maxAge else { return }
-        // If it fails, the next commit tries again.
         try? startMerge(of: activeLog)
     }
 
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
-    /// per device; but the time to merge one device and the memory for the index are limited.
+    /// per device; but the time to merge one device, the time to read the log and the memory for the index are limited.
     static func fullRows(devices: Int) -> Int {
-        min(max(500_000, 100 * devices), 1_000_000, 4000 * devices)
+        min(max(20_000, min(500 * devices, 500_000), 100 * devices), 1_000_000, 4000 * devices)
     }
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
     func makeRoom() throws {
+        keepPace()
         guard logs[activeLog].lastTurn >= LogSchema.maxTurns else { return }
         try finishMerge()
         try startMerge(of: activeLog)
     }
 
+    /// Merges in proportion to the rows that a full log has received since the start of the merge. So the merge ends
+    /// before the log has received as many rows again, and the memory for its index is limited even if there is no time
+    /// for maintenance between the commits.
+    private func keepPace() {
+        guard isMerging, !hasMergeFailed else { return }
+        let index = logs[activeLog].index
+        let limit = max(1, Self.fullRows(devices: index.deviceCount))
+        let share = Double(index.rows - max(limit, mergeStartRows)) / Double(limit)
+        do {
+            while isMerging, share >= 1 || mergeProgress < share { try mergeSlice() }
+        } catch { hasMergeFailed = true }
+    }
+
+    private var mergeProgress: Double { merge?.progress ?? runMerge?.progress ?? 1 }
+
     func startMerge(of log: LogNumber) throws {
-        merge = try LogMerge(log, logs[log].index, into: tables, in: database)
+        let index = logs[log].index
+        let run = index.deviceCount >= minDevicesForRuns && runs.lastRun < RunKey.maxRun ? runs.lastRun + 1 : nil
+        merge = try LogMerge(log, index, into: tables, run: run, in: database)
         activeLog = log.other
         logStart = .now
+        mergeStartRows = logs[activeLog].index.rows
     }
 
-    private func finishMerge() throws {
-        while merge != nil { try mergeSlice() }
+    func startRunMerge() throws {
+        runMerge = try RunMerge(runs, into: tables, in: database)
+        mergeStartRows = logs[activeLog].index.rows
     }
 
-    /// Merges the rows of one or more devices, or clears a table of a merged log.
+    func finishMerge() throws {
+        while isMerging { try mergeSlice() }
+    }
+
+    /// Merges the rows of one or more devices, or clears tables of a merged log or of merged runs.
     /// - Parameter maxDuration: the duration after which the slice ends with the current device.
     func mergeSlice(maxDuration: Duration = maxSlice) throws {
-        guard let log = merge?.log else { return }
-        let index = logs[log].index
+        guard isMerging else { return }
         // A merge only moves rows that are already durable, so it does not wait for the disk. The next commit syncs it.
         let synchronous = try database.integer("PRAGMA synchronous")
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + maxDuration
         let pages = database.logPages
-        try merge?.runSlice(index, evidence: evidence, scopes: scopes, ledger: received, in: database) {
-            ContinuousClock.now >= end
+        if let log = merge?.log {
+            try mergeSlice(of: log) { ContinuousClock.now >= end }
+        } else {
+            try runMerge?.runSlice(in: database) { ContinuousClock.now >= end }
+            if runMerge?.isDone == true {
+                runs.removeAll()
+                runMerge = nil
+            }
         }
         // A checkpoint that copied the whole log makes the next writer start it again.
         if database.logPages < pages { hasTriedCheckpoint = false }
+    }
+
+    private func mergeSlice(of log: LogNumber, until isOver: () -> Bool) throws {
+        let index = logs[log].index
+        try merge?.runSlice(
+            index, evidence: evidence, scopes: scopes, ledger: received, in: database, until: isOver)
+        for part in merge?.lastMoved ?? [] { runs.add(part) }
         for device in merge?.lastMerged ?? [] {
             for stream in index.devices[Int(device)]?.streams ?? [] where stream.table != ClockLog.table {
                 tables[stream.table].didMerge(stream.newest, device: device)

@@ -6,12 +6,18 @@ import LockstepSQLite
 extension SQLiteStore {
     /// Restores the indexes of logs that were not merged when the store was closed.
     func recoverLogs() throws {
+        runs = try RunSet(in: database)
         var recoveries = try readLogs()
-        if recoveries.contains(where: { !$0.recovery.unknownStreams.isEmpty }) {
+        func hasUnknownStreams() throws -> Bool {
+            let known = Set(try logStreams().keys).union([ClockLog.stream])
+            return recoveries.contains { !$0.recovery.unknownStreams.isEmpty }
+                || runs.parts.contains { !known.contains($0.stream) }
+        }
+        if try hasUnknownStreams() {
             try addUndeclaredStreams()
             recoveries = try readLogs()
         }
-        guard recoveries.allSatisfy({ $0.recovery.unknownStreams.isEmpty }) else {
+        guard try !hasUnknownStreams() else {
             throw StoreError(
                 .streams,
                 "\(path) contains samples of a stream that this program does not support, and that are not merged yet: "
@@ -25,6 +31,11 @@ extension SQLiteStore {
         }
         let isFilled = LogNumber.allCases.filter { !logs[$0].isEmpty }
         if merging == nil, isFilled.count == 2 { merging = .first }
+        if try database.integer("SELECT first_device FROM logs WHERE log = \(RowSource.runsNumber)") > 0 {
+            try startRunMerge()
+            // Rows of the log cannot be moved to a run meanwhile.
+            if merging != nil { try finishMerge() }
+        }
         if let merging {
             activeLog = merging.other
             try startMerge(of: merging)
@@ -33,14 +44,25 @@ extension SQLiteStore {
         }
         // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
         let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
-        if LogNumber.allCases.contains(where: { logs[$0].index.contains(anyOf: outgrown) }) { try mergeLogs() }
+        let streams = try logStreams()
+        if LogNumber.allCases.contains(where: { logs[$0].index.contains(anyOf: outgrown) })
+            || runs.parts.contains(where: { streams[$0.stream].map(outgrown.contains) ?? false })
+        {
+            try mergeLogs()
+        }
     }
 
-    private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
+    /// Returns the indexes of the tables of streams, by the number of the stream in the logs.
+    private func logStreams() throws -> [Int64: Int] {
         var streams: [Int64: Int] = [:]
         for (index, table) in tables.enumerated() {
             if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
         }
+        return streams
+    }
+
+    private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
+        let streams = try logStreams()
         return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, &scopes, in: database)) }
     }
 

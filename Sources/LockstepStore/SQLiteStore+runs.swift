@@ -15,7 +15,7 @@ extension SQLiteStore {
         let isDirect = placement.isDirect(run, rowsInLog: rowsInLog)
         // Nothing is appended for a run without samples, but its batches are recorded.
         guard !run.samples.isEmpty, tables[table].logTarget != nil, device <= LogKey.maxDevice,
-            !isDirect || logsMayContain(run.samples.times, of: table, device: device)
+            try !isDirect || logsMayContain(run.samples.times, of: table, device: device)
         else {
             if observed[table] {
                 observe(try newRows(of: run, table: table, device: device), of: run, device: device)
@@ -111,10 +111,10 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns whether the logs may contain a time of a device's samples.
-    private func logsMayContain(_ times: [Int64], of table: Int, device: Int64) -> Bool {
+    /// Returns whether the logs or runs may contain a time of a device's samples.
+    private func logsMayContain(_ times: [Int64], of table: Int, device: Int64) throws(SQLiteError) -> Bool {
         guard let first = times.min(), let last = times.max() else { return false }
-        return !turns(first...last, of: table, device: device).isEmpty
+        return try !parts(first...last, of: table, device: device).isEmpty
     }
 
     /// Returns the stored rows of a device at some increasing times, or nil if there are none.
@@ -122,19 +122,33 @@ extension SQLiteStore {
         _ times: ArraySlice<Int64>, of table: Int, device: Int64
     ) throws(SQLiteError) -> [Int64: [Double]]? {
         guard let first = times.first, let last = times.last else { return nil }
-        let turns = turns(first...last, of: table, device: device)
+        let parts = try parts(first...last, of: table, device: device)
         let isInTable = try tables[table].mayContain(first, device: device)
-        guard isInTable || !turns.isEmpty else { return nil }
-        return try tables[table].stored(times, device: device, turns: turns)
+        guard isInTable || !parts.isEmpty else { return nil }
+        return try tables[table].stored(times, device: device, parts: parts)
     }
 
+    /// Returns the turns of the logs that may contain times of a device's samples, and the runs that contain some.
+    func parts(
+        _ times: ClosedRange<Int64>, of table: Int, device: Int64
+    ) throws(SQLiteError) -> [(source: RowSource, part: Int64)] {
+        var parts = turns(times, of: table, device: device)
+        guard !runs.isEmpty, try tables[table].mayContain(times.lowerBound, device: device),
+            let stream = tables[table].logTarget?.stream
+        else { return parts }
+        for run in runs.runs(with: stream.id, times)
+        where try tables[table].isInRun(run, times, device: device) { parts.append((.runs, run)) }
+        return parts
+    }
+
+    /// Returns the turns of the logs that may contain times of a device's samples or estimates.
     func turns(
         _ times: ClosedRange<Int64>, of table: Int, device: Int64
-    ) -> [(log: LogNumber, turn: Int64)] {
-        var turns: [(log: LogNumber, turn: Int64)] = []
+    ) -> [(source: RowSource, part: Int64)] {
+        var turns: [(source: RowSource, part: Int64)] = []
         for number in LogNumber.allCases {
             logs[number].index.devices[Int(device)]?.forEachSegment(of: table, overlapping: times) { segment in
-                turns.append((number, segment.turn))
+                turns.append((.log(number), segment.turn))
             }
         }
         return turns

@@ -21,6 +21,8 @@ public final class SQLiteStore: SampleStore {
         /// The maximum size of the page cache, in KiB. A larger cache can be slower: for files smaller than 1 GiB,
         /// SQLite 3.40 visits every cached page in a commit that follows a page split inside a table.
         public var cacheSize = 16_384
+        /// The number of devices in a log from which rows are moved to a run. Tests reduce it.
+        var minDevicesForRuns = RunPlacement.minDevices
 
         /// Creates the default options.
         public init() {}
@@ -58,6 +60,14 @@ public final class SQLiteStore: SampleStore {
     var logStart = ContinuousClock.now
     /// The merge of the other log, if it is not empty.
     var merge: LogMerge?
+    /// What the runs contain: rows of former logs with few rows of each device.
+    var runs = RunSet()
+    /// The merge of the runs, if they are being merged. No log is merged meanwhile.
+    var runMerge: RunMerge?
+    /// The number of rows in the active log at the start of the current merge.
+    var mergeStartRows = 0
+    /// The number of devices in a log from which rows are moved to a run.
+    let minDevicesForRuns: Int
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
     var evidence = NumberMap<Int64>()
     var placement = RowPlacement()
@@ -90,6 +100,7 @@ public final class SQLiteStore: SampleStore {
         do {
             try checkFolder(of: path)
             self.path = path
+            minDevicesForRuns = options.minDevicesForRuns
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             var tables: [SampleTable] = []
@@ -166,7 +177,7 @@ public final class SQLiteStore: SampleStore {
             for log in LogNumber.allCases { logs[log].commit() }
             for index in tables.indices { tables[index].commit() }
             placement.commit()
-            switchLogsIfFull()
+            startMergeIfFull()
             endTransaction()
             return result
         } catch {

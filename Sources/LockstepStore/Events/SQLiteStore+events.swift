@@ -40,9 +40,9 @@ extension SQLiteStore {
         let times = run.samples.times
         guard let first = times.min(), let last = times.max() else { return [] }
         var stored: Set<Int64> = []
-        let turns = turns(first...last, of: table, device: device)
-        if try tables[table].mayContain(first, device: device) || !turns.isEmpty {
-            stored = Set(try tables[table].stored(times[...], device: device, turns: turns).keys)
+        let parts = try parts(first...last, of: table, device: device)
+        if try tables[table].mayContain(first, device: device) || !parts.isEmpty {
+            stored = Set(try tables[table].stored(times[...], device: device, parts: parts).keys)
         }
         let isIncreasing = zip(times, times.dropFirst()).allSatisfy { $0 < $1 }
         if stored.isEmpty, isIncreasing { return [times.indices] }

@@ -9,41 +9,41 @@ enum ClockLog {
     /// The number by which a ``LogIndex`` knows the estimates. It is not the index of a stream's table.
     static let table = -1
     /// The stream in the keys of the estimates. They have tables of their own, so the streams of samples do not matter.
-    private static let stream: Int64 = 0
+    static let stream: Int64 = 0
+    /// The number of columns besides device and time.
+    static let columnCount = 7
 
     /// The columns of an estimate that are equal in the logs and in the table.
     private static let values = ["t", "segment", "offset", "skew", "bound", "skew_bound"]
 
     /// Creates the tables of the logs.
     static func addTables(to database: SQLiteDatabase) throws {
-        for log in LogNumber.allCases {
-            try database.execute(
-                """
-                CREATE TABLE \(log.clocksTable) (
-                    -- Estimates of devices' clocks in order of commit. See the view clocks.
-                    id INTEGER PRIMARY KEY, -- turn, device and a number, so that rows are only appended
-                    \(LogKey.columnsSQL)
-                    epoch_id INTEGER NOT NULL,
-                    collector TEXT NOT NULL,
-                    t INTEGER NOT NULL,
-                    segment INTEGER NOT NULL,
-                    offset INTEGER NOT NULL,
-                    skew REAL NOT NULL,
-                    bound INTEGER NOT NULL,
-                    skew_bound REAL NOT NULL
-                )
-                """)
-        }
+        for log in LogNumber.allCases { try database.execute(create(log.clocksTable, key: LogKey.columnsSQL)) }
+    }
+
+    /// Returns the statement that creates a table of estimates.
+    /// - Parameter key: the columns that are computed from its key.
+    static func create(_ table: String, key: String) -> String {
+        """
+        CREATE TABLE \(table) (
+            -- Estimates of devices' clocks that are not merged yet. See the view clocks.
+            id INTEGER PRIMARY KEY, -- so that rows are only appended
+            \(key)
+            epoch_id INTEGER NOT NULL,
+            collector TEXT NOT NULL,
+            t INTEGER NOT NULL,
+            segment INTEGER NOT NULL,
+            offset INTEGER NOT NULL,
+            skew REAL NOT NULL,
+            bound INTEGER NOT NULL,
+            skew_bound REAL NOT NULL
+        )
+        """
     }
 
     /// Returns the key of an estimate.
     static func key(turn: Int64, device: Int64, row: Int) -> Int64 {
         LogKey.first(turn: turn, stream: stream, device: device) + Int64(row)
-    }
-
-    /// Returns the keys that the estimates of a device in a turn can have.
-    static func keys(turn: Int64, device: Int64) -> ClosedRange<Int64> {
-        LogKey.range(turn: turn, stream: stream, device: device)
     }
 
     /// The statement that adds an estimate to a log: key, epoch, collector, and the other columns.
@@ -54,50 +54,64 @@ enum ClockLog {
         """
     }
 
-    /// The statement that finds an estimate in a log, from its keys, epoch, collector and time.
-    static func findSQL(_ log: LogNumber) -> String {
-        "SELECT 1 FROM \(log.clocksTable) WHERE id BETWEEN ? AND ? AND epoch_id = ? AND collector = ? AND t = ?"
+    /// The statement that finds an estimate in a log or in the runs, from its keys, epoch, collector and time.
+    static func findSQL(_ source: RowSource) -> String {
+        "SELECT 1 FROM \(source.clocksTable) WHERE id BETWEEN ? AND ? AND epoch_id = ? AND collector = ? AND t = ?"
     }
 
-    /// The statement that merges the estimates of a device in one turn, from their keys. Those of a device whose row a
-    /// user has deleted have no epoch any more and are left out.
-    static func mergeSQL(_ log: LogNumber) -> String {
+    /// The statement that merges the estimates of a device in one turn or run, from their keys. Those of a device whose
+    /// row a user has deleted have no epoch any more and are left out.
+    static func mergeSQL(_ source: RowSource) -> String {
         let columns = values.joined(separator: ", ")
         return """
             INSERT INTO merged_clocks (device_id, collector, epoch, \(columns))
             SELECT clock.device_id, collector, \(EpochTable.epochSQL(of: "clock")) AS epoch, \(columns)
-            FROM \(log.clocksTable) AS clock WHERE id BETWEEN ? AND ? AND epoch IS NOT NULL
+            FROM \(source.clocksTable) AS clock WHERE id BETWEEN ? AND ? AND epoch IS NOT NULL
             ON CONFLICT DO NOTHING
             """
     }
+
+    /// The columns that a move to a run copies.
+    static let movedColumns = ["epoch_id", "collector"] + values
 
     /// Returns a SELECT of the columns `device_id`, `collector`, `t`, `segment`, `offset`, `skew`, `bound` and
     /// `skew_bound` of the estimates in the logs, of device `?1` or of all devices.
     static func selectSQL(ofDevice: Bool) -> String {
         LogNumber.allCases.map { log in
-            let columns = "clock.device_id, collector, \(values.joined(separator: ", "))"
+            let source = RowSource.log(log)
             guard ofDevice else {
                 return "SELECT \(columns) FROM \(log.clocksTable) AS clock WHERE \(log.isVisible())"
             }
-            let keys = LogKey.rangeSQL(turn: "log_turns.turn", stream: "\(stream)", device: "?1")
-            return """
-                SELECT \(columns) FROM log_turns CROSS JOIN \(log.clocksTable) AS clock ON clock.id BETWEEN \(keys)
-                WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: log.clocksTable)) AND \(log.isVisible("?1"))
-                """
+            return selectOfDevice(source)
         }.joined(separator: "\nUNION ALL\n")
+    }
+
+    /// Returns the same SELECT of the estimates of device `?1` in the runs.
+    static var selectRunsSQL: String { selectOfDevice(.runs) }
+
+    private static let columns = "clock.device_id, collector, \(values.joined(separator: ", "))"
+
+    private static func selectOfDevice(_ source: RowSource) -> String {
+        let table = source.clocksTable
+        return """
+            SELECT \(columns) FROM \(source.partsTable) CROSS JOIN \(table) AS clock
+                ON clock.id BETWEEN \(source.keysSQL(stream: "\(stream)", device: "?1"))
+            WHERE \(source.partsSQL(of: stream, in: table)) AND \(source.isVisible("?1"))
+            """
     }
 
     /// The view with the documented name.
     static var view: View {
-        let logs = LogNumber.allCases.map { log in
+        let sources = RowSource.all.map { source in
             // As in the views of samples: the second range is used if a condition of the query sets the device.
-            let ofDevice = LogKey.rangeSQL(turn: "log_turns.turn", stream: "\(stream)", device: "clock.device_id")
+            let table = source.clocksTable
             return """
                 UNION ALL SELECT clock.device_id, collector, \(EpochTable.epochSQL(of: "clock")), \(values.joined(separator: ", "))
-                FROM log_turns CROSS JOIN \(log.clocksTable) AS clock NOT INDEXED
-                    ON clock.id BETWEEN \(LogKey.rangeOfAllSQL(turn: "log_turns.turn", stream: stream))
-                    AND clock.id BETWEEN \(ofDevice) AND \(log.isVisible("+clock.device_id"))
-                WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: log.clocksTable))
+                FROM \(source.partsTable) CROSS JOIN \(table) AS clock NOT INDEXED
+                    ON clock.id BETWEEN \(source.keysOfAllSQL(stream: stream))
+                    AND clock.id BETWEEN \(source.keysSQL(stream: "\(stream)", device: "clock.device_id"))
+                    AND \(source.isVisible("+clock.device_id"))
+                WHERE \(source.partsSQL(of: stream, in: table))
                 """
         }
         return View(
@@ -114,7 +128,7 @@ enum ClockLog {
                     bound, -- largest possible error of the offset, in µs
                     skew_bound -- largest possible error of the skew, in ppm
                 FROM merged_clocks
-                \(logs.joined(separator: "\n"))
+                \(sources.joined(separator: "\n"))
                 """)
     }
 }

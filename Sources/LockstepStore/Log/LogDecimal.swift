@@ -17,4 +17,7 @@ enum LogDecimal {
         }
         return Int64(scaled)
     }
+
+    /// Returns the number that is stored as `millionths`.
+    static func value(_ millionths: Int64) -> Double { Double(millionths) / scale }
 }

@@ -95,6 +95,8 @@ struct LogIndex {
         let table: Int
         /// In order of their first times.
         fileprivate(set) var segments: [Segment]
+        /// The number of rows. It may be too high after a transaction was rolled back.
+        fileprivate(set) var rows: Int
         /// The time of the newest row.
         fileprivate(set) var newest: Int64
 
@@ -191,12 +193,13 @@ extension LogIndex.Device {
     fileprivate mutating func add(_ segment: LogIndex.Segment, newest: Int64, count: Int, of table: Int) {
         rows += count
         guard let stream = streams.firstIndex(where: { $0.table == table }) else {
-            streams.append(LogIndex.Stream(table: table, segments: [segment], newest: newest))
+            streams.append(LogIndex.Stream(table: table, segments: [segment], rows: count, newest: newest))
             return
         }
         // New segments usually follow all others. Backlog is inserted before them.
         let position = (streams[stream].segments.lastIndex { $0.first <= segment.first } ?? -1) + 1
         streams[stream].segments.insert(segment, at: position)
+        streams[stream].rows += count
         streams[stream].newest = max(streams[stream].newest, newest)
     }
 

@@ -5,7 +5,7 @@ import LockstepSQLite
 ///
 /// Each slice is a transaction that writes the rows of some devices to the tables and raises `first_device`, which hides
 /// these rows in the log. So each row is visible once at any moment. When all devices are merged, the tables of the log
-/// are cleared.
+/// are cleared. If the log has many devices, the rows of those with few of them are written to a run instead.
 struct LogMerge {
     /// The next kind of work.
     private enum Step: Equatable {
@@ -22,34 +22,40 @@ struct LogMerge {
 
     /// The statement that merges the rows of a device in one turn, by the index of the table.
     private let mergeRows: [SQLiteStatement?]
-    private let streamIDs: [Int64]
+    /// The places of the streams in the logs, by the index of the table.
+    private let streams: [LogStream?]
     private let mergeClocks: SQLiteStatement
+    /// The move to a run, or nil if all rows are written to the tables.
+    private var move: LogMove?
     private let updateDevice: SQLiteStatement
     private let raiseFirstDevice: SQLiteStatement
 
     /// - Parameters:
     ///   - index: the content of the log. It must not change until the merge is done.
     ///   - tables: the tables of the streams, in the order of the indexes in `index`.
+    ///   - run: the run for rows of devices with few of them, or nil to write all rows to the tables.
     init(
-        _ log: LogNumber, _ index: LogIndex, into tables: [SampleTable], in database: SQLiteDatabase
+        _ log: LogNumber, _ index: LogIndex, into tables: [SampleTable], run: Int64?, in database: SQLiteDatabase
     ) throws(SQLiteError) {
         self.log = log
         devices = index.devices.keys.map(Int64.init)
         var statements: [SQLiteStatement?] = []
-        var streamIDs: [Int64] = []
+        var streams: [LogStream?] = []
         for table in tables {
-            guard let logStream = try LogSchema.find(table.stream, in: database) else {
+            let logStream = try LogSchema.find(table.stream, in: database)
+            streams.append(logStream)
+            guard let logStream else {
                 statements.append(nil)
-                streamIDs.append(0)
                 continue
             }
-            statements.append(
-                try database.prepare(Self.mergeSQL(table.stream, logStream, log), persistent: true))
-            streamIDs.append(logStream.id)
+            let sql = Self.mergeSQL(table.stream, logStream, .log(log))
+            statements.append(try database.prepare(sql, persistent: true))
         }
         mergeRows = statements
-        self.streamIDs = streamIDs
-        mergeClocks = try database.prepare(ClockLog.mergeSQL(log), persistent: true)
+        self.streams = streams
+        mergeClocks = try database.prepare(ClockLog.mergeSQL(.log(log)), persistent: true)
+        move = nil
+        if let run { move = try LogMove(log, to: run, in: database) }
         let origin = "(\(DeviceSchema.reference) + origin)"
         let firstSeen = "ifnull(min(first_seen, ?2), ifnull(first_seen, ?2))"
         updateDevice = try database.prepare(
@@ -68,8 +74,15 @@ struct LogMerge {
 
     var isDone: Bool { step == .done }
 
+    /// The share of the work that is done, from 0 to 1. Clearing the tables takes little of it.
+    var progress: Double {
+        step == .devices && !devices.isEmpty ? Double(next) / Double(devices.count + 1) : 1
+    }
+
     /// The devices that the last slice merged.
     private(set) var lastMerged: ArraySlice<Int64> = []
+    /// The rows that the last slice moved to a run.
+    private(set) var lastMoved: [RunSet.Part] = []
 
     /// Does one slice of the work in a transaction of its own.
     /// - Parameters:
@@ -83,19 +96,23 @@ struct LogMerge {
         _ index: LogIndex, evidence: NumberMap<Int64>, scopes: ScopeTable, ledger: RangeLedger,
         in database: SQLiteDatabase, until isOver: () -> Bool
     ) throws {
+        lastMoved = []
         switch step {
         case .devices:
+            // Of a slice that failed, nothing was moved.
+            _ = move?.takeParts()
             let merged = try database.transaction {
                 var position = next
                 while position < devices.count {
                     let device = devices[position]
                     if let content = index.devices[Int(device)] {
-                        try merge(content, of: device, evidence: evidence[Int(device)])
+                        try merge(content, of: device, evidence: evidence[Int(device)], in: database)
                         for number in content.scopes { try ledger.persist(scopes.scope(number, device: device)) }
                     }
                     position += 1
                     if isOver() { break }
                 }
+                try move?.writeParts()
                 // At least 1, so that the next start of the collector resumes the merge. It is never lowered: if the
                 // collector was killed while it cleared the tables, they still contain merged rows.
                 let firstDevice: Int64 = position == 0 ? 1 : devices[position - 1] + 1
@@ -104,6 +121,7 @@ struct LogMerge {
                 return position
             }
             lastMerged = devices[next..<merged]
+            lastMoved = move?.takeParts() ?? []
             next = merged
             if next == devices.count { step = .clearing(0) }
         case .clearing(let position):
@@ -122,21 +140,35 @@ struct LogMerge {
         }
     }
 
-    private func merge(_ content: LogIndex.Device, of device: Int64, evidence: Int64?) throws(SQLiteError) {
-        for stream in content.streams {
+    private mutating func merge(
+        _ content: LogIndex.Device, of device: Int64, evidence: Int64?, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        // A run is written in the order of its keys.
+        for stream in content.streams.sorted(by: { id(of: $0) < id(of: $1) }) {
             let isClock = stream.table == ClockLog.table
+            let logStream = isClock ? nil : streams[stream.table]
             guard let statement = isClock ? mergeClocks : mergeRows[stream.table] else { continue }
+            let rowSize = RunPlacement.rowSize(columns: logStream?.columns.count ?? ClockLog.columnCount)
+            if move != nil, RunPlacement.isMoved(rows: stream.rows, size: rowSize) {
+                try move?.move(stream, logStream, of: device, rowSize: rowSize, from: log, in: database)
+                continue
+            }
             for turn in stream.turns {
-                let keys =
-                    isClock
-                    ? ClockLog.keys(turn: turn, device: device)
-                    : LogKey.range(turn: turn, stream: streamIDs[stream.table], device: device)
+                let keys = RowSource.log(log).keys(part: turn, stream: id(of: stream), device: device)
                 try statement.bind(keys.lowerBound, at: 1)
                 try statement.bind(keys.upperBound, at: 2)
                 try statement.run()
             }
         }
-        let figures = content.figures
+        try writeFigures(content.figures, of: device, evidence: evidence)
+    }
+
+    /// Returns the number of a stream in the logs.
+    private func id(of stream: LogIndex.Stream) -> Int64 {
+        stream.table == ClockLog.table ? ClockLog.stream : streams[stream.table]?.id ?? 0
+    }
+
+    private func writeFigures(_ figures: LogIndex.Figures, of device: Int64, evidence: Int64?) throws(SQLiteError) {
         try updateDevice.bind(device, at: 1)
         try updateDevice.bind(figures.firstSeen, at: 2)
         try updateDevice.bind(figures.lastSeen, at: 3)
@@ -148,13 +180,14 @@ struct LogMerge {
         try updateDevice.run()
     }
 
-    private static func mergeSQL(_ stream: SensorStream, _ logStream: LogStream, _ log: LogNumber) -> String {
+    /// Returns the statement that merges the rows of a device in one turn or run, from their keys.
+    static func mergeSQL(_ stream: SensorStream, _ logStream: LogStream, _ source: RowSource) -> String {
         let columns = stream.columns
         let values = columns.map(logStream.value)
         return """
             INSERT INTO \(stream.mergedTable) (\((["device_id", "t"] + columns.map(\.name)).joined(separator: ", ")))
             SELECT \((["device_id", "t"] + values).joined(separator: ", "))
-            FROM \(logStream.shape.table(of: log)) WHERE id BETWEEN ? AND ?
+            FROM \(source.table(logStream.shape)) WHERE id BETWEEN ? AND ?
             ON CONFLICT DO NOTHING
             """
     }

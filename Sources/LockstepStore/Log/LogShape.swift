@@ -59,6 +59,11 @@ struct LogStream: Equatable {
     /// The names of the stream's columns in the order of the value columns.
     var columns: [String]
 
+    /// Returns the SQL expression of a column's value as it is stored, or NULL if the logs do not contain it.
+    func storedValue(of column: SensorStream.Column) -> String {
+        columns.firstIndex(of: column.name).map { "v\($0 + 1)" } ?? "NULL"
+    }
+
     /// Returns the SQL expression of a column's value with the type of the column, or NULL if the logs do not contain it.
     ///
     /// The type is necessary: without it, SQLite copies all rows of a view before it applies a condition.

@@ -1,6 +1,6 @@
 import LockstepModel
 
-// The views with the documented names: they show the merged rows and the rows of both logs.
+// The views with the documented names: they show the merged rows and the rows of the logs and runs.
 
 extension SensorStream {
     /// The table of the merged rows.
@@ -22,24 +22,23 @@ extension SensorStream {
             """
         ]
         if let logStream {
-            for log in LogNumber.allCases { selects.append(logSelect(log, logStream)) }
+            for source in RowSource.all { selects.append(select(source, logStream)) }
         }
         return View(name: table, select: selects.joined(separator: "\nUNION ALL\n"))
     }
 
-    private func logSelect(_ log: LogNumber, _ logStream: LogStream) -> String {
+    private func select(_ source: RowSource, _ logStream: LogStream) -> String {
         let values = columns.map(logStream.value)
-        let table = logStream.shape.table(of: log)
+        let table = source.table(logStream.shape)
         // SQLite uses the second range if a condition of the query sets the device, and the first one otherwise.
         // NOT INDEXED keeps it from building an index of all devices, which takes longer than the search.
-        let ofDevice = LogKey.rangeSQL(
-            turn: "log_turns.turn", stream: "\(logStream.id)", device: "sample.device_id")
         return """
             SELECT sample.device_id, sample.t, \(values.joined(separator: ", "))
-            FROM log_turns CROSS JOIN \(table) AS sample NOT INDEXED
-                ON sample.id BETWEEN \(LogKey.rangeOfAllSQL(turn: "log_turns.turn", stream: logStream.id))
-                AND sample.id BETWEEN \(ofDevice) AND \(log.isVisible("+sample.device_id"))
-            WHERE log_turns.turn <= \(LogKey.lastTurnSQL(of: table))
+            FROM \(source.partsTable) CROSS JOIN \(table) AS sample NOT INDEXED
+                ON sample.id BETWEEN \(source.keysOfAllSQL(stream: logStream.id))
+                AND sample.id BETWEEN \(source.keysSQL(stream: "\(logStream.id)", device: "sample.device_id"))
+                AND \(source.isVisible("+sample.device_id"))
+            WHERE \(source.partsSQL(of: logStream.id, in: table))
             """
     }
 }

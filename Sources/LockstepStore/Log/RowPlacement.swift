@@ -11,7 +11,7 @@ struct RowPlacement {
     /// one device.
     static let maxRowsInLog = 8000
     /// The approximate size of a value in bytes.
-    private static let valueSize = 9
+    static let valueSize = 9
     /// The mean number of rows per device and stream in a turn from which they are written directly under load.
     private static let busyRows = 30
     /// The number of samples of a part that shows load: more than a collector that keeps up receives at once.

@@ -86,7 +86,7 @@ extension StoreReader {
         for stream in try StreamTable.catalog(in: database).streams {
             guard try !StoreSchema.columns(of: stream.mergedTable, in: database).isEmpty else { continue }
             let recent = try LogSchema.find(stream, in: database).flatMap { figures.newest[$0.id] } ?? [:]
-            for (id, time) in try samples.mergedTimes(of: stream).merging(recent, uniquingKeysWith: max) {
+            for (id, time) in try samples.times(of: stream, recent) {
                 result[id, default: [:]][stream.name] = Timestamp(microseconds: time)
             }
         }

@@ -12,8 +12,18 @@ struct NewestSamples {
     /// The device, or nil for all.
     let device: Int64?
 
-    /// Returns the time of the newest sample of each device in a stream, by device id. It excludes the logs.
-    func mergedTimes(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
+    /// Returns the time of the newest sample of each device in a stream, by device id. It includes the runs.
+    /// - Parameter recent: the times of the newest samples in the logs.
+    func times(of stream: SensorStream, _ recent: [Int64: Int64]) throws(SQLiteError) -> [Int64: Int64] {
+        var times = try mergedTimes(of: stream).merging(recent, uniquingKeysWith: max)
+        guard let runs = try runs(of: stream) else { return times }
+        for device in try devices() {
+            if let row = try runs.newest(of: device, .min ..< .max, after: times[device]) { times[device] = row.time }
+        }
+        return times
+    }
+
+    private func mergedTimes(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
         let newest = try database.prepare("SELECT max(t) FROM \(stream.mergedTable) WHERE device_id = ?1")
         var times: [Int64: Int64] = [:]
         for device in try mergedDevices(of: stream) {
@@ -46,7 +56,31 @@ struct NewestSamples {
             select.reset()
         }
         let recent = try LogReader(stream, in: database)?.newest(of: device, knowing: column) ?? [:]
-        return rows.merging(recent) { $0.time > $1.time ? $0 : $1 }
+        rows.merge(recent) { $0.time > $1.time ? $0 : $1 }
+        guard let runs = try runs(of: stream) else { return rows }
+        let index = stream.columns.firstIndex { $0.name == column }
+        for device in try devices() {
+            if let row = try runs.newest(of: device, .min ..< .max, after: rows[device]?.time, knowing: index) {
+                rows[device] = row
+            }
+        }
+        return rows
+    }
+
+    /// Returns a reader of the runs, or nil if they have no rows of a stream.
+    private func runs(of stream: SensorStream) throws(SQLiteError) -> RunReader? {
+        guard let logStream = try LogSchema.find(stream, in: database),
+            try database.integer("SELECT count(*) FROM log_runs WHERE stream_id = \(logStream.id)") > 0
+        else { return nil }
+        return try RunReader(stream, logStream, in: database)
+    }
+
+    private func devices() throws(SQLiteError) -> [Int64] {
+        if let device { return [device] }
+        let select = try database.prepare("SELECT device_id FROM merged_devices")
+        var devices: [Int64] = []
+        while try select.step() { devices.append(select.int64(at: 0)) }
+        return devices
     }
 
     /// Returns the ids of the devices with merged samples of a stream, without reading the samples between them.

@@ -3,7 +3,7 @@ import LockstepSQLite
 
 /// Reads stored samples: all samples, or only the newest sample of each device.
 ///
-/// It reads the table of merged rows and the logs separately, and merges their rows by time. This is faster than the
+/// It reads the table of merged rows and the other rows separately, and merges them by time. This is faster than the
 /// view of both, which SQLite evaluates with a coroutine for each row.
 final class SampleCursor: QueryCursor {
     /// The number of devices up to which the logs are searched for each device. For more, one scan is faster.
@@ -15,7 +15,7 @@ final class SampleCursor: QueryCursor {
     private let kinds: [SensorStream.Kind]
     private let times: Range<Int64>
     private let newestOnly: Bool
-    /// The rows of the current device in the logs that were not returned yet.
+    /// The rows of the current device in the logs and runs that were not returned yet.
     private var logRows: ArraySlice<LogReader.Row> = []
     /// The next row of the current device in the table.
     private var merged: LogReader.Row?
@@ -53,7 +53,10 @@ final class SampleCursor: QueryCursor {
         defer { if isOutermost { try? database.execute("COMMIT") } }
         merged = try nextMerged()
         if let newestInLogs {
-            logRows = newestInLogs[device].map { [$0] } ?? []
+            let recent = newestInLogs[device]
+            let known = [merged?.time, recent?.time].compactMap(\.self).max()
+            let newest = try log?.newestInRuns(of: device, times, after: known) ?? recent
+            logRows = newest.map { [$0] } ?? []
         } else {
             let rows = try log?.rows(of: device, times) ?? []
             logRows = newestOnly ? rows.suffix(1) : rows[...]

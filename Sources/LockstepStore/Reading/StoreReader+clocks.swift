@@ -56,11 +56,20 @@ extension StoreReader {
         return points
     }
 
+    /// Returns the estimates of a device in the logs and runs.
+    private func recentClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
+        let select = try database.prepare(ClockLog.selectRunsSQL)
+        try select.bind(device, at: 1)
+        var points = try loggedClocks(of: device)
+        while try select.step() { points.append(clockPoint(select, at: 1)) }
+        return points
+    }
+
     /// Returns the estimates of a device in the logs.
     ///
     /// For a second device, those of all devices are read and cached until the store changes: one scan of the logs is
     /// faster than a search for each device.
-    private func recentClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
+    private func loggedClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
         let version = try database.integer("PRAGMA data_version")
         if let known = recentClocks, known.version == version {
             if let points = known.points { return points[device] ?? [] }
@@ -103,15 +112,18 @@ extension StoreReader {
 
     /// Returns the newest estimate of a device's clock, or nil if there is none.
     func newestClock(of device: Int64) throws(SQLiteError) -> ClockPoint? {
-        try recentClocks(of: device).reduce(try newestClock(try newestClockStatement(), of: device)) { newer($0, $1) }
+        try loggedClocks(of: device).reduce(try newestClock(try newestClockStatement(), of: device)) { newer($0, $1) }
     }
 
-    /// The newest one by the collector's clock, because the device's clock may have been set back.
+    /// The newest one in the table and the runs by the collector's clock, because the device's clock may have been set
+    /// back.
     private func newestClockStatement() throws(SQLiteError) -> SQLiteStatement {
-        try database.prepare(
+        let columns = "collector, t, segment, offset, skew, bound, skew_bound"
+        return try database.prepare(
             """
-            SELECT collector, t, segment, offset, skew, bound, skew_bound, max(t - offset) FROM merged_clocks
-            WHERE device_id = ?
+            SELECT \(columns), max(t - offset) FROM (
+                SELECT \(columns) FROM merged_clocks WHERE device_id = ?1
+                UNION ALL SELECT \(columns) FROM (\(ClockLog.selectRunsSQL)))
             """)
     }
 

@@ -26,6 +26,7 @@ enum StoreSchema {
             try DeviceMigration.shorten(in: database)
             try LogMigration.shortenTimes(in: database)
         },
+        { database in try RunSchema.create(in: database) },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.

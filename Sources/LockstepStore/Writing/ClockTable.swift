@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Writes estimates of devices' clocks to the table `merged_clocks`, and finds them there and in the logs.
+/// Writes estimates of devices' clocks to the table `merged_clocks`, and finds them there, in the logs and in the runs.
 struct ClockTable {
     /// The statement that creates the table, as of schema 5.
     static let create = """
@@ -22,7 +22,7 @@ struct ClockTable {
 
     private let insert: SQLiteStatement
     private let find: SQLiteStatement
-    private let findInLog: LogPair<SQLiteStatement>
+    private let findInPart: [RowSource: SQLiteStatement]
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         insert = try database.prepare(
@@ -34,9 +34,11 @@ struct ClockTable {
         find = try database.prepare(
             "SELECT 1 FROM merged_clocks WHERE device_id = ? AND collector = ? AND epoch = ? AND t = ?",
             persistent: true)
-        let first = try database.prepare(ClockLog.findSQL(.first), persistent: true)
-        let second = try database.prepare(ClockLog.findSQL(.second), persistent: true)
-        findInLog = LogPair { $0 == .first ? first : second }
+        var findInPart: [RowSource: SQLiteStatement] = [:]
+        for source in RowSource.all {
+            findInPart[source] = try database.prepare(ClockLog.findSQL(source), persistent: true)
+        }
+        self.findInPart = findInPart
     }
 
     /// Writes an estimate of the device with id `device` to the table, unless the table contains it.
@@ -58,14 +60,14 @@ struct ClockTable {
         return try find.step()
     }
 
-    /// Returns whether a turn of a log contains an estimate of the device with id `device`.
+    /// Returns whether a turn of a log, or a run, contains an estimate of the device with id `device`.
     /// - Parameter epoch: the id of its epoch.
     func contains(
-        _ point: ClockPoint, epoch: Int64, of device: Int64, in log: LogNumber, turn: Int64
+        _ point: ClockPoint, epoch: Int64, of device: Int64, in source: RowSource, _ part: Int64
     ) throws(SQLiteError) -> Bool {
-        let find = findInLog[log]
+        guard let find = findInPart[source] else { return false }
         defer { find.reset() }
-        let keys = ClockLog.keys(turn: turn, device: device)
+        let keys = source.keys(part: part, stream: ClockLog.stream, device: device)
         try find.bind(keys.lowerBound, at: 1)
         try find.bind(keys.upperBound, at: 2)
         try find.bind(epoch, at: 3)
@@ -104,8 +106,9 @@ extension SQLiteStore {
         let scope = scopes.scope(of: clock.device, device: device, epoch: clock.epoch)
         let epoch = try epochs.id(of: scope, &devices, in: database)
         let time = clock.point.time.microseconds
-        for (log, turn) in turns(time...time, of: ClockLog.table, device: device)
-        where try clocks.contains(clock.point, epoch: epoch, of: device, in: log, turn: turn) { return }
+        let inRuns = runs.runs(with: ClockLog.stream, time...time).map { (source: RowSource.runs, part: $0) }
+        for (source, part) in turns(time...time, of: ClockLog.table, device: device) + inRuns
+        where try clocks.contains(clock.point, epoch: epoch, of: device, in: source, part) { return }
         try logs[activeLog].append(clock.point, epoch: epoch, device: device)
     }
 }

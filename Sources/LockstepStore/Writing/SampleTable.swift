@@ -1,7 +1,8 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The tables of one stream, in which each sample is stored once: the table of merged rows, and its part of the logs.
+/// The tables of one stream, in which each sample is stored once: the table of merged rows, and its part of the logs and
+/// runs.
 struct SampleTable {
     let stream: SensorStream
     /// The place of the stream in the logs, or nil if all rows are written to the table directly.
@@ -10,8 +11,9 @@ struct SampleTable {
     private let lookup: SampleLookup
     private let selectNewest: SQLiteStatement
     private let selectMerged: SQLiteStatement
-    private let selectLog: [LogNumber: SQLiteStatement]
-    /// The time of the newest row of each device in the table, in µs since 1970, or `Int64.min` if it has none.
+    private let selectPart: [RowSource: SQLiteStatement]
+    /// The time of the newest row of each device in the table and the runs, in µs since 1970, or `Int64.min` if it has
+    /// none.
     private var newest = NumberMap<Int64>()
     /// The devices to which the current transaction has written rows directly.
     private var changed: [Int64] = []
@@ -26,22 +28,32 @@ struct SampleTable {
         var inserts: [RowInsert] = []
         for rows in RowInsert.sizes { inserts.append(try RowInsert(stream, rows: rows, in: database)) }
         self.inserts = inserts
-        selectNewest = try database.prepare(
-            "SELECT max(t) FROM \(stream.mergedTable) WHERE device_id = ?", persistent: true)
+        var newest = "SELECT max(t) AS t FROM \(stream.mergedTable) WHERE device_id = ?1"
+        if let logStream {
+            // Those of a run are not sorted by time.
+            let runs = RowSource.runs
+            newest = """
+                SELECT max(t) FROM (\(newest) UNION ALL
+                    SELECT (SELECT max(t) FROM \(runs.table(logStream.shape))
+                        WHERE id BETWEEN \(runs.keysSQL(stream: "\(logStream.id)", device: "?1")))
+                    FROM log_runs WHERE stream_id = \(logStream.id))
+                """
+        }
+        selectNewest = try database.prepare(newest, persistent: true)
         let names = stream.columns.map(\.name).joined(separator: ", ")
         selectMerged = try database.prepare(
             "SELECT t, \(names) FROM \(stream.mergedTable) WHERE device_id = ? AND t = ?", persistent: true)
-        var selects: [LogNumber: SQLiteStatement] = [:]
-        for log in LogNumber.allCases {
+        var selects: [RowSource: SQLiteStatement] = [:]
+        for source in RowSource.all {
             guard let logStream, logTarget != nil else { continue }
             let values = stream.columns.map(logStream.value)
-            selects[log] = try database.prepare(
+            selects[source] = try database.prepare(
                 """
-                SELECT t, \(values.joined(separator: ", ")) FROM \(logStream.shape.table(of: log))
+                SELECT t, \(values.joined(separator: ", ")) FROM \(source.table(logStream.shape))
                 WHERE t BETWEEN ?1 AND ?2 AND id BETWEEN ?3 AND ?4
                 """, persistent: true)
         }
-        selectLog = selects
+        selectPart = selects
     }
 
     /// Inserts new samples into the table, and writes samples that it contains with different values to `conflicts`.
@@ -70,7 +82,7 @@ struct SampleTable {
         return counts
     }
 
-    /// Returns whether the table may contain rows of a device at or after a time.
+    /// Returns whether the table or the runs may contain rows of a device at or after a time.
     mutating func mayContain(_ time: Int64, device: Int64) throws(SQLiteError) -> Bool {
         if let known = newest[Int(device)] { return time <= known }
         try selectNewest.bind(device, at: 1)
@@ -80,17 +92,24 @@ struct SampleTable {
         return time <= found
     }
 
-    /// Returns the time of the newest row of a device in the table, in µs since 1970, or nil if it has none.
+    /// Returns the time of the newest row of a device in the table and the runs, in µs since 1970, or nil if it has none.
     mutating func newestTime(of device: Int64) throws(SQLiteError) -> Int64? {
         _ = try mayContain(.max, device: device)
         return newest[Int(device)].flatMap { $0 == .min ? nil : $0 }
     }
 
-    /// Returns the stored rows of a device at some times, from the table and from the given turns of the logs.
+    /// Returns whether a run contains rows of a device at some times.
+    func isInRun(_ run: Int64, _ times: ClosedRange<Int64>, device: Int64) throws(SQLiteError) -> Bool {
+        guard let select = try selectRows(times, of: device, in: .runs, run) else { return false }
+        defer { select.reset() }
+        return try select.step()
+    }
+
+    /// Returns the stored rows of a device at some times, from the table and from the given turns of the logs and runs.
     ///
     /// The result may also contain rows at other times.
     func stored(
-        _ times: ArraySlice<Int64>, device: Int64, turns: [(log: LogNumber, turn: Int64)]
+        _ times: ArraySlice<Int64>, device: Int64, parts: [(source: RowSource, part: Int64)]
     ) throws(SQLiteError) -> [Int64: [Double]] {
         var rows: [Int64: [Double]] = [:]
         guard let first = times.min(), let last = times.max() else { return rows }
@@ -100,16 +119,26 @@ struct SampleTable {
             try selectMerged.bind(time, at: 2)
             try read(selectMerged, into: &rows)
         }
-        for (log, turn) in turns {
-            guard let select = selectLog[log], let target = logTarget else { continue }
-            let keys = LogKey.range(turn: turn, stream: target.stream.id, device: device)
-            try select.bind(first, at: 1)
-            try select.bind(last, at: 2)
-            try select.bind(keys.lowerBound, at: 3)
-            try select.bind(keys.upperBound, at: 4)
-            try read(select, into: &rows)
+        for (source, part) in parts {
+            if let select = try selectRows(first...last, of: device, in: source, part) {
+                try read(select, into: &rows)
+            }
         }
         return rows
+    }
+
+    /// Returns the bound statement that reads the rows of a device in a turn or run, or nil if the logs cannot contain the
+    /// stream.
+    private func selectRows(
+        _ times: ClosedRange<Int64>, of device: Int64, in source: RowSource, _ part: Int64
+    ) throws(SQLiteError) -> SQLiteStatement? {
+        guard let select = selectPart[source], let target = logTarget else { return nil }
+        let keys = source.keys(part: part, stream: target.stream.id, device: device)
+        try select.bind(times.lowerBound, at: 1)
+        try select.bind(times.upperBound, at: 2)
+        try select.bind(keys.lowerBound, at: 3)
+        try select.bind(keys.upperBound, at: 4)
+        return select
     }
 
     /// Raises the time of the newest row after a merge wrote rows of a device.

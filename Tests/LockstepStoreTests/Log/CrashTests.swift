@@ -18,9 +18,11 @@ struct CrashTests {
 
     private let folder = TemporaryFolder.path
 
-    @Test("after a crash at any transaction, each committed row is shown once, and the merge is completed")
-    func crashAtEachTransaction() throws {
-        var work = try MergeWorkload()
+    @Test(
+        "after a crash at any transaction, each committed row is shown once, and the merge is completed",
+        arguments: [false, true])
+    func crashAtEachTransaction(usesRuns: Bool) throws {
+        var work = try MergeWorkload(usesRuns: usesRuns)
         // Later content is in the write-ahead log only, so that a prefix of it is the state after a crash.
         try work.store.database.checkpoint(truncate: true)
         var points: [Point] = []
@@ -34,8 +36,8 @@ struct CrashTests {
         try work.startMerge()
         try record()
         // The first merge overlaps with writing. The second one merges rows into tables with rows.
-        for _ in 0..<2 {
-            while work.store.merge != nil {
+        for round in 0..<(usesRuns ? 4 : 2) {
+            while work.store.isMerging {
                 try work.store.mergeSlice(maxDuration: .zero)
                 try record()
                 if points.count % 3 == 0 {
@@ -43,36 +45,39 @@ struct CrashTests {
                     try record()
                 }
             }
-            try work.store.startMerge(of: work.store.activeLog)
+            if usesRuns, round % 2 == 1 {
+                #expect(work.store.runs.count == (round == 1 ? 2 : 1))
+                try work.store.startRunMerge()
+            } else {
+                try work.store.startMerge(of: work.store.activeLog)
+            }
         }
         let final = try logSize()
         #expect(points.count > 20 && points.last?.logSize == final)
         for (index, point) in points.enumerated() {
-            try check(point, cutAt: point.logSize)
+            try check(point, cutAt: point.logSize, usesRuns)
             // A crash within the next transaction leaves a part of its frames.
             let next = index + 1 < points.count ? points[index + 1].logSize : final
-            if next > point.logSize { try check(point, cutAt: next - frameSize / 2) }
+            if next > point.logSize { try check(point, cutAt: next - frameSize / 2, usesRuns) }
         }
         withExtendedLifetime(work) {}
     }
 
     /// Checks the store whose write-ahead log was cut off at a size.
-    private func check(_ point: Point, cutAt size: Int) throws {
+    private func check(_ point: Point, cutAt size: Int, _ usesRuns: Bool) throws {
         let copy = folder + "/copy"
         for suffix in ["", "-wal", "-shm", "-lock"] { try? FileManager.default.removeItem(atPath: copy + suffix) }
         try FileManager.default.copyItem(atPath: folder + "/store", toPath: copy)
         let log = try Data(contentsOf: URL(filePath: folder + "/store-wal"))
         try log.prefix(size).write(to: URL(filePath: copy + "-wal"))
 
-        var options = SQLiteStore.Options()
-        options.survivesPowerLoss = false
-        let store = try SQLiteStore(path: copy, options: options)
+        let store = try SQLiteStore(path: copy, options: MergeWorkload.options(usesRuns: usesRuns))
         func expectContent(_ expected: StoreContent, _ what: String) throws {
             let difference = try store.database.content(of: MergeWorkload.streams).difference(from: expected)
             try #require(difference == nil, "\(what) after a crash at \(size)")
         }
         try expectContent(point.content, "opening")
-        while store.merge != nil {
+        while store.isMerging {
             try store.mergeSlice(maxDuration: .zero)
             try expectContent(point.content, "a slice")
         }

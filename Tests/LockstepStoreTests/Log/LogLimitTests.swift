@@ -90,9 +90,9 @@ struct LogLimitTests {
     }
 
     @Test(
-        "a log is merged at 100 rows per device, but at least at 500,000, at most at 1,000,000, and 4000 of one device",
+        "a log is merged at 500 rows of few devices, 100 of many, at most 1,000,000 in all, and 4000 of one device",
         arguments: [
-            (0, 0), (1, 4000), (10, 40_000), (100, 400_000), (1000, 500_000), (6000, 600_000), (100_000, 1_000_000),
+            (0, 0), (1, 4000), (10, 20_000), (100, 50_000), (1000, 500_000), (6000, 600_000), (100_000, 1_000_000),
         ])
     func fullRows(devices: Int, rows: Int) {
         #expect(SQLiteStore.fullRows(devices: devices) == rows)
@@ -109,6 +109,8 @@ struct LogLimitTests {
         }
         #expect(offset == 4000)
         for _ in 0..<80 {
+            // As if there was no space for a merge.
+            store.hasMergeFailed = true
             try store.write(received(acceleration(offset..<offset + 125)))
             offset += 125
         }
@@ -123,6 +125,32 @@ struct LogLimitTests {
         try store.mergeLogs()
         #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == offset)
         #expect(try store.database.rows("SELECT samples, duplicates FROM devices") == ["\(offset)|\(offset / 8)"])
+    }
+
+    @Test("without maintenance, a merge of a log or of runs ends before the other log has twice its rows")
+    func pace() throws {
+        let store = try newStore(MergeWorkload.options(usesRuns: true)).store
+        var offset: Int64 = 0
+        func writeOne() throws {
+            try store.write(received(acceleration(offset..<offset + 125)))
+            offset += 125
+        }
+        try store.write(received(acceleration(-9 ..< -1)))
+        try store.startMerge(of: store.activeLog)
+        try store.finishMerge()
+        try store.startRunMerge()
+        while offset < 4000 { try writeOne() }
+        // Up to its limit, the log waits for maintenance.
+        #expect(store.runMerge != nil)
+        let log = store.activeLog
+        while store.runMerge != nil, offset < 20_000 { try writeOne() }
+        #expect((4000...8250).contains(offset))
+        while store.activeLog == log, offset < 20_000 { try writeOne() }
+        let first = offset
+        while store.merge?.log == log, offset < 20_000 { try writeOne() }
+        #expect((4000...8250).contains(offset - first))
+        try store.mergeLogs()
+        #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == offset + 8)
     }
 
     @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")
@@ -165,6 +193,6 @@ struct LogLimitTests {
         try store.mergeLogs()
         #expect(try devices() == expected)
         #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 4)
-        #expect(try store.database.rows("SELECT first_device FROM logs") == ["0", "0"])
+        #expect(try store.database.rows("SELECT first_device FROM logs") == ["0", "0", "0"])
     }
 }

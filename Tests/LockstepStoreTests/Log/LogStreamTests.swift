@@ -16,8 +16,19 @@ struct LogStreamTests {
             columns: names.map { try SensorStream.Column(declaring: $0, kind: .real, isRequired: false) })
     }
 
-    private func open(_ stream: SensorStream) throws -> SQLiteStore {
-        try SQLiteStore(path: path, catalog: try StreamCatalog(declared: [stream]))
+    private func open(_ stream: SensorStream, usesRuns: Bool = false) throws -> SQLiteStore {
+        try SQLiteStore(
+            path: path, options: MergeWorkload.options(usesRuns: usesRuns),
+            catalog: try StreamCatalog(declared: [stream]))
+    }
+
+    /// Writes a batch, and moves it to a run.
+    private func move(_ stream: SensorStream, _ batches: ReceivedBatch...) throws {
+        let store = try open(stream, usesRuns: true)
+        try store.write(IngestGroup(batches: batches))
+        try store.startMerge(of: store.activeLog)
+        try store.finishMerge()
+        #expect(try store.database.integer("SELECT count(*) FROM run_narrow") == batches.count)
     }
 
     private func batch(_ stream: SensorStream, _ offset: Int64, _ values: [Double]) -> ReceivedBatch {
@@ -34,10 +45,13 @@ struct LogStreamTests {
 
     private let columns = ["a", "b", "c", "d", "e"]
 
-    @Test("a stream that outgrows its shape keeps its rows, and finds duplicates and conflicts of them")
-    func outgrown() throws {
+    @Test(
+        "a stream that outgrows its shape keeps its rows, and finds duplicates and conflicts of them",
+        arguments: [false, true])
+    func outgrown(inRun: Bool) throws {
         let (old, new) = (try stream(Array(columns[..<4])), try stream(columns))
-        try open(old).write(batch(old, 1, [1, 2, 3, 4]), batch(old, 2, [5, 6, 7, 8]))
+        let batches = (batch(old, 1, [1, 2, 3, 4]), batch(old, 2, [5, 6, 7, 8]))
+        if inRun { try move(old, batches.0, batches.1) } else { try open(old).write(batches.0, batches.1) }
         let store = try open(new)
         #expect(try rows(store) == ["1.0|2.0|3.0|4.0|-", "5.0|6.0|7.0|8.0|-"])
         let result = try store.write(
@@ -51,10 +65,11 @@ struct LogStreamTests {
         #expect(try store.database.rows("SELECT samples FROM devices") == ["3"])
     }
 
-    @Test("columns that fit the shape are added, and older rows are null there", arguments: [false, true])
-    func added(merges: Bool) throws {
+    @Test(
+        "columns that fit the shape are added, and older rows are null there", arguments: [false, true], [false, true])
+    func added(merges: Bool, inRun: Bool) throws {
         let (old, new) = (try stream(["a", "b"]), try stream(["a", "b", "c"]))
-        try open(old).write(batch(old, 1, [1, 2]))
+        if inRun { try move(old, batch(old, 1, [1, 2])) } else { try open(old).write(batch(old, 1, [1, 2])) }
         let store = try open(new)
         try store.write(batch(new, 2, [3, 4, 5]))
         if merges { try store.mergeLogs() }
@@ -89,10 +104,11 @@ struct LogStreamTests {
         #expect(try store.write(batch(wide, 1, (0...20).map(Double.init))).devices.values.first == .init(duplicates: 1))
     }
 
-    @Test("a collector without the declaration merges the rows of a declared stream")
-    func undeclared() throws {
+    @Test("a collector without the declaration merges the rows of a declared stream", arguments: [false, true])
+    func undeclared(inRun: Bool) throws {
         let air = try stream(["a"])
-        try open(air).write(batch(air, 1, [7]), received(acceleration([1])))
+        let batches = (batch(air, 1, [7]), received(acceleration([1])))
+        if inRun { try move(air, batches.0, batches.1) } else { try open(air).write(batches.0, batches.1) }
         let store = try SQLiteStore(path: path)
         #expect(try rows(store) == ["7.0"])
         #expect(try storeError { try store.write(batch(air, 2, [8])) }.description.contains("no table for the stream"))
@@ -112,5 +128,18 @@ struct LogStreamTests {
         let error = try storeError { _ = try SQLiteStore(path: path) }
         #expect(error.code == .streams && error.description.contains("a stream that this program does not support"))
         #expect(try SQLiteDatabase(path: path).integer("SELECT count(*) FROM log1_narrow") == 1)
+    }
+
+    @Test("a store with rows of an unknown stream in a run is not opened")
+    func unknownInRun() throws {
+        try SQLiteStore(path: path).database.execute(
+            """
+            INSERT INTO log_streams VALUES (99, 'novel', 'narrow', 'a');
+            INSERT INTO log_runs VALUES (1, 99, 1, 1, 5, 5);
+            INSERT INTO run_narrow (id, after) VALUES (\(RunKey.first(run: 1, device: 1, stream: 99)), 5);
+            """)
+        let error = try storeError { _ = try SQLiteStore(path: path) }
+        #expect(error.code == .streams && error.description.contains("a stream that this program does not support"))
+        #expect(try SQLiteDatabase(path: path).integer("SELECT count(*) FROM run_narrow") == 1)
     }
 }

@@ -8,22 +8,22 @@ import Testing
 struct MergeFaultTests {
     @Test(
         "if any single write of a merge or a commit fails, nothing is lost or doubled, and both succeed later",
-        arguments: ["ABORT", "ROLLBACK"])
-    func faultAtEachWrite(kind: String) throws {
-        var options = SQLiteStore.Options()
-        options.survivesPowerLoss = false
-        var work = try MergeWorkload(options)
+        arguments: ["ABORT", "ROLLBACK"], [false, true])
+    func faultAtEachWrite(kind: String, usesRuns: Bool) throws {
+        var work = try MergeWorkload(usesRuns: usesRuns)
         try addFaults(to: work.store.database, kind)
         var failures = 0
         for round in 0..<2 {
             for _ in 0..<2 { failures += try repeated(&work) { try $0.write() } }
-            try work.startMerge()
-            while work.store.merge != nil {
-                failures += try repeated(&work) { try $0.store.mergeSlice(maxDuration: .zero) }
-                // Stored samples are found in the table and in both logs, also after a failed slice.
-                if failures % 3 == 0 { try work.write() }
+            for isRunMerge in [false, true] {
+                if isRunMerge { try work.startRunMerge() } else { try work.startMerge() }
+                while work.store.isMerging {
+                    failures += try repeated(&work) { try $0.store.mergeSlice(maxDuration: .zero) }
+                    // Stored samples are found in the table, in both logs and in the runs, also after a failed slice.
+                    if failures % 3 == 0 { try work.write() }
+                }
+                try work.repeatAll()
             }
-            try work.repeatAll()
             let rows = try work.store.database.integer("SELECT count(*) FROM merged_accelerometer")
             #expect(rows > 20, "round \(round)")
         }
@@ -59,7 +59,8 @@ struct MergeFaultTests {
     private func addFaults(to database: SQLiteDatabase, _ kind: String) throws {
         try database.execute("CREATE TEMP TABLE fault AS SELECT 1000000 AS writes")
         let tables = try database.rows(
-            "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND (name LIKE 'merged%' OR name LIKE 'log%')")
+            "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND (name LIKE 'merged%' OR name LIKE 'log%' OR name LIKE 'run%')"
+        )
         for table in tables + ["dropped", "conflicts"] {
             for event in ["INSERT", "UPDATE", "DELETE"] {
                 try database.execute(

@@ -14,7 +14,15 @@ struct MergeWorkload {
     /// The groups that were written.
     private(set) var groups: [IngestGroup] = []
 
-    init(_ options: SQLiteStore.Options = .init()) throws { store = try newStore(options).store }
+    /// The options of a store that moves rows to runs, or not, and does not wait for the disk.
+    static func options(usesRuns: Bool) -> SQLiteStore.Options {
+        var options = SQLiteStore.Options()
+        options.survivesPowerLoss = false
+        options.minDevicesForRuns = usesRuns ? 0 : .max
+        return options
+    }
+
+    init(usesRuns: Bool) throws { store = try newStore(Self.options(usesRuns: usesRuns)).store }
 
     /// The content of the store, as its own connection shows it.
     var difference: String? {
@@ -73,6 +81,13 @@ struct MergeWorkload {
             #expect(result.devices.values.allSatisfy { $0.stored == 0 && $0.conflicts == 0 })
         }
         #expect(try difference == nil)
+    }
+
+    /// Starts to merge the runs, if there are any, and writes another group.
+    mutating func startRunMerge() throws {
+        guard !store.runs.isEmpty else { return }
+        try store.startRunMerge()
+        try write()
     }
 
     /// Starts to merge the active log, and writes another group.

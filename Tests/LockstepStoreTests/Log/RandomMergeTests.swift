@@ -12,14 +12,16 @@ struct RandomMergeTests {
         ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
     }
 
-    @Test("between random writes, failures, merge slices and restarts, each row is shown exactly once")
-    func randomMerges() throws {
+    @Test(
+        "between random writes, failures, merge slices and restarts, each row is shown exactly once",
+        arguments: [false, true])
+    func randomMerges(usesRuns: Bool) throws {
         let seed = Self.seed
         print("random merges: LOCKSTEP_SEED=\(seed)")
         let path = TemporaryFolder.path + "/store"
         var batches = RandomBatches(seed: seed)
         var model = StoreModel(streams: RandomBatches.streams)
-        var store = try open(path)
+        var store = try open(path, usesRuns)
         let reader = try SQLiteDatabase(path: path, mode: .readOnly)
         for step in 0..<300 {
             let action = batches.random.next() % 20
@@ -27,11 +29,16 @@ struct RandomMergeTests {
             case 0 where batches.chance(40):
                 // Release the old store first: it holds the lock.
                 withExtendedLifetime(consume store) {}
-                store = try open(path)
+                store = try open(path, usesRuns)
             case 1, 2: try fail(store, &batches)
-            case 3: if store.merge == nil { try store.startMerge(of: store.activeLog) }
+            case 3 where !store.isMerging:
+                if !store.runs.isEmpty, batches.chance(40) {
+                    try store.startRunMerge()
+                } else {
+                    try store.startMerge(of: store.activeLog)
+                }
             case 4...8:
-                for _ in 0..<Int.random(in: 1...4, using: &batches.random) where store.merge != nil {
+                for _ in 0..<Int.random(in: 1...4, using: &batches.random) where store.isMerging {
                     try store.mergeSlice(maxDuration: .zero)
                 }
             default:
@@ -42,6 +49,7 @@ struct RandomMergeTests {
             let difference = try reader.content(of: RandomBatches.streams).difference(from: model.content)
             try #require(difference == nil, "seed \(seed), step \(step), action \(action)")
         }
+        #expect(try reader.integer("SELECT count(*) FROM run_narrow") > 0 || !usesRuns)
         try store.mergeLogs()
         #expect(try reader.content(of: RandomBatches.streams).difference(from: model.content) == nil)
         for stream in RandomBatches.streams {
@@ -51,11 +59,10 @@ struct RandomMergeTests {
         #expect(try StoreReader(path: path).integrityCheck().isEmpty)
     }
 
-    private func open(_ path: String) throws -> SQLiteStore {
-        var options = SQLiteStore.Options()
-        options.survivesPowerLoss = false
+    private func open(_ path: String, _ usesRuns: Bool) throws -> SQLiteStore {
         let store = try SQLiteStore(
-            path: path, options: options, streams: StreamCatalog.builtIn.streams + RandomBatches.streams.suffix(1))
+            path: path, options: MergeWorkload.options(usesRuns: usesRuns),
+            streams: StreamCatalog.builtIn.streams + RandomBatches.streams.suffix(1))
         // Inserting a rejected message fails at once. While the trap is armed, each commit fails.
         try store.database.execute(
             """

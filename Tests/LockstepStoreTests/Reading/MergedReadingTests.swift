@@ -9,10 +9,10 @@ import Testing
 struct MergedReadingTests {
     private static let streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
 
-    /// Creates a store with random samples in tables and logs. Returns the expected order of the samples.
+    /// Creates a store with random samples in tables, logs and perhaps runs. Returns the expected order of the samples.
     private func randomStore(seed: UInt64) throws -> (store: SQLiteStore, rows: [String]) {
         var random = SplitMix64(seed: seed)
-        let store = try newStore().store
+        let store = try newStore(MergeWorkload.options(usesRuns: seed % 2 == 1)).store
         var rows: [(time: Int64, device: Int, stream: Int)] = []
         for part in 0..<3 {
             for index in 0..<5 {
@@ -26,7 +26,9 @@ struct MergedReadingTests {
                     rows += times.map { ($0, index, number) }
                 }
             }
-            if part < 2 { try store.mergeLogs() }
+            guard part < 2 else { continue }
+            if part == 0 { try store.mergeLogs() } else { try store.startMerge(of: store.activeLog) }
+            try store.finishMerge()
         }
         rows.sort { ($0.time, $0.device, $0.stream) < ($1.time, $1.device, $1.stream) }
         return (store, rows.map { "d\($0.device) \($0.stream) \($0.time)" })

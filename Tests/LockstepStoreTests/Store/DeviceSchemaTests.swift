@@ -15,6 +15,7 @@ struct DeviceSchemaTests {
 
     /// Replaces the table of devices by that of schema 8, and the first epochs by rows of `log_epochs`.
     static func restoreOldDevices(in database: SQLiteDatabase) throws {
+        try RunMigrationTests.dropRuns(in: database)
         let create = try #require(baseTables.first).replacing("TABLE devices", with: "TABLE old_devices")
         try database.execute(
             """
@@ -211,7 +212,7 @@ struct DeviceSchemaTests {
         }
         #expect(devices.count == 4)
         let store = try SQLiteStore(path: path)
-        #expect(try store.database.userVersion == 9)
+        #expect(try store.database.userVersion == 10)
         #expect(try store.database.rows("SELECT \(Self.columns) FROM merged_devices") == devices)
         #expect(try store.database.rows("SELECT device_id, t - \(start) FROM accelerometer") == ["1|1", "1|2", "3|3"])
         #expect(

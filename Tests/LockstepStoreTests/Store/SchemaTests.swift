@@ -18,6 +18,7 @@ struct SchemaTests {
         let logs =
             ["logs", "log_turns", "log_streams", "log_epochs"]
             + [1, 2].flatMap { log in ["narrow", "wide", "changes", "clocks", "spans"].map { "log\(log)_\($0)" } }
+            + ["log_runs", "run_narrow", "run_wide", "run_clocks"]
         #expect(tables.sorted() == (base + logs + SensorStream.builtIn.map { "merged_\($0.table)" }).sorted())
         let views = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'view'")
         #expect(

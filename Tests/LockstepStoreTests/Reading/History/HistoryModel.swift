@@ -21,7 +21,8 @@ struct HistoryModel {
     init(seed: UInt64) throws {
         let path = TemporaryFolder.path + "/store"
         store = try SQLiteStore(
-            path: path, options: .init(), streams: SensorStream.builtIn + RandomBatches.streams.suffix(1))
+            path: path, options: MergeWorkload.options(usesRuns: seed % 2 == 1),
+            streams: SensorStream.builtIn + RandomBatches.streams.suffix(1))
         batches = RandomBatches(seed: seed)
     }
 
@@ -29,8 +30,9 @@ struct HistoryModel {
     mutating func step() throws {
         let group = batches.group()
         try write(group)
-        if store.merge == nil, batches.chance(10) { try store.startMerge(of: store.activeLog) }
-        if store.merge != nil, batches.chance(50) { try store.mergeSlice(maxDuration: .zero) }
+        if !store.isMerging, batches.chance(10) { try store.startMerge(of: store.activeLog) }
+        if !store.isMerging, !store.runs.isEmpty, batches.chance(2) { try store.startRunMerge() }
+        if store.isMerging, batches.chance(50) { try store.mergeSlice(maxDuration: .zero) }
     }
 
     mutating func write(_ group: IngestGroup) throws {
