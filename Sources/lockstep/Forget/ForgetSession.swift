@@ -38,8 +38,9 @@ final class ForgetSession {
     private var task: any ForgetTask
     private var subscriptions: Set<Int32> = []
     private var isSubscribed = false
-    /// The topics of the messages that the broker has not acknowledged yet.
-    private var topics: [Int32: String] = [:]
+    private var version: MQTTVersion?
+    /// The topics of the messages that the broker has not acknowledged yet. All but requests are empty.
+    private var topics: [Int32: (topic: String, isEmpty: Bool)] = [:]
     private var lastError: MQTTError?
 
     init(link: BrokerLink, broker: BrokerAddress, task: any ForgetTask) {
@@ -64,7 +65,7 @@ final class ForgetSession {
             for event in link.read(limit: 1000) + link.write() { try handle(event) }
             if isSubscribed {
                 for message in try task.takeMessages(at: .now()) {
-                    if let id = try link.publish(message) { topics[id] = message.topic }
+                    if let id = try link.publish(message) { topics[id] = (message.topic, message.payload.isEmpty) }
                 }
                 for event in link.write() { try handle(event) }
                 if let result = task.result() { return result }
@@ -76,7 +77,8 @@ final class ForgetSession {
 
     private func handle(_ event: BrokerLink.Event) throws {
         switch event {
-        case .connected:
+        case .connected(let version, _):
+            self.version = version
             subscriptions = []
             for filter in task.filters {
                 if let id = try link.subscribe(to: filter, qos: .atLeastOnce) { subscriptions.insert(id) }
@@ -91,8 +93,14 @@ final class ForgetSession {
             isSubscribed = true
             task.didSubscribe(at: .now())
         case .published(let id, let refusal):
-            guard let topic = topics.removeValue(forKey: id), let refusal else { return }
-            try task.didRefuse(topic, "\(refusal)")
+            guard let sent = topics.removeValue(forKey: id) else { return }
+            if let refusal {
+                try task.didRefuse(sent.topic, "\(refusal)")
+            } else if version == .five, sent.isEmpty {
+                // With MQTT 5, clients do not receive their own messages. With MQTT 3.1.1 only the message itself shows that
+                // the broker has accepted it.
+                task.handle(topic: sent.topic, payload: Data(), isRetained: false)
+            }
         case .failed(let error, _), .disconnected(let error, _):
             lastError = error
             isSubscribed = false
