@@ -53,7 +53,7 @@ public protocol SampleStore: AnyObject {
     /// Returns the deliveries that are pending.
     func pendingDeliveries() throws -> [EventDelivery]
 
-    /// Returns the ids of all devices, as the observer receives them.
+    /// Returns the ids of all devices that are not forgotten, as the observer receives them.
     func deviceIDs() throws -> [(address: DeviceAddress, id: Int64)]
 
     /// Writes what can be merged now and releases resources. The store is not used afterwards.

@@ -9,7 +9,7 @@ struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Rate of a stream: samples per second, off, or source for the native rate; may be repeated (default: \
+            Rate of a stream: samples per second, off, or source for the rate of the sensor itself; may be repeated (default: \
             source, but 50 for motion/device and 10 for heading).
             """,
             valueName: "stream=hz"))

@@ -99,11 +99,18 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Maximum number of devices with metrics of their own (default: 100).")
     var metricsDevices: String?
 
+    @Option(
+        help: """
+            Maximum time that a sample may lie in the future; later ones are not shown. Use the value of the collectors \
+            (default: 1d).
+            """)
+    var maxFuture: String?
+
     static let names =
         BrokerOptions.names + LogOptions.names + CertificateOptions.names + [
             "store", "store-password-file", "store-password", "root", "streams", "listen", "token-file", "read-only",
             "tiles", "join-url", "page", "max-connections",
-            "metrics-devices",
+            "metrics-devices", "max-future",
         ]
 
     private static let page = PageFolder(installed: "page", source: "Sources/LockstepServe/Page")
@@ -149,6 +156,9 @@ struct ServeCommand: AsyncParsableCommand {
             "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
         {
             configuration.limits.http.connections = limit
+        }
+        if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
+            configuration.maximumFuture = future
         }
         if let limit = try settings.value(
             "metrics-devices", metricsDevices, parse: { try wholeNumber($0, in: 0...100_000) })

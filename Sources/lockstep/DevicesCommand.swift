@@ -23,13 +23,16 @@ struct DevicesCommand: ParsableCommand {
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
 
+    @Flag(help: "Also list devices that 'lockstep forget' has removed and that have sent nothing since.")
+    var forgotten = false
+
     @Flag(help: "Print a JSON array with one object per device. Each time is given in µs since 1970 and in ISO 8601.")
     var json = false
 
     func run() throws {
         let all = try options.reader().devices()
         if let group { try checkGroup(group, among: all.map(\.address)) }
-        let devices = all.filter { group == nil || $0.address.group == group }
+        let devices = all.filter { (group ?? $0.address.group) == $0.address.group && (forgotten || !$0.isForgotten) }
         if json {
             Terminal.output.write("[" + devices.map(Self.json).joined(separator: ",\n ") + "]\n")
         } else if devices.isEmpty {
@@ -50,15 +53,22 @@ struct DevicesCommand: ParsableCommand {
         for device in devices {
             table.rows.append([
                 .init(device.address.description, .bold),
-                .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
+                device.isForgotten
+                    ? .init("forgotten", .faint)
+                    : .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
                 .init(device.since?.iso8601Seconds ?? "-"), .init(device.since?.age(at: now) ?? "-"),
-                .init(device.lastSample.map { $0.age(at: now) + " ago" } ?? "-"), .init("\(device.samples)"),
+                .init(device.lastSample.map { age(of: $0, at: now) } ?? "-"), .init("\(device.samples)"),
                 .init("\(device.duplicates)"), .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
                 .init("\(device.gaps)", device.gaps > 0 ? .red : .plain),
                 .init("\(device.dropped)", device.dropped > 0 ? .red : .plain),
             ])
         }
         return table
+    }
+
+    /// Returns the age of a sample. The clock of its device may be slightly fast.
+    private static func age(of sample: Timestamp, at now: Timestamp) -> String {
+        sample > now + 5_000_000 ? "in \(now.age(at: sample))" : sample.age(at: now) + " ago"
     }
 
     private static func json(_ device: DeviceSummary) -> String {
@@ -78,6 +88,7 @@ struct DevicesCommand: ParsableCommand {
         object.member("conflicts", device.conflicts)
         object.member("gaps", device.gaps)
         object.member("dropped", device.dropped)
+        if device.isForgotten { object.member("forgotten", true) }
         return String(decoding: object.finish(), as: UTF8.self)
     }
 }

@@ -24,7 +24,8 @@ struct LockstepCommand: ParsableCommand {
             CommandGroup(
                 name: "Live",
                 subcommands: [
-                    WatchCommand.self, DevicesCommand.self, DoctorCommand.self, CommandCommand.self, ServeCommand.self,
+                    WatchCommand.self, DevicesCommand.self, DoctorCommand.self, CommandCommand.self, ForgetCommand.self,
+                    ServeCommand.self,
                 ]),
             CommandGroup(
                 name: "Store",

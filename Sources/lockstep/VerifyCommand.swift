@@ -11,7 +11,8 @@ struct VerifyCommand: ParsableCommand {
         discussion: """
             Checks the file, and lists received, missing and dropped batches of each device. Dropped batches will \
             never be stored, because the agent dropped them or the collector rejected them. With --device, only the \
-            given devices are verified; the file is always checked as a whole.
+            given devices are verified; the file is always checked as a whole. Devices that 'lockstep forget' has \
+            removed are left out, unless --device names them.
 
             An agent that runs with --journal keeps every accepted batch in its outbox. If such an outbox is given \
             with --journal, each of its samples is looked up in the store and compared.
@@ -41,13 +42,18 @@ struct VerifyCommand: ParsableCommand {
         let reader = try options.reader()
         var report = VerifyReport(findings: try reader.integrityCheck())
         do {
-            let selection = device.isEmpty ? nil : try device.addresses(among: reader.devices().map(\.address))
-            report.devices = try reader.verification(devices: selection)
+            let known = try reader.devices()
+            let selection = device.isEmpty ? nil : try device.addresses(among: known.map(\.address))
+            let forgotten = Set(selection == nil ? known.filter(\.isForgotten).map(\.address) : [])
+            let devices = try reader.verification(devices: selection)
             report.journals = try journal.map {
                 try JournalCheck(
-                    specification: $0, devices: report.devices, selection: selection, streams: reader.catalog()
+                    specification: $0, devices: devices, selection: selection, streams: reader.catalog()
                 ).run(reader)
             }
+            let omitted = forgotten.subtracting(report.journals.map(\.device))
+            report.devices = devices.filter { !omitted.contains($0.address) }
+            report.forgotten = omitted.count
         } catch {
             guard !report.findings.isEmpty else { throw error }
             // A damaged file may be unreadable in part, but the damage must still be reported.

@@ -8,6 +8,8 @@ struct VerifyReport {
     /// The errors found by the integrity check of SQLite.
     var findings: [String]
     var devices: [DeviceVerification] = []
+    /// The number of forgotten devices, which are left out.
+    var forgotten = 0
     var journals: [JournalCheck.Outcome] = []
 
     /// The reasons why the store is incomplete; empty if it is complete.
@@ -65,6 +67,7 @@ struct VerifyReport {
             lines += details(of: journal.missing, "missing", terminal)
             lines += details(of: journal.different, "stored with other values", terminal)
         }
+        if forgotten > 0 { lines.append("left out: \(counted(forgotten, "forgotten device"))") }
         lines.append(verdict(terminal))
         return lines.joined(separator: "\n") + "\n"
     }
@@ -102,6 +105,7 @@ struct VerifyReport {
         object.member("problems", problems) { $0.string($1) }
         object.member("integrity", findings) { $0.string($1) }
         object.member("devices", devices) { $0.raw(json(of: $1)) }
+        if forgotten > 0 { object.member("forgotten", Int64(forgotten)) }
         object.member("journals", journals) { writer, journal in
             var object = JSONObjectWriter()
             object.member("group", journal.device.group.rawValue)

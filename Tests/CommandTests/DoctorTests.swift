@@ -139,6 +139,54 @@ struct DiagnosisTests {
         #expect(found[2].text.hasSuffix(", 70 dropped by agents"))
     }
 
+    @Test("a phone at rest and a client without an agent may be silent, and advice names what can be done about them")
+    func publishers() throws {
+        let quiet = { (sources: [String: String]?) in
+            self.findings {
+                $0.devices[self.left]?.latencies = []
+                if let sources {
+                    $0.devices[self.left]?.presence?.sources = sources
+                } else {
+                    $0.devices[self.left]?.presence = nil
+                }
+            }.filter { $0.level != .ok }.compactMap(\.advice)
+        }
+        #expect(
+            quiet(["gpsd://localhost": "running"]) == ["check its sensors: lockstep command default/left --describe"])
+        #expect(quiet(["replay:walks/a.csv": "running"]).count == 1)
+        #expect(quiet(["owntracks/alice/phone": "running"]).isEmpty)
+        #expect(quiet(nil).isEmpty)
+        for (sources, advice) in [
+            (["iio": "running"], "its agent keeps recorded samples"),
+            (["owntracks/a/b": "running"], "the app that sends"),
+            ([:], "check the program that publishes it"),
+        ] {
+            let found = findings {
+                $0.devices[self.left]?.presence?.sources = sources
+                $0.devices[self.left]?.state = LifecycleTransition(
+                    from: .active, to: .background, since: self.now - 10_000_000, reason: "silent", seq: 2)
+            }.first { $0.level == .warning }
+            #expect(found?.advice?.contains(advice) == true, "\(found as Any)")
+            #expect(found?.advice?.hasSuffix("lockstep forget default/left") == true)
+        }
+    }
+
+    @Test("advice about rejected messages is a command, and the last will of a stalled collector has no version")
+    func commands() {
+        func advice(_ store: StoreAddress?) -> String? {
+            findings {
+                $0.collectors["default/main"]?.rejected = 3
+                $0.store = store
+            }.first { $0.level == .warning }?.advice
+        }
+        #expect(advice(nil)?.hasPrefix("show the reasons: journalctl -u") == true)
+        #expect(advice(.sqlite(path: "a b.db"))?.contains("sqlite3 -readonly 'a b.db' 'SELECT time, topic") == true)
+        let stalled = findings {
+            $0.collectors["default/main"] = CollectorHealth(status: .stalled, at: self.now, problem: "disk full")
+        }
+        #expect(stalled.filter { $0.subject == "collector default/main" }.map(\.level) == [.failure])
+    }
+
     @Test("a condition that may be temporary or intended is a warning")
     func warnings() {
         let conditions: [(String, (inout Observations) -> Void)] = [

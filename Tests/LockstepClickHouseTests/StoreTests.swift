@@ -94,6 +94,28 @@ struct StoreTests {
         }
     }
 
+    @Test("a device that is forgotten stays so when the store is reopened, and can be known again")
+    func forgotten() async throws {
+        try await withClickHouse { server in
+            let last = LifecycleTransition(
+                from: nil, to: .terminated, since: Timestamp(microseconds: 1), reason: "stop", seq: 1)
+            var snapshot = LifecycleSnapshot(last: last, session: 7, isForgotten: true)
+            for isForgotten in [true, false] {
+                snapshot.isForgotten = isForgotten
+                var group = IngestGroup()
+                group.lifecycles = [device: snapshot]
+                let store = try open(server)
+                try store.write(group)
+                store.close()
+                let reopened = try open(server)
+                #expect(reopened.lifecycles() == [device: snapshot])
+                #expect(
+                    try ClickHouseReader(ClickHouseAddress(server.url())).devices().map(\.isForgotten) == [isForgotten])
+                reopened.close()
+            }
+        }
+    }
+
     @Test("devices, life cycles and batch numbers are restored")
     func restored() async throws {
         try await withClickHouse { server in

@@ -73,6 +73,8 @@ struct WireFormatTests {
             "acknowledged": {
                 EventAcknowledgementJSON.encode(try EventAcknowledgementJSON.decodeConfirmation($0, of: exampleDevice))
             },
+            "forget": { ForgetJSON.encode(request: try ForgetJSON.decodeRequest($0) ?? "") },
+            "forgotten": { ForgetJSON.encode(try ForgetJSON.decodeAnswer($0)) },
             "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },
             "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },
             "request": { RequestJSON.encode(try RequestJSON.decode($0)) },
@@ -141,7 +143,7 @@ struct WireFormatTests {
         let listed = table.rows.flatMap { $0[0].split(separator: "`").map(String.init) }
         let channels: [Channel] = [
             .presence, .state, .ack, .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged,
-            .clockPing, .clockPong,
+            .forget, .forgotten, .clockPing, .clockPong,
         ]
         for channel in channels { #expect(listed.contains(channel.name), "\(channel.name)") }
         let names = listed.filter { Channel(name: $0) != nil }

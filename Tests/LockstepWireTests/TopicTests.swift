@@ -10,7 +10,8 @@ struct TopicTests {
         SensorStream.builtIn.map { (.stream($0), $0.name) } + [
             (.presence, "presence"), (.state, "state"), (.ack, "ack"), (.command, "command"),
             (.commandReply, "command/reply"), (.eventAcknowledge, "event/acknowledge"),
-            (.eventAcknowledged, "event/acknowledged"), (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
+            (.eventAcknowledged, "event/acknowledged"), (.forget, "forget"), (.forgotten, "forgotten"),
+            (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
         ]
 
     @Test("a topic of a device's channel survives a round trip", arguments: channels)

@@ -63,7 +63,8 @@ public final class ClickHouseReader: StoreReading {
             firstSeen: record.firstSeen, lastSeen: record.lastSeen,
             lastSample: record.lastSample.map(Timestamp.init(microseconds:)), samples: Int64(record.counts.stored),
             duplicates: Int64(record.counts.duplicates), conflicts: Int64(record.counts.conflicts),
-            gaps: epochs.reduce(0) { $0 + $1.gaps.count }, dropped: epochs.reduce(0) { $0 + $1.dropped.count })
+            gaps: epochs.reduce(0) { $0 + $1.gaps.count }, dropped: epochs.reduce(0) { $0 + $1.dropped.count },
+            isForgotten: record.lifecycle.isForgotten)
     }
 
     /// Returns all devices, ordered by group and device.

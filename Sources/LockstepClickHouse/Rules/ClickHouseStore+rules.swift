@@ -29,9 +29,10 @@ extension ClickHouseStore {
         }
     }
 
-    /// Returns the devices of this store's groups, with their indexes as ids.
+    /// Returns the devices of this store's groups that are not forgotten, with their indexes as ids.
     public func deviceIDs() -> [(address: DeviceAddress, id: Int64)] {
-        devices.enumerated().filter { collects($0.element.address) }.map { ($0.element.address, Int64($0.offset)) }
+        devices.enumerated().filter { collects($0.element.address) && !$0.element.lifecycle.isForgotten }
+            .map { ($0.element.address, Int64($0.offset)) }
     }
 
     /// Returns the deliveries of this store's devices that are pending.

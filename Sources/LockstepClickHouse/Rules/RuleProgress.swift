@@ -97,7 +97,7 @@ struct RuleProgress: Codable, Equatable {
             changes.isEmpty
             ? nil
             : Lifecycle(
-                epoch: snapshot.epoch?.rawValue, session: snapshot.session, phase: snapshot.phase?.rawValue,
+                epoch: snapshot.epoch?.rawValue, session: snapshot.session, phase: snapshot.storedPhase,
                 evidence: snapshot.evidenceTime?.microseconds)
     }
 
@@ -108,10 +108,10 @@ struct RuleProgress: Codable, Equatable {
     ) -> (changes: [LifecycleTransition], snapshot: LifecycleSnapshot)? {
         let changes = transitions.compactMap(\.value)
         guard let newest = changes.max(by: { $0.seq < $1.seq }), newest.seq > last else { return nil }
-        let snapshot = LifecycleSnapshot(
+        var snapshot = LifecycleSnapshot(
             last: newest, epoch: lifecycle?.epoch.flatMap { Epoch(rawValue: $0) }, session: lifecycle?.session,
-            phase: lifecycle?.phase.flatMap { Phase(rawValue: $0) },
             evidenceTime: lifecycle?.evidence.map(Timestamp.init(microseconds:)))
+        snapshot.storedPhase = lifecycle?.phase
         return (changes.filter { $0.seq > last }, snapshot)
     }
 

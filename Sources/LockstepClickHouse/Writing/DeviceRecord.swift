@@ -62,8 +62,8 @@ struct DeviceRecord {
         counts = IngestResult.Counts(
             stored: Int(number(6) ?? 0), duplicates: Int(number(7) ?? 0), conflicts: Int(number(8) ?? 0))
         lifecycle = LifecycleSnapshot(
-            epoch: row[15].flatMap { Epoch(rawValue: $0) }, session: number(14),
-            phase: row[16].flatMap { Phase(rawValue: $0) }, evidenceTime: time(17))
+            epoch: row[15].flatMap { Epoch(rawValue: $0) }, session: number(14), evidenceTime: time(17))
+        lifecycle.storedPhase = row[16]
         if let state = row[9].flatMap({ LifecycleState(rawValue: $0) }), let since = time(10), let seq = number(13) {
             lifecycle.last = LifecycleTransition(
                 from: row[11].flatMap { LifecycleState(rawValue: $0) }, to: state, since: since,
@@ -89,7 +89,7 @@ struct DeviceRecord {
         rows.append(lifecycle.last?.seq)
         rows.append(lifecycle.session)
         rows.append(lifecycle.epoch?.rawValue)
-        rows.append(lifecycle.phase?.rawValue)
+        rows.append(lifecycle.storedPhase)
         rows.append(lifecycle.evidenceTime?.microseconds)
         rows.append(version)
         rows.endRow()

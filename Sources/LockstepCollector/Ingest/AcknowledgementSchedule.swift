@@ -45,6 +45,11 @@ struct AcknowledgementSchedule {
         queue.add(number, deadline: max(boot + Self.delay, earliest))
     }
 
+    /// Discards the pending acknowledgements of a device.
+    mutating func cancel(_ device: DeviceAddress) {
+        for number in entries.indices where entries[number]?.key.device == device { entries[number]?.pending = nil }
+    }
+
     /// The time of the next call to ``takeExpired(at:)``, in µs of the boot clock, or nil if nothing is pending.
     var nextDeadline: Int64? { queue.nextDeadline.map { max($0, nextScan) } }
 

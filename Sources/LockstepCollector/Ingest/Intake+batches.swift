@@ -23,8 +23,11 @@ extension Intake {
             pendingSamples += count
             topics[route].batches += 1
             topics[route].samples += count
-            if isLive, !message.isRetained, let device = topics[route].device {
+            if message.isRetained { return }
+            if isLive, let device = topics[route].device {
                 recordLiveSamples(newest, of: device, &registry, at: moment)
+            } else {
+                recordReturn(of: route, &registry, at: moment)
             }
         } catch {
             if group.runs[run].batches.isEmpty {
@@ -33,6 +36,7 @@ extension Intake {
                 topics[route].group = 0
             }
             recordUnstorable(error, route: route)
+            if !message.isRetained { recordReturn(of: route, &registry, at: moment) }
             throw error
         }
     }

@@ -12,6 +12,9 @@ extension Intake {
         guard !message.payload.isEmpty, let device = topics[route].address else { return }
         try checkSize(of: message)
         let presence = try PresenceJSON.decode(message.payload)
+        if registry.isForgotten(device), presence.phase == .lost || presence.phase == .terminated {
+            return forgetting.addEnd(of: device)
+        }
         guard admitDevice(of: route) else { throw tooManyDevices(position: nil) }
         if let number = topics[route].device { reportNewest(of: number, &registry, at: moment) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {

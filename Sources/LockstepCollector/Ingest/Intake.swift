@@ -39,9 +39,12 @@ struct Intake {
     /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
     var pendingDevices: [Int] = []
 
+    /// What to do about forgotten devices. The collector takes it.
+    var forgetting = Forgetting()
+
     /// The destination of a topic's messages.
     struct Route {
-        enum Destination { case samples, presence, acknowledgement, ignored }
+        enum Destination { case samples, presence, acknowledgement, forget, ignored }
 
         let destination: Destination
         let address: DeviceAddress?
@@ -134,6 +137,7 @@ struct Intake {
             case .samples: try ingestBatch(message, route: route, &registry, at: moment)
             case .presence: try ingestPresence(message, route: route, &registry, at: moment)
             case .acknowledgement: try ingestAcknowledgement(message, route: route, at: moment)
+            case .forget: try ingestForget(message, route: route, &registry, at: moment)
             case .ignored: break
             }
         } catch {
@@ -153,6 +157,9 @@ struct Intake {
         topics[route].device = deviceIndices[address]
         return true
     }
+
+    /// Returns the index of a device in `devices`, or nil if it is unknown.
+    func index(of address: DeviceAddress) -> Int? { deviceIndices[address] }
 
     private mutating func add(_ address: DeviceAddress) {
         deviceIndices[address] = devices.count
@@ -201,9 +208,12 @@ struct Intake {
                 Route(destination: .acknowledgement, address: address, stream: nil, streamNumber: nil, reader: nil)
             case .collectorEvent(_, let id, .eventAcknowledge) where id == collector ?? id:
                 Route(destination: .acknowledgement, address: nil, stream: nil, streamNumber: nil, reader: nil)
+            case .device(let address, .forget):
+                Route(destination: .forget, address: address, stream: nil, streamNumber: nil, reader: nil)
             // Messages of collectors and gateways and commands to agents are not stored.
             case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
-                .device(_, .event), .device(_, .eventAcknowledged), .device(_, .clockPing), .device(_, .clockPong),
+                .device(_, .event), .device(_, .eventAcknowledged), .device(_, .forgotten), .device(_, .clockPing),
+                .device(_, .clockPong),
                 .collector, .collectorEvent, .gateway:
                 Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
             }

@@ -25,6 +25,10 @@ public struct LifecycleMachine: Sendable {
         /// A live batch; `newest` is the time of its last sample. Backlog is not an event, because it never changes a
         /// state.
         case liveSamples(newest: Timestamp)
+        /// A late batch. It changes no state, but a forgotten device is known again.
+        case backlog
+        /// A person has asked to forget the device.
+        case forget
         /// The deadline ``LifecycleMachine/nextTick`` has passed.
         case tick
     }
@@ -67,8 +71,26 @@ public struct LifecycleMachine: Sendable {
         switch event {
         case .presence(let presence): handle(presence, at: moment)
         case .liveSamples(let newest): handleLiveSamples(newest: newest, at: moment)
+        case .backlog: setForgotten(false)
+        case .forget: setForgotten(true)
         case .tick: handleTick(at: moment)
         }
+    }
+
+    /// Returns whether the device is connected, as far as is known. Such a device cannot be forgotten.
+    ///
+    /// A device in background is connected if it has said so itself and repeats it.
+    public func isOnline(at moment: Moment) -> Bool {
+        switch state {
+        case .active, .inactive, .resumed: true
+        case .background: snapshot.phase == .background && moment.boot < lastMessageAt + timing.silence
+        case nil, .terminated: false
+        }
+    }
+
+    private mutating func setForgotten(_ isForgotten: Bool) -> LifecycleTransition? {
+        snapshot.isForgotten = isForgotten
+        return nil
     }
 
     /// Records live samples if they change nothing but the time of the evidence. This is the usual case.
@@ -91,6 +113,9 @@ public struct LifecycleMachine: Sendable {
 
     private mutating func handle(_ presence: Presence, at moment: Moment) -> LifecycleTransition? {
         guard !isOutdated(presence) else { return nil }
+        // The end of an earlier connection does not show that a forgotten device is back.
+        if snapshot.isForgotten, presence.phase == .lost || presence.phase == .terminated { return nil }
+        snapshot.isForgotten = false
         if isOfAnotherEpoch(presence) { snapshot.session = nil }
         if let epoch = presence.epoch { snapshot.epoch = epoch }
         if let session = presence.session { snapshot.session = session }
@@ -111,6 +136,7 @@ public struct LifecycleMachine: Sendable {
     }
 
     private mutating func handleLiveSamples(newest: Timestamp, at moment: Moment) -> LifecycleTransition? {
+        snapshot.isForgotten = false
         if let evidenceTime = snapshot.evidenceTime, newest <= evidenceTime { return nil }
         lastMessageAt = moment.boot
         // A timestamp in the future must not make all later messages look outdated.

@@ -27,24 +27,52 @@ struct LifecycleRegistry {
     /// The devices by their next tick, in µs of the boot clock. An entry is never later than the actual deadline, and
     /// often earlier, because every message of a device postpones its deadline.
     private var queue = DeadlineQueue<Int>()
-    private(set) var deviceCount = 0
+    /// The number of committed devices, including forgotten ones.
+    private var committedCount = 0
+    /// The number of committed devices that are forgotten.
+    private var forgottenCount = 0
+    /// Whether any device was forgotten since the start, or before it.
+    private(set) var hasForgotten = false
+    /// The devices that were forgotten before the current transaction, and that have sent again in it.
+    private var returned: [Int] = []
+
+    /// The number of committed devices that are not forgotten.
+    var deviceCount: Int { committedCount - forgottenCount }
 
     init(_ snapshots: [DeviceAddress: LifecycleSnapshot], timing: LifecycleMachine.Timing, at moment: Moment) {
         self.timing = timing
         for (device, snapshot) in snapshots {
             add(device, LifecycleMachine(snapshot, timing: timing, at: moment), isCommitted: true)
         }
-        deviceCount = entries.count
+        committedCount = entries.count
+        forgottenCount = snapshots.values.count(where: \.isForgotten)
+        hasForgotten = forgottenCount > 0
     }
 
-    /// The committed devices.
-    var devices: [DeviceAddress] { entries.lazy.filter(\.isCommitted).map(\.device) }
+    /// The committed devices that are not forgotten.
+    var devices: [DeviceAddress] {
+        entries.lazy.filter { $0.isCommitted && !$0.machine.snapshot.isForgotten }.map(\.device)
+    }
 
-    /// Returns the last committed transition of a device.
+    /// Returns whether a device is forgotten, also by the current transaction.
+    func isForgotten(_ device: DeviceAddress) -> Bool {
+        hasForgotten && numbers[device].map { entries[$0].machine.snapshot.isForgotten } ?? false
+    }
+
+    /// Returns whether a device is connected, as far as is known.
+    func isOnline(_ device: DeviceAddress, at moment: Moment) -> Bool {
+        numbers[device].map { entries[$0].machine.isOnline(at: moment) } ?? false
+    }
+
+    /// Returns the state of a device, also of the current transaction, or nil if it has none.
+    func state(of device: DeviceAddress) -> LifecycleState? { numbers[device].flatMap { entries[$0].machine.state } }
+
+    /// Returns the last committed transition of a device, or nil if it has none or is forgotten.
     func lastTransition(of device: DeviceAddress) -> LifecycleTransition? {
         guard let number = numbers[device], entries[number].isCommitted else { return nil }
         let entry = entries[number]
-        return (entry.change.map { changed[$0].machine } ?? entry.machine).snapshot.last
+        let snapshot = (entry.change.map { changed[$0].machine } ?? entry.machine).snapshot
+        return snapshot.isForgotten ? nil : snapshot.last
     }
 
     /// Returns the number of a device, which stays the same.
@@ -81,6 +109,8 @@ struct LifecycleRegistry {
             let before = entries[number].machine.snapshot
             let transition = entries[number].machine.handle(event, at: moment)
             let (device, snapshot) = (entries[number].device, entries[number].machine.snapshot)
+            if snapshot.isForgotten { hasForgotten = true }
+            if before.isForgotten, !snapshot.isForgotten { returned.append(number) }
             if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
             if snapshot.isEqualIgnoringEvidenceTime(before) {
                 addEvidence(of: number, into: &group)
@@ -122,14 +152,24 @@ struct LifecycleRegistry {
     }
 
     /// Keeps the changes of the current transaction.
-    mutating func commit() {
-        for (number, _) in changed {
+    /// - Returns: the devices that were forgotten and have sent again, whose states readers do not know.
+    @discardableResult
+    mutating func commit() -> [DeviceAddress] {
+        for (number, before) in changed {
             entries[number].change = nil
-            guard !entries[number].isCommitted else { continue }
-            entries[number].isCommitted = true
-            deviceCount += 1
+            let isForgotten = entries[number].machine.snapshot.isForgotten
+            if !entries[number].isCommitted {
+                entries[number].isCommitted = true
+                committedCount += 1
+                if isForgotten { forgottenCount += 1 }
+            } else if before.snapshot.isForgotten != isForgotten {
+                forgottenCount += isForgotten ? 1 : -1
+            }
         }
         changed.removeAll(keepingCapacity: true)
+        guard !returned.isEmpty else { return [] }
+        defer { returned = [] }
+        return returned.map { entries[$0].device }
     }
 
     /// Reverts the changes of the current transaction.
@@ -141,6 +181,7 @@ struct LifecycleRegistry {
             enqueue(number, deadline: .min)
         }
         changed.removeAll(keepingCapacity: true)
+        returned = []
     }
 
     /// Continues with the stored life cycles that are ahead of the registry, between two transactions: the store has kept
@@ -150,10 +191,13 @@ struct LifecycleRegistry {
             guard let stored = snapshot.last, let number = numbers[device],
                 stored.seq > entries[number].machine.snapshot.last?.seq ?? 0
             else { continue }
+            let isCommitted = entries[number].isCommitted
+            if isCommitted, entries[number].machine.snapshot.isForgotten { forgottenCount -= 1 }
+            if snapshot.isForgotten { forgottenCount += 1 }
             entries[number].machine = LifecycleMachine(snapshot, timing: timing, at: moment)
-            if !entries[number].isCommitted {
+            if !isCommitted {
                 entries[number].isCommitted = true
-                deviceCount += 1
+                committedCount += 1
             }
             if let deadline = entries[number].machine.nextTick { enqueue(number, deadline: deadline) }
         }

@@ -101,10 +101,11 @@ extension CollectorLoop {
         report.count(result, rejected: pending.rejected)
         let boot = Moment.now().boot
         for scope in result.scopes { schedule.schedule(scope, at: boot) }
-        registry.commit()
+        let returned = registry.commit()
         settleRules(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
         for change in pending.transitions { announce(change) }
+        settleForgotten(returned)
         pending.clear()
         // Nothing else refers to the runs now.
         while let runs = writtenRuns.popLast() { intake.recycle(runs) }
@@ -120,6 +121,8 @@ extension CollectorLoop {
         if let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
         pending.rollBack()
         intake.discardGroup()
+        // The broker delivers the requests again.
+        _ = intake.forgetting.takePending()
         notifications.rollBack()
         report.stall("\(error)")
     }
@@ -148,11 +151,12 @@ extension CollectorLoop {
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }
 
-    private func publishState(_ transition: LifecycleTransition, of device: DeviceAddress) {
+    func publishState(_ transition: LifecycleTransition, of device: DeviceAddress) {
         publish(.state, of: device, StateJSON.encode(transition), qos: .atLeastOnce)
     }
 
-    private func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
+    /// Publishes a retained message of a device. An empty payload deletes it.
+    func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
         do {
             let id = try link.publish(
                 MQTTMessage(

@@ -43,7 +43,7 @@ extension CollectorLoop {
                 metadata: [
                     "error": "\(refusal)",
                     "hint":
-                        "allow this user to publish to the state, ack, event, event/acknowledged and $collector topics",
+                        "allow this user to publish to the topics of collectors in broker-config/production.acl",
                 ])
         }
     }

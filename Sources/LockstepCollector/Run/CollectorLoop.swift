@@ -141,6 +141,7 @@ final class CollectorLoop {
             if message.isRetained { readResult.retained += 1 }
         }
         intake.ingest(message, &registry, at: moment)
+        if intake.forgetting.isDue { publishForgotten() }
     }
 
     /// Waits until there is something to read, or until a deadline.

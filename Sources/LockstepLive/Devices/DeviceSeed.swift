@@ -43,6 +43,8 @@ public struct DeviceSeed: Sendable {
     public var lastSample: Timestamp?
     /// The last fix with a position, as a block of the stream `location` with one sample.
     public var lastFix: SampleBlock?
+    /// Whether the device is forgotten, so that it is not shown until it sends again.
+    public var isForgotten = false
 
     /// Creates a seed.
     public init(

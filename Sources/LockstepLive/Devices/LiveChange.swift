@@ -7,6 +7,10 @@ public enum LiveChange: Sendable {
     case state(DeviceAddress, LifecycleTransition)
     /// An agent reported its status. `isNews` is false for a heartbeat without a change.
     case presence(DeviceAddress, Presence, isNews: Bool)
+    /// The state and the presence of a device were deleted, so it is no longer shown until it sends again.
+    case forgotten(DeviceAddress)
+    /// The health report of a collector was deleted.
+    case collectorForgotten(GroupID, CollectorID)
     /// Samples arrived.
     case samples(LiveBatch)
     /// A collector reported its health. `isNews` is false if status and problem are unchanged.

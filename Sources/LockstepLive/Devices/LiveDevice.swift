@@ -10,6 +10,8 @@ public struct LiveDevice: Sendable {
     public internal(set) var presence: Presence?
     /// The time of the newest sample, on the device's time line; nil if none is known.
     public internal(set) var newest: Timestamp?
+    /// The time at which samples have arrived last, on the clock of this machine; nil if none have since the start.
+    public internal(set) var arrived: Timestamp?
     /// The last report of the battery, or nil if there is none.
     public internal(set) var battery: LiveBattery?
     /// The last fix with a position, or nil if there is none.
@@ -21,6 +23,8 @@ public struct LiveDevice: Sendable {
     /// The streams of which samples have arrived or are stored, in order of appearance.
     public internal(set) var streams: [LiveStream] = []
 
+    /// Whether state and presence were deleted, and nothing has arrived since. Such a device is not shown.
+    var isForgotten = false
     /// The number of the change of all devices that changed this device last.
     var revision: UInt64 = 0
     /// The recent arrivals of backlog, for all streams.

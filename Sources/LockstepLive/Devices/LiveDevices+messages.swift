@@ -27,14 +27,15 @@ extension LiveDevices {
     public mutating func handle(
         topic: String, payload: UnsafeRawBufferPointer, contentType: String? = nil, at moment: Moment
     ) -> LiveChange? {
-        guard !payload.isEmpty else { return nil }
+        guard !payload.isEmpty else { return remove(topic) }
         do {
             switch try routes[topic] ?? addRoute(topic) {
             case .samples(let key, let stream):
                 let batch = try BatchEncoding.decode(
                     payload, contentType: contentType, stream: stream, limits: PayloadLimits())
+                try checkTime(of: batch, at: moment)
                 add(batch, of: key, at: moment)
-                return .samples(LiveBatch(address: devices[key.device].address, batch: batch, key: key))
+                return .samples(LiveBatch(address: entries[key.device].address, batch: batch, key: key))
             case .state(let index): return try handle(state: Data(payload), at: index)
             case .presence(let index): return try handle(presence: Data(payload), at: index)
             case .reply(let address): return .reply(address)
@@ -59,6 +60,46 @@ extension LiveDevices {
         }
     }
 
+    /// Handles the deletion of a retained message. A device without state and presence is forgotten.
+    private mutating func remove(_ topic: String) -> LiveChange? {
+        switch try? root.parse(topic) {
+        case .device(let address, .state):
+            guard let index = positions[address], entries[index].transition != nil else { return nil }
+            entries[index].transition = nil
+            return removeIfEmpty(index)
+        case .device(let address, .presence):
+            guard let index = positions[address], entries[index].presence != nil else { return nil }
+            entries[index].presence = nil
+            return removeIfEmpty(index)
+        case .collector(let group, let id):
+            routes[topic] = nil
+            let address = CollectorAddress(group: group, collector: id)
+            return collectors.removeValue(forKey: address).map { _ in .collectorForgotten(group, id) }
+        case .gateway(let group, let id):
+            routes[topic] = nil
+            gateways["\(group)/\(id)"] = nil
+            return nil
+        default: return nil
+        }
+    }
+
+    private mutating func removeIfEmpty(_ index: Int) -> LiveChange? {
+        touch(index)
+        guard entries[index].transition == nil, entries[index].presence == nil else { return nil }
+        entries[index].isForgotten = true
+        return .forgotten(entries[index].address)
+    }
+
+    /// Refuses a batch that collectors reject because of its time. Otherwise it would be shown as the newest one.
+    private func checkTime(of batch: Batch, at moment: Moment) throws(LiveLimitError) {
+        guard let last = batch.samples.times.last, last - moment.wall.microseconds > limits.maximumFuture else {
+            return
+        }
+        throw LiveLimitError(
+            "sample time \(Timestamp(microseconds: last)) is in the future: check the clocks of the device and of this "
+                + "machine")
+    }
+
     /// Refuses a message that takes too much memory, because the last events are kept.
     private func checkSize(of payload: UnsafeRawBufferPointer) throws(LiveLimitError) {
         guard payload.count <= LiveLimits.eventBytes else {
@@ -69,23 +110,25 @@ extension LiveDevices {
 
     private mutating func handle(state payload: Data, at index: Int) throws(PayloadError) -> LiveChange? {
         let transition = try StateJSON.decode(payload)
-        guard transition != devices[index].transition else { return nil }
-        devices[index].transition = transition
+        guard transition != entries[index].transition else { return nil }
+        entries[index].transition = transition
+        entries[index].isForgotten = false
         touch(index)
-        return .state(devices[index].address, transition)
+        return .state(entries[index].address, transition)
     }
 
     private mutating func handle(presence payload: Data, at index: Int) throws(PayloadError) -> LiveChange? {
         let presence = try PresenceJSON.decode(payload)
-        let before = devices[index].presence
+        let before = entries[index].presence
         // Ignore the last will of an earlier session, which the broker may publish late.
         if let last = before?.session, let session = presence.session, session < last { return nil }
-        devices[index].presence = presence
+        entries[index].presence = presence
+        entries[index].isForgotten = false
         let isNews =
             before?.phase != presence.phase || before?.session != presence.session
             || before?.sources != presence.sources || before?.droppedSamples != presence.droppedSamples
         if isNews || before?.dropped != presence.dropped { touch(index) }
-        return .presence(devices[index].address, presence, isNews: isNews)
+        return .presence(entries[index].address, presence, isNews: isNews)
     }
 
     private mutating func handle(
@@ -133,11 +176,11 @@ extension LiveDevices {
         case .presence: return .presence(try index(of: address))
         case .stream(let stream):
             let device = try index(of: address)
-            return .samples(StreamKey(device: device, stream: devices[device].index(of: stream)), stream)
+            return .samples(StreamKey(device: device, stream: entries[device].index(of: stream)), stream)
         case .commandReply: return .reply(address)
         case .event: return .event(address)
         case .eventAcknowledged: return .acknowledged(address)
-        case .ack, .command, .eventAcknowledge, .clockPing, .clockPong: return .ignored
+        case .ack, .command, .eventAcknowledge, .forget, .forgotten, .clockPing, .clockPong: return .ignored
         }
     }
 
@@ -145,19 +188,19 @@ extension LiveDevices {
     /// - Throws: ``LiveLimitError`` if there are too many devices.
     mutating func index(of address: DeviceAddress) throws(LiveLimitError) -> Int {
         if let known = positions[address] { return known }
-        guard devices.count < limits.devices else {
+        guard entries.count < limits.devices else {
             throw LiveLimitError("there are more than \(limits.devices) devices")
         }
-        devices.append(LiveDevice(address))
-        positions[address] = devices.count - 1
-        touch(devices.count - 1)
-        return devices.count - 1
+        entries.append(LiveDevice(address))
+        positions[address] = entries.count - 1
+        touch(entries.count - 1)
+        return entries.count - 1
     }
 
     /// Records a change of a device.
     mutating func touch(_ index: Int) {
         revision += 1
-        devices[index].revision = revision
+        entries[index].revision = revision
     }
 }
 

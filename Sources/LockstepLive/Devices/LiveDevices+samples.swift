@@ -5,16 +5,18 @@ extension LiveDevices {
     mutating func add(_ batch: Batch, of key: StreamKey, at moment: Moment) {
         let samples = batch.samples
         let window = options.rateWindow
-        devices[key.device].firstArrivalAt = devices[key.device].firstArrivalAt ?? moment.boot
-        devices[key.device].received += Int64(samples.count)
-        devices[key.device].note(samples)
+        entries[key.device].isForgotten = false
+        entries[key.device].firstArrivalAt = entries[key.device].firstArrivalAt ?? moment.boot
+        entries[key.device].arrived = moment.wall
+        entries[key.device].received += Int64(samples.count)
+        entries[key.device].note(samples)
         if batch.isLive {
-            devices[key.device].lastArrivalAt = moment.boot
-            devices[key.device].streams[key.stream].hasArrived = true
-            devices[key.device].streams[key.stream].arrivals.add(samples.count, at: moment.boot, window: window)
+            entries[key.device].lastArrivalAt = moment.boot
+            entries[key.device].streams[key.stream].hasArrived = true
+            entries[key.device].streams[key.stream].arrivals.add(samples.count, at: moment.boot, window: window)
             keep(samples, of: key, at: moment.boot)
         } else {
-            devices[key.device].backlog.add(samples.count, at: moment.boot, window: window)
+            entries[key.device].backlog.add(samples.count, at: moment.boot, window: window)
         }
         touch(key.device)
     }
@@ -22,7 +24,7 @@ extension LiveDevices {
     /// Keeps a batch as recent, and removes batches that are too old or exceed the limit of bytes.
     private mutating func keep(_ samples: SampleBlock, of key: StreamKey, at boot: Int64) {
         if limits.recentBytes > 0, !samples.isEmpty {
-            devices[key.device].streams[key.stream].recent.append(samples)
+            entries[key.device].streams[key.stream].recent.append(samples)
             recent.add(samples, of: key, at: boot)
         }
         removeExcess(at: boot)
@@ -31,7 +33,7 @@ extension LiveDevices {
     /// Removes recent batches that are too old or exceed the limit of bytes.
     mutating func removeExcess(at boot: Int64) {
         while let oldest = recent.removeExcess(at: boot) {
-            _ = devices[oldest.device].streams[oldest.stream].recent.removeFirst()
+            _ = entries[oldest.device].streams[oldest.stream].recent.removeFirst()
         }
     }
 
@@ -40,25 +42,45 @@ extension LiveDevices {
     public mutating func seed(_ seeds: [DeviceSeed]) -> [LiveChange] {
         var changes: [LiveChange] = []
         for seed in seeds where options.selects(seed.address) {
+            if seed.isForgotten {
+                forget(seed.address)
+                continue
+            }
             guard let index = try? index(of: seed.address) else { continue }
-            if devices[index].transition == nil, let transition = seed.transition {
-                devices[index].transition = transition
+            if entries[index].isForgotten {
+                entries[index].isForgotten = false
+                touch(index)
+            }
+            if entries[index].transition == nil, let transition = seed.transition {
+                entries[index].transition = transition
                 changes.append(.state(seed.address, transition))
                 touch(index)
             }
-            if devices[index].counters != seed.counters || devices[index].received != 0 {
-                devices[index].counters = seed.counters
-                devices[index].received = 0
+            if entries[index].counters != seed.counters || entries[index].received != 0 {
+                entries[index].counters = seed.counters
+                entries[index].received = 0
                 touch(index)
             }
             for block in seed.newest {
-                _ = devices[index].index(of: block.stream)
-                devices[index].note(block)
+                _ = entries[index].index(of: block.stream)
+                entries[index].note(block)
             }
-            if let fix = seed.lastFix { devices[index].note(fix) }
-            devices[index].newest = [devices[index].newest, seed.lastSample].compactMap(\.self).max()
+            if let fix = seed.lastFix { entries[index].note(fix) }
+            entries[index].newest = [entries[index].newest, seed.lastSample].compactMap(\.self).max()
         }
         return changes
+    }
+
+    /// Removes a device that the store calls forgotten: the deletion of its messages was missed, or the store was read
+    /// before. A device whose samples arrive is back, and the store will say so.
+    private mutating func forget(_ address: DeviceAddress) {
+        guard let index = positions[address], !entries[index].isForgotten, entries[index].lastArrivalAt == nil else {
+            return
+        }
+        entries[index].transition = nil
+        entries[index].presence = nil
+        entries[index].isForgotten = true
+        touch(index)
     }
 }
 

@@ -17,8 +17,10 @@ public struct LiveDevices: Sendable {
         public init() {}
     }
 
-    /// The devices, in order of appearance. A device keeps its position.
-    public internal(set) var devices: [LiveDevice] = []
+    /// All devices, in order of appearance, including those that are forgotten. A device keeps its position.
+    var entries: [LiveDevice] = []
+    /// The devices, in order of appearance.
+    public var devices: [LiveDevice] { entries.filter { !$0.isForgotten } }
     /// The last health report of each collector.
     public internal(set) var collectors: [CollectorAddress: CollectorHealth] = [:]
 
@@ -45,7 +47,10 @@ public struct LiveDevices: Sendable {
     }
 
     /// Returns a device, or nil if it is unknown.
-    public subscript(address: DeviceAddress) -> LiveDevice? { positions[address].map { devices[$0] } }
+    public subscript(address: DeviceAddress) -> LiveDevice? {
+        guard let index = positions[address], !entries[index].isForgotten else { return nil }
+        return entries[index]
+    }
 
     /// Returns the rate of live samples of a stream over the last seconds, in samples per second.
     /// - Parameter boot: the current time, in µs of the boot clock.
@@ -55,19 +60,19 @@ public struct LiveDevices: Sendable {
 
     /// Marks devices as changed whose samples have stopped, so that their rates have decreased since.
     mutating func touchFadingRates(at boot: Int64) {
-        for index in devices.indices {
-            guard let last = devices[index].lastArrivalAt else { continue }
+        for index in entries.indices {
+            guard let last = entries[index].lastArrivalAt else { continue }
             touch(index)
-            if boot - last > options.rateWindow { devices[index].lastArrivalAt = nil }
+            if boot - last > options.rateWindow { entries[index].lastArrivalAt = nil }
         }
     }
 
     /// Handles a new connection: resets rates, because messages were missed while the connection was down.
     public mutating func didConnect() {
-        for device in devices.indices {
-            for stream in devices[device].streams.indices { devices[device].streams[stream].arrivals.reset() }
-            devices[device].backlog.reset()
-            devices[device].firstArrivalAt = nil
+        for device in entries.indices {
+            for stream in entries[device].streams.indices { entries[device].streams[stream].arrivals.reset() }
+            entries[device].backlog.reset()
+            entries[device].firstArrivalAt = nil
             touch(device)
         }
     }

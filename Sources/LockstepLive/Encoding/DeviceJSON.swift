@@ -27,6 +27,14 @@ extension LiveDevices {
         return object.finish()
     }
 
+    /// Returns the address of a forgotten device as JSON.
+    func forgottenJSON(of device: LiveDevice) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("group", device.address.group.rawValue)
+        object.member("device", device.address.device.rawValue)
+        return object.finish()
+    }
+
     private func write(_ device: LiveDevice, to object: inout JSONObjectWriter, at boot: Int64) {
         object.member("group", device.address.group.rawValue)
         object.member("device", device.address.device.rawValue)

@@ -67,6 +67,9 @@ final class FeedLoop {
             logger.info(
                 "collector reported",
                 metadata: ["collector": "\(group)/\(id)", "status": "\(health.status.rawValue)"])
+        case .forgotten(let device): logger.info("device forgotten", metadata: ["device": "\(device)"])
+        case .collectorForgotten(let group, let id):
+            logger.info("collector forgotten", metadata: ["collector": "\(group)/\(id)"])
         case .state, .presence, .samples, .collector, .event, nil: break
         }
     }

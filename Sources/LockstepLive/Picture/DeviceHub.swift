@@ -79,20 +79,31 @@ struct DeviceDeliveries {
         _ content: DeviceContent, _ devices: LiveDevices, _ moment: Moment, _ texts: inout [Int: [UInt8]]
     ) -> [UInt8] {
         var list: [UInt8] = []
-        for (index, device) in devices.devices.enumerated()
+        var forgotten: [UInt8] = []
+        for (index, device) in devices.entries.enumerated()
         where device.revision > content.revision && content.group ?? device.address.group == device.address.group {
+            if device.isForgotten {
+                // A subscriber that receives all devices does not know it.
+                guard content.revision > 0 else { continue }
+                if !forgotten.isEmpty { forgotten.append(UInt8(ascii: ",")) }
+                forgotten += devices.forgottenJSON(of: device)
+                continue
+            }
             let text = texts[index] ?? devices.json(of: device, at: moment.boot)
             texts[index] = text
             if !list.isEmpty { list.append(UInt8(ascii: ",")) }
             list += text
         }
-        if list.isEmpty, content.revision > 0 { return [] }
-        return EventBytes.event("devices", data: json(list, at: moment.wall))
+        if list.isEmpty, forgotten.isEmpty, content.revision > 0 { return [] }
+        return EventBytes.event("devices", data: json(list, forgotten: forgotten, at: moment.wall))
     }
 
-    /// Returns an object with a list of devices.
-    /// - Parameter list: the devices as JSON, separated by commas.
-    static func json(_ list: [UInt8], at time: Timestamp) -> [UInt8] {
-        Array("{\"at\":\(time.microseconds),\"devices\":[".utf8) + list + "]}".utf8
+    /// Returns an object with a list of devices, and one of forgotten devices if there are any.
+    /// - Parameters:
+    ///   - list: the devices as JSON, separated by commas.
+    ///   - forgotten: the addresses of the forgotten devices as JSON, separated by commas.
+    static func json(_ list: [UInt8], forgotten: [UInt8] = [], at time: Timestamp) -> [UInt8] {
+        let devices = Array("{\"at\":\(time.microseconds),\"devices\":[".utf8) + list + "]".utf8
+        return devices + (forgotten.isEmpty ? [] : Array(",\"forgotten\":[".utf8) + forgotten + "]".utf8) + "}".utf8
     }
 }

@@ -179,7 +179,7 @@ extension LivePicture.State {
         case .event(let event): events.add(event, touched: &touched)
         case .acknowledged(let entry): events.add(entry, touched: &touched)
         case .unreadable: unreadable += 1
-        case .presence, .collector, .reply: break
+        case .presence, .collector, .reply, .forgotten, .collectorForgotten: break
         }
     }
 

@@ -140,8 +140,8 @@ extension SampleHub.StreamSubscribers {
 extension LiveDevices {
     /// Returns the devices of a request with their positions.
     fileprivate func devices(selectedBy request: SampleRequest) -> [(index: Int, device: LiveDevice)] {
-        let indices = request.devices?.compactMap { positions[$0] } ?? Array(devices.indices)
-        return indices.map { ($0, devices[$0]) }
+        let indices = request.devices?.compactMap { positions[$0] } ?? Array(entries.indices)
+        return indices.map { ($0, entries[$0]) }
     }
 }
 

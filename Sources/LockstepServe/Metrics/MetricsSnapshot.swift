@@ -30,6 +30,8 @@ public struct MetricsSnapshot: Sendable {
         public var since: Timestamp?
         /// The time of the newest sample, on the device's time line.
         public var lastSample: Timestamp?
+        /// The time at which samples have arrived last, on the clock of the server; nil if it is unknown.
+        public var arrived: Timestamp?
         /// The measured rates in samples per second, keyed by the name of the stream.
         public var rates: [String: Double]
         /// The number of stored samples.

@@ -24,9 +24,8 @@ extension MetricsWriter {
         value("lockstep_device_state_changed_timestamp_seconds", .gauge, "Last change of the state.", of: devices) {
             $0.since?.seconds
         }
-        // Not negative: the clock of a device may be slightly fast.
         value("lockstep_device_last_sample_age_seconds", .gauge, "Age of the newest sample.", of: devices) {
-            $0.lastSample.map { max(0, Double(now - $0) / 1_000_000) }
+            $0.sampleAge(at: now)
         }
         metric("lockstep_device_sample_rate_hertz", .gauge, "Measured rate of a stream.") {
             for device in devices {
@@ -81,6 +80,19 @@ extension MetricsWriter {
 }
 
 extension MetricsSnapshot.Device {
+    /// The time by which a clock may be ahead so that a sample counts as new, in µs.
+    private static let maxClockError: Int64 = 5_000_000
+
+    /// Returns the age of the newest sample in s.
+    ///
+    /// If its time is in the future, its age is unknown. The time since samples have arrived then shows a silent device.
+    fileprivate func sampleAge(at now: Timestamp) -> Double? {
+        guard let lastSample else { return nil }
+        let age = now - lastSample
+        guard age < -Self.maxClockError else { return Double(max(0, age)) / 1_000_000 }
+        return arrived.map { Double(max(0, now - $0)) / 1_000_000 }
+    }
+
     fileprivate var labels: MetricsWriter.Labels {
         [("group", address.group.rawValue), ("device", address.device.rawValue)]
     }

@@ -29,6 +29,7 @@ struct MetricsRoute {
             metrics.state = device.transition?.to
             metrics.since = device.transition?.since
             metrics.lastSample = device.newest
+            metrics.arrived = device.arrived
             for stream in device.streams {
                 metrics.rates[stream.stream.name] = live.rate(of: stream, of: device, at: moment.boot)
             }

@@ -28,6 +28,7 @@ struct ServerParts: Sendable {
         feedConfiguration.mqttVersion = configuration.mqttVersion
         feedConfiguration.keepAlive = configuration.keepAlive
         feedConfiguration.limits.subscribers = configuration.limits.eventStreams
+        feedConfiguration.limits.maximumFuture = configuration.maximumFuture
         feed = LiveFeed(feedConfiguration, logger: logger)
         knownStreams = KnownStreams(configuration.root.streams, picture: feed.picture)
         // A file answers at once, unlike a server. The seeder reports failures, and asks again.

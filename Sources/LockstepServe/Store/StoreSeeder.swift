@@ -73,11 +73,13 @@ struct StoreSeeder {
     private static func counters(_ reader: any StoreReading) throws -> [DeviceSeed] { try reader.devices().map(seed) }
 
     private static func seed(_ device: DeviceSummary) -> DeviceSeed {
-        DeviceSeed(
+        var seed = DeviceSeed(
             address: device.address,
             counters: StoredCounters(
                 samples: device.samples, duplicates: device.duplicates, conflicts: device.conflicts,
                 gaps: device.gaps, droppedBatches: device.dropped), lastSample: device.lastSample)
+        seed.isForgotten = device.isForgotten
+        return seed
     }
 
     private static func block(_ stream: SensorStream, _ sample: DeviceOverview.Sample) -> SampleBlock {

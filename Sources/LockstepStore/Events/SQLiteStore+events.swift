@@ -22,11 +22,15 @@ extension SQLiteStore {
         do { return try EventTable.deliveries(.pending, in: database) } catch { throw StoreError(error, path: path) }
     }
 
-    /// Returns the ids of all devices.
+    /// Returns the ids of all devices that are not forgotten.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func deviceIDs() throws -> [(address: DeviceAddress, id: Int64)] {
         do {
-            let select = try database.prepare("SELECT group_name, device, device_id FROM merged_devices")
+            let select = try database.prepare(
+                """
+                SELECT group_name, device, device_id FROM merged_devices
+                WHERE phase IS NOT '\(LifecycleSnapshot.forgottenPhase)'
+                """)
             var devices: [(DeviceAddress, Int64)] = []
             while try select.step() {
                 if let address = deviceAddress(select, at: 0) { devices.append((address, select.int64(at: 2))) }

@@ -26,10 +26,13 @@ public struct DeviceSummary: Hashable, Sendable {
     public let gaps: Int64
     /// The number of batches in all epochs that the agent dropped and that were never received.
     public let dropped: Int64
+    /// Whether a person has asked to forget the device, and it has sent nothing since. Its samples are still stored.
+    public let isForgotten: Bool
 
     package init(
         address: DeviceAddress, state: LifecycleState?, since: Timestamp?, firstSeen: Timestamp?, lastSeen: Timestamp?,
-        lastSample: Timestamp?, samples: Int64, duplicates: Int64, conflicts: Int64, gaps: Int64, dropped: Int64
+        lastSample: Timestamp?, samples: Int64, duplicates: Int64, conflicts: Int64, gaps: Int64, dropped: Int64,
+        isForgotten: Bool
     ) {
         self.address = address
         self.state = state
@@ -42,6 +45,7 @@ public struct DeviceSummary: Hashable, Sendable {
         self.conflicts = conflicts
         self.gaps = gaps
         self.dropped = dropped
+        self.isForgotten = isForgotten
     }
 }
 
@@ -63,7 +67,7 @@ extension StoreReader {
         let select = try database.prepare(
             """
             SELECT group_name, device, state, since, first_seen, last_seen, last_t, samples, duplicates,
-                conflicts, device_id
+                conflicts, device_id, phase
             FROM merged_devices \(device == nil ? "" : "WHERE device_id = ?1") ORDER BY group_name, device
             """)
         if let device { try select.bind(device, at: 1) }
@@ -88,7 +92,8 @@ extension StoreReader {
                         lastSample: figures.newest.map(Timestamp.init(microseconds:)), samples: figures.samples,
                         duplicates: figures.duplicates, conflicts: figures.conflicts,
                         gaps: epochs.reduce(0) { $0 + $1.gaps.count },
-                        dropped: epochs.reduce(0) { $0 + $1.dropped.count })
+                        dropped: epochs.reduce(0) { $0 + $1.dropped.count },
+                        isForgotten: select.text(at: 11) == LifecycleSnapshot.forgottenPhase)
                 ))
         }
         return devices

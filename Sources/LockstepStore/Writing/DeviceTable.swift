@@ -173,7 +173,7 @@ struct DeviceTable {
         try statement.bind((snapshot.last?.from?.rawValue).map(DeviceCode.init(word:)), at: states[1])
         try statement.bind((snapshot.last?.reason).map(DeviceCode.init(word:)), at: states[2])
         try statement.bind(snapshot.last?.seq, at: states[3])
-        try statement.bind((snapshot.phase?.rawValue).map(DeviceCode.init(word:)), at: states[4])
+        try statement.bind(snapshot.storedPhase.map(DeviceCode.init(word:)), at: states[4])
     }
 
     /// Marks the pending ids as committed. Call after the transaction has committed.

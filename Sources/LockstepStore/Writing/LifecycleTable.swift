@@ -55,10 +55,11 @@ struct LifecycleTable {
         while try select.step() {
             // A second row of a device, which a user has added, is ignored.
             guard let device = deviceAddress(select, at: 0), snapshots[device] == nil else { continue }
-            snapshots[device] = LifecycleSnapshot(
+            var snapshot = LifecycleSnapshot(
                 last: lastTransition, epoch: select.text(at: 10).map(Epoch.init(unchecked:)),
-                session: select.optionalInt64(at: 7),
-                phase: select.text(at: 8).flatMap(Phase.init), evidenceTime: timestamp(select, at: 9))
+                session: select.optionalInt64(at: 7), evidenceTime: timestamp(select, at: 9))
+            snapshot.storedPhase = select.text(at: 8)
+            snapshots[device] = snapshot
         }
         return snapshots
     }

@@ -20,6 +20,10 @@ public enum Channel: Hashable, Sendable {
     case eventAcknowledge
     /// An acknowledgement of an event that is stored. Published by the collector.
     case eventAcknowledged
+    /// A request to collectors to forget the device. Published by clients.
+    case forget
+    /// A collector's answer to such a request.
+    case forgotten
     /// Reserved for a time exchange between agent and collector.
     case clockPing, clockPong
 
@@ -35,6 +39,8 @@ public enum Channel: Hashable, Sendable {
         case .event: "event"
         case .eventAcknowledge: "event/acknowledge"
         case .eventAcknowledged: "event/acknowledged"
+        case .forget: "forget"
+        case .forgotten: "forgotten"
         case .clockPing: "clock/ping"
         case .clockPong: "clock/pong"
         }
@@ -54,7 +60,7 @@ public enum Channel: Hashable, Sendable {
     private static let fixed: [String: Channel] = {
         let channels: [Channel] = [
             .presence, .state, .ack, .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged,
-            .clockPing, .clockPong,
+            .forget, .forgotten, .clockPing, .clockPong,
         ]
         return Dictionary(uniqueKeysWithValues: channels.map { ($0.name, $0) })
     }()

@@ -72,6 +72,9 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     /// The topic filter for the health reports of all collectors.
     public var collectorFilter: String { "\(text)/+/\(TopicRoot.collectorLevel)/+" }
 
+    /// The topic filter for the health reports of all gateways.
+    public var gatewayFilter: String { "\(text)/+/\(TopicRoot.gatewayLevel)/+" }
+
     fileprivate static let collectorLevel = "$collector"
     fileprivate static let gatewayLevel = "$gateway"
 }

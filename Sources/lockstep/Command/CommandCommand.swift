@@ -11,6 +11,9 @@ struct CommandCommand: ParsableCommand {
             Use exactly one of --rate, --phase, --flush and --describe. A rate is leased for a limited time (--lease). \
             When the lease ends, the stream returns to its configured rate.
 
+            The highest request for a stream wins: a lease raises its rate, and does not lower it below the configured \
+            rate or another lease. The rate 'source' is that of the sensor itself, which 'lockstep watch' measures.
+
             EXAMPLES
               lockstep command arm-left --describe
               lockstep command lab/arm-left --rate motion/accelerometer=200 --lease 5m
@@ -63,7 +66,14 @@ struct CommandCommand: ParsableCommand {
             link: link, broker: address, root: root, device: device.address, request: request)
         let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
         if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device.address): \(reason)") }
-        Terminal.output.write(json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply))
+        Terminal.output.write(
+            json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: requestedRate(request)))
+    }
+
+    /// The rate that a request leases, or nil for other requests and the end of a lease.
+    private func requestedRate(_ request: AgentRequest) -> Double? {
+        guard case .lease(let lease) = request.action, lease.rate > 0 else { return nil }
+        return lease.rate
     }
 
     private func action() throws -> AgentRequest.Action {

@@ -2,15 +2,28 @@ import LockstepCommandLine
 import LockstepModel
 
 /// Returns the reply of an agent as text, with a newline at the end.
-func text(of reply: AgentReply) -> String {
+/// - Parameter requested: the rate that was to be leased, in samples per second; nil for other requests.
+func text(of reply: AgentReply, requested: Double? = nil) -> String {
     switch reply.outcome {
-    case .leased(let stream, let rate, let until):
-        "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.iso8601Seconds)" } ?? "")\n"
+    case .leased(let stream, let rate, let until): text(ofLease: stream, rate, until, requested: requested) + "\n"
     case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
     case .flushed(let batches): "\(counted(batches, "batch", "batches")) written to the outbox and published\n"
     case .failed(let reason): "\(reason)\n"
     case .described(let description): text(of: description)
     }
+}
+
+/// Returns the result of a lease. It does not lower the rate that others have requested.
+private func text(ofLease stream: SensorStream, _ rate: Double?, _ until: Timestamp?, requested: Double?) -> String {
+    let published = rate?.isInfinite == true ? "the rate of its source" : text(ofRate: rate)
+    guard rate != nil else { return "\(stream) is off" }
+    guard let until else { return "\(stream) is published at \(published)" }
+    guard let requested, let rate, rate > requested else {
+        return "\(stream) is published at \(published), leased until \(until.iso8601Seconds)"
+    }
+    return
+        "\(text(ofRate: requested)) is leased until \(until.iso8601Seconds), but \(stream) stays at \(published), because "
+        + "the highest request wins"
 }
 
 private func text(of description: AgentDescription) -> String {
@@ -45,6 +58,6 @@ private func text(of description: AgentDescription) -> String {
 
 private func text(ofRate rate: Double?) -> String {
     guard let rate else { return "off" }
-    if rate.isInfinite { return "native" }
+    if rate.isInfinite { return "source" }
     return (Int64(exactly: rate).map(String.init) ?? "\(rate)") + " Hz"
 }

@@ -12,6 +12,7 @@ struct DeviceDiagnosis {
     /// The latency of samples above which it is reported, in µs: a window of one second and a margin.
     private static let maxLatency: Int64 = 10_000_000
 
+    let address: DeviceAddress
     let device: Observations.Device
     /// The duration of the observation, in s.
     let seconds: Double
@@ -42,11 +43,12 @@ struct DeviceDiagnosis {
         case .background where state.reason == "silent" || state.reason == "connection-lost":
             return Finding(
                 .warning, "", "no messages for \(since) (\(state.reason.printable))",
-                "check its power and network; its agent keeps recorded samples")
-        case .active where device.latencies.isEmpty && seconds >= 5:
+                device.publisher.advice + ". If it is gone for good: lockstep forget \(address)")
+        case .active where device.latencies.isEmpty && seconds >= 5 && device.publisher == .agent:
+            // Other publishers send when there is something new: a phone at rest is silent for hours.
             return Finding(
                 .warning, "", "active for \(since), but no samples in \(Int(seconds)) s",
-                "check its sensors: lockstep command DEVICE --describe")
+                "check its sensors: lockstep command \(address) --describe")
         default: return nil
         }
     }
@@ -104,4 +106,34 @@ struct DeviceDiagnosis {
     }
 
     private func seconds(_ microseconds: Int64) -> String { fixed(Double(microseconds) / 1e6, 1) }
+}
+
+extension Observations.Device {
+    /// The kind of program that publishes the messages of a device.
+    enum Publisher {
+        case agent
+        /// A gateway, on behalf of a phone or another foreign device.
+        case gateway
+        /// Any other MQTT client.
+        case client
+
+        /// What to check if nothing is received any more.
+        var advice: String {
+            switch self {
+            case .agent: "check its power and network; its agent keeps recorded samples"
+            case .gateway: "check its power and network, and the app that sends to the gateway"
+            case .client: "check the program that publishes it"
+            }
+        }
+    }
+
+    /// The publisher. Only agents and gateways report sources. A gateway reports the name of the foreign sender, such as
+    /// `owntracks/alice/phone`, and an agent `iio` or `gpsd://localhost`.
+    var publisher: Publisher {
+        guard let sources = presence?.sources, !sources.isEmpty else { return .client }
+        let isForeign = sources.keys.contains { name in
+            name.firstIndex(of: "/").map { !name[..<$0].contains(":") } ?? false
+        }
+        return isForeign ? .gateway : .agent
+    }
 }

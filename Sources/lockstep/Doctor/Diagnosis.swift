@@ -1,3 +1,4 @@
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
@@ -53,6 +54,8 @@ struct Diagnosis {
 
     private func version(of health: CollectorHealth, named name: String) -> Finding? {
         guard health.status != .offline, health.version != lockstepVersion else { return nil }
+        // The last will of a stalled collector has no version.
+        if health.status == .stalled, health.version == nil { return nil }
         let version = health.version.map { "version \($0.printable)" } ?? "unknown version"
         return Finding(
             .warning, "collector \(name)", "\(version), but this program has version \(lockstepVersion)",
@@ -70,7 +73,8 @@ struct Diagnosis {
         case .offline:
             return Finding(
                 .failure, subject, "offline for \(age)",
-                "start it again; agents keep their samples until then")
+                "start it again; agents keep their samples until then. If it is gone for good: lockstep forget "
+                    + "--collector \(name)")
         case .stalled:
             return Finding(
                 .failure, subject, "stores no data: \((health.problem ?? "unknown reason").printable)",
@@ -86,8 +90,29 @@ struct Diagnosis {
                     + "\(counted(health.duplicates, "duplicate")), \(counted(health.conflicts, "conflict")), "
                     + "\(health.rejected) rejected"
                     + ((health.dropped ?? 0) > 0 ? ", \(health.dropped ?? 0) dropped by agents" : ""),
-                health.rejected > 0 ? "show the reasons: SELECT reason, topic FROM rejected in its store" : nil)
+                health.rejected > 0 ? "show the reasons: \(rejectedQuery)" : nil)
         }
+    }
+
+    /// The command that shows the rejected messages.
+    private var rejectedQuery: String {
+        switch observations.store {
+        case .sqlite(let path):
+            "sqlite3 -readonly \(quoted(path)) 'SELECT time, topic, reason FROM v_rejected ORDER BY id DESC LIMIT 20'"
+        case .clickHouse(let address):
+            "clickhouse-client --host \(address.servers.first?.host ?? "localhost") --database \(address.database) "
+                + "--query 'SELECT topic, reason FROM rejected ORDER BY at DESC LIMIT 20'"
+        case nil: "journalctl -u 'lockstep-collector*' | grep 'message rejected'"
+        }
+    }
+
+    /// Returns a path as one word of a shell command.
+    private func quoted(_ path: String) -> String {
+        let isPlain = path.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || "0123456789/._-".unicodeScalars.contains($0)
+        }
+        return isPlain
+            ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
     /// Returns whether another collector of the group is online, for the same partition if the name ends with one.
@@ -118,7 +143,8 @@ struct Diagnosis {
             ]
         }
         return observations.devices.sorted { $0.key < $1.key }.flatMap { address, device in
-            let found = DeviceDiagnosis(device: device, seconds: observations.seconds, now: now).findings
+            let found = DeviceDiagnosis(address: address, device: device, seconds: observations.seconds, now: now)
+                .findings
             return found.map { finding in
                 var finding = finding
                 finding.subject = "device \(address)"

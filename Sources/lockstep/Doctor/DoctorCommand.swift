@@ -56,6 +56,7 @@ struct DoctorCommand: ParsableCommand {
         let (link, broker) = try connection.link(settings, for: "doctor", wakeup: wakeup)
         var observations = try DoctorSession(link: link, broker: broker, root: root).run(
             seconds: Double(seconds), interrupt)
+        observations.store = address
         switch address {
         case .sqlite(let path):
             observations.disk = diskSpace(at: path)

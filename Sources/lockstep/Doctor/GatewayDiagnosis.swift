@@ -17,8 +17,8 @@ struct GatewayDiagnosis {
         case .offline:
             return Finding(
                 .failure, subject, "offline for \(age)",
-                "start it again; the broker and the apps keep messages until then"
-            )
+                "start it again; the broker and the apps keep messages until then. If it is gone for good: lockstep "
+                    + "forget --gateway \(name)")
         case .stalled:
             return Finding(
                 .failure, subject, "accepts no messages: \((health.problem ?? "unknown reason").printable)",

@@ -41,6 +41,9 @@ struct Observations {
     /// The free and the total disk space of the store, in bytes; nil without a store.
     var disk: (free: Int64, size: Int64)?
 
+    /// The store, or nil if none was given.
+    var store: StoreAddress?
+
     /// What the server of a ClickHouse store reports; nil without such a store.
     var servers: [ServerDiagnosis] = []
 
@@ -101,7 +104,9 @@ struct Observations {
             if batch.isLive, !isRetained, let last = batch.samples.times.last {
                 devices[address, default: Device()].latencies.append(now.microseconds - last)
             }
-        case .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged, .clockPing, .clockPong: break
+        case .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged, .forget, .forgotten, .clockPing,
+            .clockPong:
+            break
         }
     }
 }

@@ -116,6 +116,16 @@ struct MetricsTextTests {
         #expect(ages == ["lockstep_device_last_sample_age_seconds{group=\"lab\",device=\"walker\"} 0.0"])
     }
 
+    @Test("the age of a sample in the future is the time since samples have arrived, or unknown")
+    func futureSample() {
+        var snapshot = MetricsSnapshot.healthy
+        snapshot.devices[0].lastSample = MetricsSnapshot.exampleTime + 3_600_000_000
+        #expect(lines(with: "lockstep_device_last_sample_age_seconds", snapshot).isEmpty)
+        snapshot.devices[0].arrived = MetricsSnapshot.exampleTime - 400_000_000
+        let ages = lines(with: "lockstep_device_last_sample_age_seconds", snapshot)
+        #expect(ages == ["lockstep_device_last_sample_age_seconds{group=\"lab\",device=\"walker\"} 400.0"])
+    }
+
     @Test("values of labels and help are escaped")
     func escaping() {
         #expect(MetricsWriter.escaped("a\\b\n\"c\"", quote: true) == #"a\\b\n\"c\""#)

@@ -25,6 +25,23 @@ struct LifecycleTests {
         #expect(try store.lifecycles()[device("one")] == LifecycleSnapshot(session: 8))
     }
 
+    @Test("a device that is forgotten stays so when the store is reopened, keeps its samples, and can be known again")
+    func forgotten() throws {
+        let path = TemporaryFolder.path + "/store"
+        let last = LifecycleTransition(from: nil, to: .terminated, since: time(5), reason: "stop", seq: 1)
+        var snapshot = LifecycleSnapshot(last: last, session: 7, evidenceTime: time(3), isForgotten: true)
+        _ = try SQLiteStore(path: path).write(IngestGroup(lifecycles: [device("one"): snapshot]))
+        let store = try SQLiteStore(path: path)
+        #expect(try store.lifecycles() == [device("one"): snapshot])
+        let reader = try StoreReader(path: path)
+        #expect(try reader.devices().map(\.isForgotten) == [true])
+        #expect(try reader.overviews().first?.summary.isForgotten == true)
+        #expect(try store.deviceIDs().isEmpty, "rules are not about it")
+        snapshot.isForgotten = false
+        _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))
+        #expect(try reader.devices().map(\.isForgotten) == [false])
+    }
+
     @Test("a snapshot without an epoch is restored")
     func withoutEpoch() throws {
         let path = TemporaryFolder.path + "/store"

@@ -29,6 +29,13 @@ test("what is lost or missing is worse than what is about to happen", () => {
     equal(problemsOf(device({ last_sample: NOW - 20e6, streams: ["battery"] }), NOW), []);
 });
 
+test("a sample with a time in the future does not hide how long a device is silent", () => {
+    const silent = { state: "background", reason: "silent", since: NOW - 90e6 };
+    equal(problemsOf(device({ ...silent, last_sample: NOW + 3600e6 }), NOW)[0].text, "Silent for 90 s");
+    equal(problemsOf(device({ ...silent, since: NOW + 60e6, last_sample: NOW + 3600e6 }), NOW)[0].text, "Silent");
+    equal(problemsOf(device({ ...silent, last_sample: NOW - 100e6 }), NOW)[0].text, "Silent for 2 min");
+});
+
 test("a charging battery and a stopped device are no problem", () => {
     equal(problemsOf(device({ battery: { level: 0.05, charging: true, t: NOW } }), NOW), []);
     equal(problemsOf(device({ state: "terminated", sources: { gpsd: "stopped" } }), NOW), []);

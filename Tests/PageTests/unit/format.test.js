@@ -24,7 +24,7 @@ test("a duration has its two largest units", () => {
 });
 
 test("an age has one unit", () => {
-    equal([-5, 1.2, 44, 99.4, 100, 5399, 5400, 129_600].map(format.age), ["now", "now", "44 s", "99 s", "2 min", "90 min", "2 h", "2 d"]);
+    equal([-6, -5, 1.2, 44, 99.4, 100, 5399, 5400, 129_600].map(format.age), [format.UNKNOWN, "now", "now", "44 s", "99 s", "2 min", "90 min", "2 h", "2 d"]);
 });
 
 test("a slow rate is given per minute", () => {

@@ -14,6 +14,7 @@ struct ForeignTopicTests {
         "lockstep/lab/ant/motion/accelerometer", "lockstep/lab/ant/presence", "lockstep/other/walker/steps",
         "lockstep/lab/walker/state", "lockstep/lab/walker/ack", "lockstep/lab/walker/command",
         "lockstep/lab/walker/event", "lockstep/lab/walker/event/acknowledge", "lockstep/lab/walker/event/acknowledged",
+        "lockstep/lab/walker/forget", "lockstep/lab/walker/forgotten",
         "lockstep/lab/walker/clock/pong", "lockstep/lab/walker/motion/a/b", "lockstep/lab/walker2/steps",
         "lockstep/lab/$collector/main", "lockstep/lab/steps", "elsewhere/lab/walker/steps", "steps",
     ]
@@ -42,16 +43,17 @@ struct ForeignTopicTests {
         }
     }
 
-    @Test("the collector can publish state, ack and its health, and a reader nothing")
+    @Test("the collector can publish state, ack, its health and the end of a presence, and a reader nothing")
     func collectorAndReader() async throws {
         try await withSecureBroker { broker in
             let observer = try await broker.connect(as: "operator")
             let collector = try await broker.connect(as: "collector", ["lockstep/lab/+/presence"])
             let topics = [
                 "walker/state", "walker/ack", "walker/event", "walker/event/acknowledged", "walker/clock/pong",
+                "walker/presence", "walker/forgotten",
                 "$collector/main/event", "$collector/main/event/acknowledged", "$collector/main",
             ].map { "lockstep/lab/" + $0 }
-            for topic in ["lockstep/lab/walker/steps", "lockstep/lab/walker/presence"] + topics {
+            for topic in ["lockstep/lab/walker/steps", "lockstep/lab/walker/forget"] + topics {
                 #expect(await collector.publish(topic, "x"))
             }
             await observer.expectMessage(within: .seconds(120)) { $0.topic == topics.last }

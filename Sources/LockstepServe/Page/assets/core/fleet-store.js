@@ -56,9 +56,15 @@ class FleetStore extends EventTarget {
         return [...new Set([...this.entries.values()].map(({ device }) => device.group))].sort();
     }
 
-    /** @param {{at: number, devices: import("./api.js").Device[]}} data */
-    #receive({ at, devices }) {
+    /** @param {{at: number, devices: import("./api.js").Device[], forgotten?: {group: string, device: string}[]}} data */
+    #receive({ at, devices, forgotten = [] }) {
         observe(at);
+        for (const { group, device } of forgotten) {
+            this.entries.delete(`${group}/${device}`);
+            this.histories.delete(`${group}/${device}`);
+            // Another device may come in the same event, and the number would be the same.
+            this.#names = [];
+        }
         for (const device of devices) this.#update(device);
         this.hasLoaded = true;
         this.dispatchEvent(new Event("change"));

@@ -4,7 +4,7 @@ import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
 import { routeTo } from "../core/router.js";
 import { stateBadge } from "../core/states.js";
-import { age, dateTime, duration, percent, position, rate, UNKNOWN, whole } from "../pure/format.js";
+import { age, dateTime, duration, isAhead, percent, position, rate, UNKNOWN, whole } from "../pure/format.js";
 import { problemsOf } from "../pure/problems.js";
 import { totalRate } from "../pure/selection.js";
 import { reasonText } from "../pure/timeline.js";
@@ -57,6 +57,7 @@ export function deviceHeader({ group, device }) {
 
 function ago(seconds) {
     const text = age(seconds);
+    if (isAhead(seconds)) return "in the future";
     return text === "now" ? "now" : `${text} ago`;
 }
 

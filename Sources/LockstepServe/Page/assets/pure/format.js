@@ -51,9 +51,17 @@ export function duration(seconds) {
     return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Returns the age of something in one unit, which fits a table: now, 4 s, 12 min, 3 h, 9 d. @param {number|null|undefined} seconds */
+/** The time by which a clock may be ahead so that something still counts as new, in s. */
+const MAX_CLOCK_ERROR = 5;
+
+/** Whether a time is so far in the future that its age is unknown. @param {number} seconds its age */
+export function isAhead(seconds) {
+    return seconds < -MAX_CLOCK_ERROR;
+}
+
+/** Returns the age of something in one unit, which fits a table: now, 4 s, 12 min, 3 h, 9 d. That of a time in the future is unknown. @param {number|null|undefined} seconds */
 export function age(seconds) {
-    if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return UNKNOWN;
+    if (seconds === null || seconds === undefined || !Number.isFinite(seconds) || isAhead(seconds)) return UNKNOWN;
     const s = Math.max(0, seconds);
     if (s < 2) return "now";
     if (s < 100) return `${Math.round(s)} s`;

@@ -1,6 +1,6 @@
 /** What is wrong with a device. Pure functions; the fleet is sorted by their result. */
 
-import { age, counted, percent } from "./format.js";
+import { age, counted, isAhead, percent } from "./format.js";
 
 /**
  * @typedef {object} Problem
@@ -23,7 +23,7 @@ export function problemsOf(device, now) {
     const add = (level, text) => found.push({ level, text });
     const sinceText = device.since ? age((now - device.since) / 1e6) : "";
     if (device.state === "background" && device.reason === "connection-lost") add(2, `Connection lost for ${sinceText}`);
-    if (device.state === "background" && device.reason === "silent") add(2, `Silent for ${quietFor(device, now)}`);
+    if (device.state === "background" && device.reason === "silent") add(2, ["Silent", quietFor(device, now)].filter(Boolean).join(" for "));
     if (device.conflicts > 0) add(2, `${counted(device.conflicts, "conflict")}: same time, different values`);
     if (device.dropped_samples > 0) add(2, `${counted(device.dropped_samples, "sample")} dropped by the device`);
     if (device.gaps > 0) add(2, `${counted(device.gaps, "batch", "batches")} missing`);
@@ -56,7 +56,11 @@ function isFast(device) {
     return (device.streams ?? []).some((name) => name.startsWith("motion/"));
 }
 
-/** @param {import("../core/api.js").Device} device @param {number} now */
+/**
+ * The time since the last sample, or since the change of state if the sample has a time in the future; else nothing.
+ * @param {import("../core/api.js").Device} device @param {number} now
+ */
 function quietFor(device, now) {
-    return age((now - (device.last_sample ?? device.since ?? now)) / 1e6);
+    const last = [device.last_sample, device.since].find((time) => time !== null && time !== undefined && !isAhead((now - time) / 1e6));
+    return last === undefined ? "" : age((now - last) / 1e6);
 }

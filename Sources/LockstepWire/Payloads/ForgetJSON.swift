@@ -1,0 +1,92 @@
+public import FoundationEssentials
+public import LockstepModel
+
+/// A collector's answer to a request to forget a device.
+public struct ForgetAnswer: Sendable, Hashable {
+    /// What the collector has done.
+    public enum Outcome: String, Sendable, Hashable, Codable {
+        /// The device is forgotten, until it sends again.
+        case forgotten
+        /// The collector does not know the device.
+        case unknown
+        /// The device is online, so it is not forgotten.
+        case online
+    }
+
+    /// The id of the request, or nil if it has none.
+    public var id: String?
+    /// The collector.
+    public var collector: CollectorID
+    /// What it has done.
+    public var outcome: Outcome
+    /// The state of the device, or nil if none is known.
+    public var state: LifecycleState?
+
+    /// Creates an answer.
+    public init(id: String?, collector: CollectorID, outcome: Outcome, state: LifecycleState? = nil) {
+        self.id = id
+        self.collector = collector
+        self.outcome = outcome
+        self.state = state
+    }
+}
+
+/// The JSON encoding of requests to forget a device, `{"id":"3f2a"}`, and of the answers of collectors,
+/// `{"id":"3f2a","collector":"main","outcome":"forgotten"}`.
+public enum ForgetJSON {
+    /// The maximum length of an id, in bytes.
+    public static let maxIDBytes = 64
+
+    /// Encodes a request.
+    public static func encode(request id: String) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("id", id)
+        return object.finish()
+    }
+
+    /// Decodes a request.
+    /// - Returns: its id, or nil if it has none.
+    /// - Throws: ``PayloadError`` with the reason.
+    public static func decodeRequest(_ payload: Data) throws(PayloadError) -> String? {
+        let id: String?
+        do { id = try JSONDecoder().decode(Request.self, from: payload).id } catch {
+            throw PayloadError(decoding: error)
+        }
+        guard id?.utf8.count ?? 0 <= maxIDBytes else {
+            throw PayloadError("'id' is longer than \(maxIDBytes) bytes")
+        }
+        return id
+    }
+
+    /// Encodes an answer.
+    public static func encode(_ answer: ForgetAnswer) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("id", ifPresent: answer.id)
+        object.member("collector", answer.collector.rawValue)
+        object.member("outcome", answer.outcome.rawValue)
+        object.member("state", ifPresent: answer.state?.rawValue)
+        return object.finish()
+    }
+
+    /// Decodes an answer.
+    /// - Throws: ``PayloadError`` with the reason.
+    public static func decodeAnswer(_ payload: Data) throws(PayloadError) -> ForgetAnswer {
+        do {
+            let wire = try JSONDecoder().decode(Answer.self, from: payload)
+            return ForgetAnswer(
+                id: wire.id, collector: try CollectorID(validating: wire.collector), outcome: wire.outcome,
+                state: wire.state)
+        } catch { throw PayloadError(decoding: error) }
+    }
+
+    private struct Request: Decodable {
+        var id: String?
+    }
+
+    private struct Answer: Decodable {
+        var id: String?
+        var collector: String
+        var outcome: ForgetAnswer.Outcome
+        var state: LifecycleState?
+    }
+}

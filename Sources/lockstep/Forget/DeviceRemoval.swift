@@ -1,0 +1,189 @@
+import FoundationEssentials
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+
+/// Lets the collectors forget a device, and makes sure that nothing of it is retained at the broker.
+///
+/// An empty message to the channel `forget`, which all programs ignore, is sent first: when it comes back, everything that
+/// is retained has arrived.
+struct DeviceRemoval: ForgetTask {
+    private enum Step {
+        /// Waiting for the empty message.
+        case reading
+        /// Waiting for a collector.
+        case asking
+        /// Waiting until nothing is retained.
+        case clearing(ForgetAnswer.Outcome?)
+    }
+
+    /// The time to wait for a collector, in µs. A commit on a slow disk takes a while.
+    static let patience: Int64 = 10_000_000
+    /// The time that collectors have to delete messages before this program does it, in µs.
+    static let clearingTime: Int64 = 1_000_000
+
+    private let device: DeviceAddress
+    private let root: TopicRoot
+    /// The id of the request.
+    private let id: String
+    private var step = Step.reading
+    private var hasAsked = false
+    private var hasCleared = false
+    private var isEchoed = false
+    /// The topics of the device with retained messages.
+    private var retained: Set<String> = []
+    /// Whether anything was retained at the start.
+    private var hadRetained = false
+    private var collectors: [String: CollectorHealth] = [:]
+    private var answers: [ForgetAnswer] = []
+    private(set) var deadline: Int64 = 0
+
+    init(_ device: DeviceAddress, root: TopicRoot, id: String = "\(Epoch.random())") {
+        self.device = device
+        self.root = root
+        self.id = id
+    }
+
+    private var forgetTopic: String { root.topic(device, .forget) }
+
+    var filters: [String] { ["\(root)/\(device)/#", root.collectorFilter] }
+
+    mutating func didSubscribe(at now: Moment) {
+        step = .reading
+        (hasAsked, hasCleared, isEchoed) = (false, false, false)
+        deadline = now.boot + Self.patience
+    }
+
+    mutating func handle(topic: String, payload: Data, isRetained: Bool) {
+        switch try? root.parse(topic) {
+        case .collector(let group, let id):
+            collectors["\(group)/\(id)"] = payload.isEmpty ? nil : try? CollectorHealth.decode(payload)
+        case .device(device, .forget) where payload.isEmpty: isEchoed = true
+        case .device(device, .forgotten):
+            if let answer = try? ForgetJSON.decodeAnswer(payload), answer.id == id { answers.append(answer) }
+        default:
+            guard topic.hasPrefix("\(root)/\(device)/") else { return }
+            if payload.isEmpty {
+                retained.remove(topic)
+            } else if isRetained {
+                retained.insert(topic)
+            }
+        }
+    }
+
+    mutating func didRefuse(_ topic: String, _ reason: String) throws {
+        guard topic == forgetTopic else {
+            throw CommandFailure("\(reason). \(Self.advice(for: [topic]))")
+        }
+        throw CommandFailure(
+            "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
+                + "broker-config/production.acl)")
+    }
+
+    mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
+        switch step {
+        case .reading: return try read(at: now)
+        case .asking: return try ask(at: now)
+        case .clearing(let outcome): return try clear(outcome, at: now)
+        }
+    }
+
+    func result() -> String? {
+        guard case .clearing(let outcome) = step, retained.isEmpty else { return nil }
+        let name = device.group == .standard ? "\(device.device)" : "\(device)"
+        guard let outcome else {
+            return "\(device) is forgotten: its retained messages are deleted. There is no collector at this broker."
+        }
+        return outcome == .unknown
+            ? "\(device) is forgotten: its retained messages are deleted. No collector has stored it."
+            : "\(device) is forgotten. Its samples stay in the store: lockstep query STREAM --device \(name)\n"
+                + "It is listed again if it sends again."
+    }
+
+    private mutating func read(at now: Moment) throws -> [MQTTMessage] {
+        guard isEchoed else {
+            if now.boot >= deadline {
+                throw CommandFailure(
+                    "the broker has not accepted a message to '\(forgetTopic)': use the credentials of an operator, "
+                        + "and allow it to write this topic (see broker-config/production.acl)")
+            }
+            defer { hasAsked = true }
+            return hasAsked ? [] : [MQTTMessage(topic: forgetTopic, payload: [], qos: .atLeastOnce)]
+        }
+        hadRetained = !retained.isEmpty
+        if collectors.values.contains(where: { $0.isRunning(at: now.wall) }) {
+            step = .asking
+            deadline = now.boot + Self.patience
+            return [MQTTMessage(topic: forgetTopic, payload: ForgetJSON.encode(request: id), qos: .atLeastOnce)]
+        }
+        if let (name, health) = collectors.min(by: { $0.key < $1.key }) {
+            throw CommandFailure(
+                "no collector is online, and \(device) would be back when one starts: start it. If it is retired, use "
+                    + "'lockstep forget --collector \(name)' first (\(name) is offline for "
+                    + "\(health.at.age(at: now.wall)))")
+        }
+        guard hadRetained else { throw unknown }
+        beginClearing(nil, at: now)
+        return []
+    }
+
+    private mutating func ask(at now: Moment) throws -> [MQTTMessage] {
+        if let online = answers.first(where: { $0.outcome == .online }) {
+            throw CommandFailure(
+                "\(device) is online\(online.state.map { " (\($0.rawValue))" } ?? ""), and would be back at once: stop "
+                    + "its agent first. A device that was switched off counts as offline after 75 s without messages")
+        }
+        if answers.contains(where: { $0.outcome == .forgotten }) {
+            beginClearing(.forgotten, at: now)
+        } else if !answers.isEmpty {
+            guard hadRetained else { throw unknown }
+            beginClearing(.unknown, at: now)
+        } else if now.boot >= deadline {
+            throw CommandFailure(
+                "no collector has answered: check with 'lockstep doctor' that a collector of the group "
+                    + "'\(device.group)' is online, can write its store, and has the version of this program")
+        }
+        return []
+    }
+
+    private mutating func beginClearing(_ outcome: ForgetAnswer.Outcome?, at now: Moment) {
+        step = .clearing(outcome)
+        deadline = now.boot + (outcome == nil ? 0 : Self.clearingTime)
+    }
+
+    private mutating func clear(_ outcome: ForgetAnswer.Outcome?, at now: Moment) throws -> [MQTTMessage] {
+        guard !retained.isEmpty, now.boot >= deadline else { return [] }
+        guard !hasCleared else { throw CommandFailure(Self.advice(for: retained.sorted())) }
+        hasCleared = true
+        deadline = now.boot + Self.patience
+        return retained.sorted().map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, isRetained: true) }
+    }
+
+    private var unknown: CommandFailure {
+        CommandFailure(
+            "no device '\(device)' is known: list devices with 'lockstep devices' or 'lockstep watch', and name the "
+                + "group, as in GROUP/\(device.device)")
+    }
+
+    private static func advice(for topics: [String]) -> String {
+        "this user may not delete retained messages of the device; use a user who may write these topics: "
+            + topics.map { "mosquitto_pub -r -n -t '\($0.printable)'" }.joined(separator: ", ")
+    }
+}
+
+extension CollectorHealth {
+    /// Returns whether the collector runs. One that was killed together with the broker leaves an old report.
+    fileprivate func isRunning(at now: Timestamp) -> Bool {
+        status != .offline && ReportAge.isRecent(at, at: now)
+    }
+}
+
+/// The age of a program's report above which the program no longer runs, whatever it says.
+enum ReportAge {
+    /// The age in µs. Collectors and gateways report every 10 s.
+    private static let maximum: Int64 = 120_000_000
+
+    /// Returns whether a report was sent by a program that runs.
+    static func isRecent(_ time: Timestamp, at now: Timestamp) -> Bool { now - time <= maximum }
+}

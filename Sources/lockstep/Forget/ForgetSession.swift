@@ -1,0 +1,113 @@
+import FoundationEssentials
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepModel
+
+/// The decisions of a removal, without I/O: messages and times in, messages to publish and the result out.
+protocol ForgetTask {
+    /// The topic filters to subscribe to before anything else.
+    var filters: [String] { get }
+
+    /// Handles a new connection, after all filters are granted.
+    mutating func didSubscribe(at now: Moment)
+
+    /// Handles a message.
+    mutating func handle(topic: String, payload: Data, isRetained: Bool)
+
+    /// Handles the refusal of a message that was published.
+    /// - Throws: ``CommandFailure`` if the task cannot be completed.
+    mutating func didRefuse(_ topic: String, _ reason: String) throws
+
+    /// Returns the messages to publish now.
+    mutating func takeMessages(at now: Moment) throws -> [MQTTMessage]
+
+    /// The text for the user once the task is complete.
+    func result() -> String?
+
+    /// The time of the next call to ``takeMessages(at:)``, in µs of the boot clock.
+    var deadline: Int64 { get }
+}
+
+/// Carries out a removal over a connection to the broker.
+final class ForgetSession {
+    /// The time to wait for a connection.
+    private static let patience = Duration.seconds(10)
+
+    private let link: BrokerLink
+    private let broker: BrokerAddress
+    private var task: any ForgetTask
+    private var subscriptions: Set<Int32> = []
+    private var isSubscribed = false
+    private var version: MQTTVersion?
+    /// The topics of the messages that the broker has not acknowledged yet. All but requests are empty.
+    private var topics: [Int32: (topic: String, isEmpty: Bool)] = [:]
+    private var lastError: MQTTError?
+
+    init(link: BrokerLink, broker: BrokerAddress, task: any ForgetTask) {
+        self.link = link
+        self.broker = broker
+        self.task = task
+        link.onMessage = { [unowned self] message in
+            self.task.handle(
+                topic: message.topic, payload: Data(message.payload), isRetained: message.isRetained)
+        }
+    }
+
+    /// Runs until the task is complete.
+    /// - Returns: the text for the user.
+    /// - Throws: ``CommandFailure`` if the broker cannot be reached, or the reason why the task fails.
+    func run() throws -> String {
+        defer { link.stop(until: .now + .seconds(1)) }
+        let connectDeadline = ContinuousClock.now + Self.patience
+        while true {
+            let rest = isSubscribed ? task.deadline - Moment.now().boot : 100_000
+            link.wait(until: .now + .microseconds(max(0, min(rest, 1_000_000))))
+            for event in link.read(limit: 1000) + link.write() { try handle(event) }
+            if isSubscribed {
+                for message in try task.takeMessages(at: .now()) {
+                    if let id = try link.publish(message) { topics[id] = (message.topic, message.payload.isEmpty) }
+                }
+                for event in link.write() { try handle(event) }
+                if let result = task.result() { return result }
+            } else if ContinuousClock.now >= connectDeadline {
+                throw CommandFailure("\(broker): \(lastError.map { "\($0)" } ?? "no answer")")
+            }
+        }
+    }
+
+    private func handle(_ event: BrokerLink.Event) throws {
+        switch event {
+        case .connected(let version, _):
+            self.version = version
+            subscriptions = []
+            for filter in task.filters {
+                if let id = try link.subscribe(to: filter, qos: .atLeastOnce) { subscriptions.insert(id) }
+            }
+        case .subscribed(let id, let isGranted):
+            guard isGranted else {
+                throw CommandFailure(
+                    "\(broker): this user is not allowed to read '\(task.filters.joined(separator: "', '"))'")
+            }
+            subscriptions.remove(id)
+            guard subscriptions.isEmpty else { return }
+            isSubscribed = true
+            task.didSubscribe(at: .now())
+        case .published(let id, let refusal):
+            guard let sent = topics.removeValue(forKey: id) else { return }
+            if let refusal {
+                try task.didRefuse(sent.topic, "\(refusal)")
+            } else if version == .five, sent.isEmpty {
+                // With MQTT 5, clients do not receive their own messages. With MQTT 3.1.1 only the message itself shows that
+                // the broker has accepted it.
+                task.handle(topic: sent.topic, payload: Data(), isRetained: false)
+            }
+        case .failed(let error, _), .disconnected(let error, _):
+            lastError = error
+            isSubscribed = false
+            switch error.code {
+            case .badCredentials, .notAuthorized, .tls, .invalid: throw CommandFailure("\(broker): \(error)")
+            default: break
+            }
+        }
+    }
+}
