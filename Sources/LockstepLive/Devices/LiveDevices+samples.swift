@@ -11,10 +11,10 @@ extension LiveDevices {
         if batch.isLive {
             devices[key.device].lastArrivalAt = moment.boot
             devices[key.device].streams[key.stream].hasArrived = true
-            devices[key.device].streams[key.stream].arrivals.add(samples.count, at: moment.boot, window: window)
+            devices[key.device].streams[key.stream].arrivals.add(samples.times, at: moment.boot, window: window)
             keep(samples, of: key, at: moment.boot)
         } else {
-            devices[key.device].backlog.add(samples.count, at: moment.boot, window: window)
+            devices[key.device].backlog.add(samples.times, at: moment.boot, window: window)
         }
         touch(key.device)
     }
