@@ -9,7 +9,8 @@ struct CommandCommand: ParsableCommand {
         commandName: "command", abstract: "Send a command to an agent and show its reply.",
         discussion: """
             Use exactly one of --rate, --phase, --flush and --describe. A rate is leased for a limited time (--lease). \
-            When the lease ends, the stream returns to its configured rate.
+            When the lease ends, the stream returns to its configured rate. The highest request wins: a lease below the \
+            configured rate or below another lease changes nothing. The rate 'source' stands for all samples of the sensor.
 
             EXAMPLES
               lockstep command arm-left --describe
@@ -63,7 +64,8 @@ struct CommandCommand: ParsableCommand {
             link: link, broker: address, root: root, device: device.address, request: request)
         let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
         if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device.address): \(reason)") }
-        Terminal.output.write(json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply))
+        Terminal.output.write(
+            json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: request.leasedRate))
     }
 
     private func action() throws -> AgentRequest.Action {
@@ -77,6 +79,13 @@ struct CommandCommand: ParsableCommand {
         }
         if lease != nil, rate == nil { throw CommandFailure("--lease requires --rate") }
         return action
+    }
+}
+
+extension AgentRequest {
+    /// The requested rate in samples per second, or nil if the request is not a lease.
+    fileprivate var leasedRate: Double? {
+        if case .lease(let lease) = action { lease.rate } else { nil }
     }
 }
 

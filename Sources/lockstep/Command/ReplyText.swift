@@ -2,10 +2,16 @@ import LockstepCommandLine
 import LockstepModel
 
 /// Returns the reply of an agent as text, with a newline at the end.
-func text(of reply: AgentReply) -> String {
+/// - Parameter requested: the requested rate in samples per second, if the request was a lease.
+func text(of reply: AgentReply, requested: Double? = nil) -> String {
     switch reply.outcome {
     case .leased(let stream, let rate, let until):
-        "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.iso8601Seconds)" } ?? "")\n"
+        if let until, let requested, let rate, rate > requested {
+            "\(text(ofRate: requested)) is leased until \(until.iso8601Seconds), but \(stream) is published at "
+                + "\(text(ofRate: rate)): the highest request wins\n"
+        } else {
+            "\(stream) is published at \(text(ofRate: rate))\(until.map { ", leased until \($0.iso8601Seconds)" } ?? "")\n"
+        }
     case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
     case .flushed(let batches): "\(counted(batches, "batch", "batches")) written to the outbox and published\n"
     case .failed(let reason): "\(reason)\n"
@@ -45,6 +51,6 @@ private func text(of description: AgentDescription) -> String {
 
 private func text(ofRate rate: Double?) -> String {
     guard let rate else { return "off" }
-    if rate.isInfinite { return "native" }
+    if rate.isInfinite { return "source (all samples of the sensor)" }
     return (Int64(exactly: rate).map(String.init) ?? "\(rate)") + " Hz"
 }
