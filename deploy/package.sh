@@ -31,12 +31,13 @@ use_programs() {
 
 # lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve, gateway or tools) into
 # DESTDIR: the program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and pages into share/lockstep
-# beside BIN.
+# beside BIN, and the completion of bash into share/bash-completion.
 # Settings are copied by lay_out_settings.
 lay_out() {
     local part=$1 destination=$2 bin=$3 units=$4 udev=$5 program=lockstep-$1
     [[ $part != tools ]] || program=lockstep
     install -D -m 755 -- "$binaries/$program" "$destination$bin/$program"
+    lay_out_completion "$program" "$destination${bin%/*}/share/bash-completion/completions"
     [[ $part != tools ]] || return 0
     install -d -m 755 -- "$destination$units"
     sed "s|=/usr/bin/|=$bin/|" "$root/deploy/systemd/lockstep-$part.service" >"$destination$units/lockstep-$part.service"
@@ -45,6 +46,16 @@ lay_out() {
         install -D -m 644 -- "$root/deploy/systemd/60-lockstep-iio.rules" "$destination$udev/60-lockstep-iio.rules"
     [[ $part != serve ]] || lay_out_shared "$destination${bin%/*}/share/lockstep"
     [[ $part != gateway ]] || lay_out_page LockstepGateway "$destination${bin%/*}/share/lockstep/join"
+}
+
+# lay_out_completion PROGRAM FOLDER: lets the program write its rules for the completion of bash. Without them, everything
+# else works.
+lay_out_completion() {
+    local rules
+    rules=$("$binaries/$1" --generate-completion-script bash) || return 0
+    install -d -m 755 -- "$2"
+    printf '%s\n' "$rules" >"$2/$1"
+    chmod 644 -- "$2/$1"
 }
 
 # lay_out_page MODULE FOLDER: copies the page of a module.

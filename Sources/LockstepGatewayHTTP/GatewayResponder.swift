@@ -10,7 +10,10 @@ import NIOCore
 
 /// The connection of a request.
 struct GatewayContext: InitializableFromSource {
-    init(source: ApplicationRequestContextSource) {}
+    /// The address of the other end, or nil if it is unknown.
+    let address: String?
+
+    init(source: ApplicationRequestContextSource) { address = source.channel.remoteAddress?.ipAddress }
 }
 
 /// Answers the requests of foreign devices. A request is answered with 2xx when its samples are on disk.
@@ -24,10 +27,14 @@ struct GatewayResponder: HTTPResponder {
     let accept: @Sendable (ForeignMessage) async -> RequestOutcome
     let pending: PendingBytes
     let logger: Logger
+    /// Counts a refused login.
+    let countRefusedLogin: @Sendable () -> Void
+    private let refusedLogins: RefusedLogins
     private let securityHeaders = SecurityHeaders(tiles: nil)
 
     init(
         _ configuration: GatewayServerConfiguration, adapters: [any GatewayAdapter], logger: Logger,
+        countRefusedLogin: @escaping @Sendable () -> Void,
         accept: @escaping @Sendable (ForeignMessage) async -> RequestOutcome
     ) {
         self.configuration = configuration
@@ -36,12 +43,14 @@ struct GatewayResponder: HTTPResponder {
         }
         self.accept = accept
         self.logger = logger
+        self.countRefusedLogin = countRefusedLogin
+        refusedLogins = RefusedLogins(logger: logger)
         pending = PendingBytes(maximum: configuration.pendingBytes)
     }
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         var response: Response
-        do { response = try await answer(request) } catch let problem as Problem {
+        do { response = try await answer(request, from: context.address) } catch let problem as Problem {
             response = Response(problem)
         } catch is CancellationError {
             response = Response(Problem.unavailable("the gateway is stopping: try again later"))
@@ -59,7 +68,7 @@ struct GatewayResponder: HTTPResponder {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    private func answer(_ request: Request) async throws -> Response {
+    private func answer(_ request: Request, from address: String?) async throws -> Response {
         let source = RequestSource(
             host: request.head.authority, origin: request.headers[.origin],
             fetchSite: HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] },
@@ -69,7 +78,7 @@ struct GatewayResponder: HTTPResponder {
         let path = "/" + target.segments.joined(separator: "/")
         if let adapter = adapters[path] {
             guard request.method == .post else { throw methodProblem(request, allowed: "POST") }
-            return try await submit(request, target, path, adapter)
+            return try await submit(request, from: address, target, path, adapter)
         }
         guard target.segments.first == "join" || path == "/healthz" else {
             let paths = adapters.keys.sorted().joined(separator: ", ")
@@ -131,9 +140,10 @@ struct GatewayResponder: HTTPResponder {
     // MARK: - Samples
 
     private func submit(
-        _ request: Request, _ target: RequestTarget, _ path: String, _ adapter: any GatewayAdapter
+        _ request: Request, from address: String?, _ target: RequestTarget, _ path: String,
+        _ adapter: any GatewayAdapter
     ) async throws -> Response {
-        let user = try user(of: request)
+        let user = try user(of: request, path: path, from: address)
         let declared = request.headers[.contentLength].flatMap { Int($0) }
         let size = min(max(declared ?? configuration.limits.body, 0), configuration.limits.body)
         guard pending.enter(size) else {
@@ -170,9 +180,14 @@ struct GatewayResponder: HTTPResponder {
 
     /// Returns the authenticated user; nil if the server has no users.
     /// - Throws: ``Problem`` with status 401.
-    private func user(of request: Request) throws(Problem) -> String? {
+    private func user(of request: Request, path: String, from address: String?) throws(Problem) -> String? {
         guard let users = configuration.users else { return nil }
-        guard let field = request.headers[.authorization], let user = users.user(authorization: field) else {
+        let field = request.headers[.authorization]
+        guard let field, let user = users.user(authorization: field) else {
+            countRefusedLogin()
+            refusedLogins.record(
+                user: field.flatMap(GatewayUsers.name(authorization:)), hasLogin: field != nil, path: path,
+                address: address)
             throw Problem(
                 status: 401, title: "Unauthorized",
                 detail: "a user and a token are needed: send 'Authorization: Bearer TOKEN', or basic authentication "

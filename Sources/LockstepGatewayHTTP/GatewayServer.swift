@@ -24,9 +24,9 @@ public struct GatewayServer: Service {
         precondition(configuration.safetyProblem == nil)
         self.configuration = configuration
         self.logger = logger
-        responder = GatewayResponder(configuration, adapters: adapters, logger: logger) { message in
-            await gateway.accept(message)
-        }
+        responder = GatewayResponder(
+            configuration, adapters: adapters, logger: logger, countRefusedLogin: { gateway.countRefusedLogin() },
+            accept: { await gateway.accept($0) })
     }
 
     /// Runs until the surrounding task or service group shuts down.

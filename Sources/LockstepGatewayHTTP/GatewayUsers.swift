@@ -46,11 +46,23 @@ public struct GatewayUsers: Sendable {
         switch words[0].lowercased() {
         case "bearer": return user(named: nil, token: Array(words[1].utf8))
         case "basic":
-            guard let data = Data(base64Encoded: String(words[1])), let colon = data.firstIndex(of: UInt8(ascii: ":"))
-            else { return nil }
-            return user(named: Array(data[..<colon]), token: Array(data[data.index(after: colon)...]))
+            guard let login = Self.login(basic: words[1]) else { return nil }
+            return user(named: login.name, token: login.token)
         default: return nil
         }
+    }
+
+    /// Returns the user name in a field `Authorization`, whether or not there is such a user; nil for a field without one.
+    static func name(authorization: String) -> String? {
+        let words = authorization.split(separator: " ")
+        guard words.count == 2, words[0].lowercased() == "basic", let login = login(basic: words[1]) else { return nil }
+        return String(decoding: login.name, as: UTF8.self)
+    }
+
+    private static func login(basic text: Substring) -> (name: [UInt8], token: [UInt8])? {
+        guard let data = Data(base64Encoded: String(text)), let colon = data.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return (Array(data[..<colon]), Array(data[data.index(after: colon)...]))
     }
 
     /// The duration depends on the length of the input, but not on how much of it is right.

@@ -42,7 +42,7 @@ package final class Notifier: Sendable {
         let (way, isStopped) = state.withLock { ($0.ways[delivery.way], $0.isStopped) }
         guard !isStopped else { return }
         let outcome =
-            way.map { send(delivery.event, by: $0) } ?? .refused("the rules have no way '\(delivery.way)' any more")
+            way.map { send(delivery.event, by: $0) } ?? .refused("the rules have no target '\(delivery.way)' any more")
         let now = Moment.now().wall
         let update =
             switch outcome {

@@ -26,9 +26,11 @@ public func parseRules(_ text: String, file: String, streams: StreamCatalog = .b
     var fields = try Fields(root, "the file", file: file)
     var reader = RuleFileReader(file: file, streams: streams)
     if let places = fields.node("places") { try reader.readPlaces(places) }
-    if let ways = fields.node("ways") { try reader.readWays(ways) }
+    // Earlier versions called the targets ways.
+    let key = fields.has("targets") ? "targets" : "ways"
+    if let targets = fields.node(key) { try reader.readWays(targets, section: key) }
     if let rules = fields.node("rules") { try reader.readRules(rules) }
-    try fields.finish(["rules", "places", "ways"])
+    try fields.finish(["rules", "places", "targets"])
     return reader.set
 }
 
@@ -64,15 +66,15 @@ struct RuleFileReader {
         rule.cooldown = try fields.value("cooldown", parseDuration) ?? 0
         rule.late = try fields.value("late") { try choice($0, of: Rule.LatePolicy.self) } ?? .mark
         rule.lateAfter = try fields.value("late-after", parseDuration) ?? rule.lateAfter
-        rule.message = try fields.text("message")
+        rule.message = try fields.value("message") { try checkPlaceholders($0, Rule.messagePlaceholders) }
         let ways = set.ways
         rule.ways = try fields.values("to") { way in
             guard ways[way] != nil else {
                 throw CommandFailure(
-                    "'\(way)' is not a way; "
+                    "'\(way)' is not a target; "
                         + (ways.isEmpty
-                            ? "add it to the section 'ways'"
-                            : "known ways: \(ways.keys.sorted().joined(separator: ", "))"))
+                            ? "add it to the section 'targets'"
+                            : "known targets: \(ways.keys.sorted().joined(separator: ", "))"))
             }
             return way
         }

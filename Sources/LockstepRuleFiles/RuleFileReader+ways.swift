@@ -1,11 +1,27 @@
 import LockstepCommandLine
 import LockstepRules
 
+/// Returns the text.
+/// - Throws: ``CommandFailure`` if a word in braces is not one of the placeholders.
+func checkPlaceholders(_ text: String, _ known: [String]) throws -> String {
+    for part in text.split(separator: "{", omittingEmptySubsequences: false).dropFirst() {
+        guard let end = part.firstIndex(of: "}") else { continue }
+        let word = part[..<end]
+        // Other text in braces, such as JSON, is left alone.
+        guard word.contains(where: \.isLetter), word.allSatisfy({ $0.isLetter || $0.isNumber || " _-".contains($0) }),
+            !known.contains(String(word))
+        else { continue }
+        throw CommandFailure(
+            "'{\(word)}' is not a placeholder; use \(known.map { "{\($0)}" }.joined(separator: ", "))")
+    }
+    return text
+}
+
 extension RuleFileReader {
     static let wayKinds = ["mqtt", "webhook", "ntfy", "mail", "command"]
 
-    mutating func readWays(_ node: YAMLNode) throws {
-        var fields = try Fields(node, "'ways'", file: file)
+    mutating func readWays(_ node: YAMLNode, section: String) throws {
+        var fields = try Fields(node, "'\(section)'", file: file)
         for name in fields.keys {
             try check(name, fields)
             guard let node = fields.node(name) else { continue }
@@ -14,7 +30,7 @@ extension RuleFileReader {
     }
 
     private func way(_ node: YAMLNode, _ name: String) throws -> Way {
-        var fields = try Fields(node, "way '\(name)'", file: file)
+        var fields = try Fields(node, "target '\(name)'", file: file)
         let found = Self.wayKinds.filter(fields.has)
         guard found.count == 1, let kind = found.first else {
             throw fields.failure("has to have exactly one of the keys \(Self.wayKinds.joined(separator: ", "))")

@@ -7,6 +7,7 @@ import LockstepWire
 struct ClockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clock", abstract: "List the clocks of devices against the collector's clock.",
+        usage: "lockstep clock [--store <store>] [<options>]",
         discussion: """
               OFFSET     the device's time minus the collector's, now
               DRIFT      the change of the offset, in ppm

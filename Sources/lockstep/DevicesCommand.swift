@@ -7,6 +7,7 @@ import LockstepWire
 struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices", abstract: "List devices with their state, last sample, sample counts and gaps.",
+        usage: "lockstep devices [--store <store>] [<options>]",
         discussion: """
               AGE          time since the last change of state
               LAST SAMPLE  age of the newest sample

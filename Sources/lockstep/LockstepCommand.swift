@@ -44,6 +44,17 @@ struct LockstepCommand: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         // As above, for a file that is larger than the limit of the process.
         signal(SIGXFSZ, SIG_IGN)
-        main(nil)
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            let message = fullMessage(for: error)
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            guard exitCode(for: error) != .success,
+                let improved = ParsingMessage.improved(message, of: arguments, in: Self.self)
+            else { exit(withError: error) }
+            Terminal.writeError(improved)
+            Glibc.exit(exitCode(for: error).rawValue)
+        }
     }
 }

@@ -12,12 +12,7 @@ extension QueryCommand {
         _ stream: SensorStream, _ detail: QueryDetail, from: Timestamp?, to: Timestamp?,
         _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: any StoreReading
     ) throws {
-        let devices = try reader.devices().map(\.address).filter { address in
-            selections.contains { selection in
-                address.group == selection.group ?? address.group
-                    && (selection.devices.isEmpty || selection.devices.contains(address.device))
-            }
-        }
+        let devices = try Self.devices(of: selections, reader)
         var converter = try CollectorTime(of: devices, from: from, to: to, in: reader)
         let columns = detail.columns(of: stream)
         var output = OutputBuffer()
@@ -29,6 +24,7 @@ extension QueryCommand {
         var writer = format.writer(columns: columns, extra: [CollectorTime.boundColumn])
         writer.begin(into: &output)
         var remainingRows = limit ?? .max
+        var isEmpty = true
         for device in devices where remainingRows > 0 {
             let range = converter.deviceRange(of: device)
             do {
@@ -37,6 +33,7 @@ extension QueryCommand {
                     to: range.to, limit: nil
                 ) { row in
                     guard let converted = converter.convert(row, columns: columns) else { return }
+                    isEmpty = false
                     writer.write(converted, into: &output)
                     remainingRows -= 1
                     if output.isFull {
@@ -47,5 +44,6 @@ extension QueryCommand {
                 }
             } catch is LimitReached {}
         }
+        if isEmpty, limit != 0 { try explainNothing(stream, nil, selections, reader) }
     }
 }

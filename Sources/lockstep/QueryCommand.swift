@@ -8,7 +8,13 @@ struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Print the samples of one stream, sorted by device and time.",
         discussion: """
-            The name 'events' stands for the events of rules: their number, time, device, rule, value and text.
+            Instead of a stream, these names are accepted:
+              events           events of rules: number, time, device, rule, value, text
+              rejected         rejected messages with the reason
+              conflicts        samples that came again with other values
+              steps_refined, attitude_refined, location_refined
+                               what 'lockstep refine' has computed
+
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, \
             such as x/co2. The name of a stream's table is also accepted.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
@@ -21,13 +27,14 @@ struct QueryCommand: ParsableCommand {
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
-              lockstep query steps --store sqlite:samples.db --device lab/left --csv > left.csv
+              lockstep query steps --store sqlite:samples.db --csv > steps.csv
               lockstep query location --store sqlite:samples.db --last
               lockstep query steps --store sqlite:samples.db --from -1d --every 1h
               lockstep query accelerometer --store sqlite:samples.db --time collector --csv
+              lockstep query rejected --store sqlite:samples.db --from -1h
             """)
 
-    @Argument(help: "Name of a stream or of its table.")
+    @Argument(help: "Name of a stream or of its table, or one of the names above.")
     var stream: String
 
     @OptionGroup var options: StoreOptions
@@ -57,6 +64,15 @@ struct QueryCommand: ParsableCommand {
         let detail = try detail()
         let now = Moment.now().wall
         let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
+        if self.stream == "events" || FaultQuery.names.contains(self.stream) {
+            guard detail == .samples, time == .device else {
+                throw CommandFailure("--last, --every and --time are only for streams, not for '\(self.stream)'")
+            }
+        }
+        if FaultQuery.names.contains(self.stream) {
+            return try FaultQuery(selection: selection, from: from, to: to, limit: limit, format: format)
+                .run(self.stream, try options.reader())
+        }
         if self.stream == "events" {
             guard let reader = try options.reader().events else { throw CommandFailure(StoreOptions.noEvents) }
             try EventQuery(
@@ -65,11 +81,10 @@ struct QueryCommand: ParsableCommand {
             return
         }
         let reader = try options.reader()
-        let catalog = try reader.catalog()
-        guard let stream = catalog.stream(named: self.stream) else {
-            throw CommandFailure(
-                "unknown stream '\(self.stream)'; known streams: "
-                    + catalog.streams.map(\.name).joined(separator: ", "))
+        let kind = RefinedKind(view: self.stream)
+        let stream = try kind?.stream ?? stream(in: reader.catalog())
+        if kind != nil, every != nil || time == .collector {
+            throw CommandFailure("--every and --time collector are not for '\(self.stream)'")
         }
         let selections = try selection.groups(of: reader)
         if time == .collector {
@@ -85,18 +100,35 @@ struct QueryCommand: ParsableCommand {
         var writer = format.writer(columns: detail.columns(of: stream))
         writer.begin(into: &output)
         var remainingRows = limit
+        var isEmpty = true
+        func write(_ row: SampleRow) {
+            isEmpty = false
+            writer.write(row, into: &output)
+            remainingRows = remainingRows.map { $0 - 1 }
+            guard output.isFull else { return }
+            Terminal.output.write(output.bytes)
+            output.removeAll()
+        }
         for selection in selections {
-            try reader.query(
-                stream: stream, detail: detail, group: selection.group, devices: selection.devices, from: from, to: to,
-                limit: remainingRows
-            ) { row in
-                writer.write(row, into: &output)
-                remainingRows = remainingRows.map { $0 - 1 }
-                guard output.isFull else { return }
-                Terminal.output.write(output.bytes)
-                output.removeAll()
+            if let kind {
+                try printRefined(kind, selection, from: from, to: to, reader, limit: remainingRows, write)
+            } else {
+                try reader.query(
+                    stream: stream, detail: detail, group: selection.group, devices: selection.devices, from: from,
+                    to: to, limit: remainingRows, each: write)
             }
         }
+        if isEmpty, limit != 0 { try explainNothing(stream, kind, selections, reader) }
+    }
+
+    private func stream(in catalog: StreamCatalog) throws -> SensorStream {
+        if let stream = catalog.stream(named: stream) { return stream }
+        let others = ["events"] + FaultQuery.names + RefinedKind.allCases.map(\.view)
+        let suggestion = Suggestion.text(
+            for: stream, among: others + catalog.streams.flatMap { [$0.name, $0.table] })
+        throw CommandFailure(
+            "unknown stream '\(stream)'\(suggestion); known streams: "
+                + (catalog.streams.map(\.name) + others).joined(separator: ", "))
     }
 
     private func detail() throws -> QueryDetail {

@@ -36,7 +36,9 @@ struct StoreOptions: ParsableArguments {
         // All programs on a machine may share one settings file, so settings of other programs are ignored.
         let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
         guard let address = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
-            throw CommandFailure("no store specified: use --store sqlite:PATH")
+            throw CommandFailure(
+                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
+            )
         }
         return address.with(password: try StorePassword.read(storePasswordFile, settings))
     }

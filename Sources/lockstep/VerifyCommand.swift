@@ -8,6 +8,7 @@ import LockstepWire
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Verify that no sample is missing from the store.",
+        usage: "lockstep verify [--store <store>] [<options>]",
         discussion: """
             Checks the file, and lists received, missing and dropped batches of each device. Dropped batches will \
             never be stored, because the agent dropped them or the collector rejected them. With --device, only the \

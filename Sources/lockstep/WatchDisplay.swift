@@ -29,8 +29,7 @@ struct WatchDisplay {
         for (name, health) in model.collectors.sorted(by: { $0.key < $1.key }) {
             let style: Terminal.Style = health.status == .online ? .green : .red
             lines.append(
-                "collector \(name)  \(terminal.styled(health.status.rawValue, style))  stored \(health.stored)  "
-                    + "duplicates \(health.duplicates)  conflicts \(health.conflicts)  rejected \(health.rejected)"
+                "collector \(name)  \(terminal.styled(health.status.rawValue, style))  \(Self.counts(of: health))"
                     + (health.problem.map { "  \($0.printable)" } ?? ""))
         }
         lines.append("")
@@ -43,14 +42,33 @@ struct WatchDisplay {
         return lines + ["", terminal.styled("Rates in samples/s. Press Ctrl-C to exit.", .faint)]
     }
 
-    /// Returns the table with the full names of streams, or with abbreviated names if it is too wide for the screen.
+    /// Returns the counters of a collector. They are unknown until its second report: the first one, at its start, has
+    /// counted nothing yet.
+    static func counts(of health: CollectorHealth) -> String {
+        let isFirst = health.status == .online && health.started.map { health.at - $0 < 5_000_000 } ?? false
+        func text(_ count: some BinaryInteger) -> String { isFirst && count == 0 ? "–" : "\(count)" }
+        return "stored \(text(health.stored))  duplicates \(text(health.duplicates))  "
+            + "conflicts \(text(health.conflicts))  rejected \(text(health.rejected))"
+    }
+
+    /// Returns the table with the full names of streams, or with their abbreviations and a legend if it is too wide for the
+    /// screen.
     private func table(_ model: WatchModel, columns: Int, at moment: Moment) -> [String] {
         let plain = Terminal(isInteractive: false, hasColours: false)
         let full = table(model, at: moment) { Self.title(of: $0) }
-        let fits = full.lines(for: plain).allSatisfy { $0.count <= columns }
-        return (fits ? full : table(model, at: moment) { String(Self.title(of: $0).prefix(4)) })
-            .lines(for: terminal)
+        guard full.lines(for: plain).contains(where: { $0.count > columns }) else { return full.lines(for: terminal) }
+        let legend = model.streams.compactMap { stream in
+            Self.abbreviations[stream.table].map { "\($0) \(stream.table)" }
+        }
+        return table(model, at: moment) { Self.abbreviations[$0.table] ?? Self.title(of: $0) }.lines(for: terminal)
+            + (legend.isEmpty ? [] : [terminal.styled(legend.joined(separator: ", "), .faint)])
     }
+
+    /// The abbreviations of built-in streams with long names, by table.
+    private static let abbreviations = [
+        "accelerometer": "ACC", "gyroscope": "GYR", "magnetometer": "MAG", "device_motion": "ATT", "location": "LOC",
+        "orientation": "ORI", "pressure": "BARO", "altitude": "ALT", "heading": "HDG", "battery": "BAT",
+    ]
 
     /// Returns the name of the stream's table, or the last level of the name of a user-declared stream such as `x/co2`.
     static func title(of stream: SensorStream) -> String {

@@ -24,7 +24,7 @@ struct WatchModel {
 
         /// Returns the rate of live samples of a stream, in samples per second.
         func rate(of stream: SensorStream, at boot: Int64) -> Double {
-            live.averageRate(of: stream, at: boot, window: WatchModel.rateWindow)
+            live.rate(of: stream, at: boot, window: WatchModel.rateWindow)
         }
 
         /// Returns the rate of backlog, in samples per second.

@@ -15,6 +15,8 @@ final class WatchSession {
     private let display = WatchDisplay(terminal: .output)
     /// The error that interrupted the connection; nil while connected.
     private var connectionError: MQTTError?
+    /// Whether the broker has accepted a connection.
+    private var hasConnected = false
     /// An error that retrying cannot resolve.
     private var permanentError: MQTTError?
     /// The time of the next screen update, or of the next lines with rates, in µs of the boot clock.
@@ -32,7 +34,7 @@ final class WatchSession {
     }
 
     /// Runs until the end, or until the user interrupts it.
-    /// - Throws: ``CommandFailure`` for an error that retrying cannot resolve.
+    /// - Throws: ``CommandFailure`` for an error that retrying cannot resolve, or if there was no connection until the end.
     func run(until end: ContinuousClock.Instant?, _ interrupt: Interrupt) throws {
         if lines == nil { display.begin() }
         defer { if lines == nil { display.end() } }
@@ -46,6 +48,9 @@ final class WatchSession {
             updateIfNeeded(at: .now())
         }
         link.stop(until: .now + .seconds(1))
+        guard hasConnected || interrupt.isSet else {
+            throw CommandFailure("\(address): \(connectionError?.description ?? "no connection")")
+        }
     }
 
     private func updateIfNeeded(at moment: Moment) {
@@ -81,6 +86,7 @@ final class WatchSession {
         case .connected:
             if connectionError != nil, lines != nil { Terminal.writeError("\(address): connected") }
             connectionError = nil
+            hasConnected = true
             model.didConnect()
             do { try link.subscribe(to: filter, qos: .atMostOnce) } catch { permanentError = error }
         case .subscribed(_, let isGranted):

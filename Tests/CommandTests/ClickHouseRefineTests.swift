@@ -53,6 +53,13 @@ struct ClickHouseRefineTests {
                 let track = "SELECT t, round(lat * 1000000), fix FROM location_refined ORDER BY t"
                 let positions = track.replacing("round(lat * 1000000)", with: "toInt64(round(lat * 1000000))")
                 #expect(try await server.execute(positions) == Self.rows(path, track, columns: 3))
+                for command in ["query", "export"] {
+                    let expected = try await Self.run([command, "steps_refined"], "sqlite:\(path)")
+                    let found = try await Self.run([command, "steps_refined"], server.url())
+                    #expect(found.status == 0 && found.text == expected.text, "\(found.text.prefix(500))")
+                }
+                let newest = try await Self.run(["query", "location_refined", "--last", "--csv"], server.url())
+                #expect(newest.text.contains(",1700000179000000,"), "\(newest.text)")
                 // A run that was interrupted is not shown, and one that replaces all of the others removes their rows.
                 try await server.execute(
                     "INSERT INTO steps_refined_rows (device_id, run_id, t) SELECT device_id, 7, t FROM steps")
@@ -64,6 +71,23 @@ struct ClickHouseRefineTests {
                 }
                 let unknown = try await Self.run(["refine", "steps"], server.url(), device: "nobody")
                 #expect(unknown.status == 1 && unknown.text.contains("no device 'nobody'"), "\(unknown.text)")
+            }
+        }
+    }
+
+    @Test("rejected messages and conflicts are those of an SQLite store")
+    func faults() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            for group in FaultQueryTests.faults() { try write(group, to: path) }
+            try await withClickHouse { server in
+                for group in FaultQueryTests.faults() { try server.write(group) }
+                for arguments in [["rejected"], ["conflicts"], ["rejected", "--from", "1700000000000001"]] {
+                    let query = ["query"] + arguments + ["--json", "--store"]
+                    let expected = try await Self.lockstep(query + ["sqlite:\(path)"])
+                    let found = try await Self.lockstep(query + [server.url()])
+                    #expect(!expected.text.isEmpty && found.text == expected.text, "\(found.text)\n\(expected.text)")
+                }
             }
         }
     }

@@ -44,6 +44,29 @@ struct DiagnosisTests {
         return Diagnosis(observations: observations, now: now).findings
     }
 
+    @Test("times in seconds are reported, by a live sample or by the state")
+    func timesInSeconds() {
+        let early = Timestamp(microseconds: 1_800_000_000)
+        let live = findings { $0.devices[left]?.latencies = [now - early] }
+        let state = findings {
+            $0.devices[left]?.state = LifecycleTransition(from: nil, to: .active, since: early, reason: "start", seq: 1)
+        }
+        for found in [live, state] {
+            #expect(found.last?.text == "its live samples have times of 1970-01-01T00:30:00Z", "\(found)")
+            #expect(found.last?.advice?.hasPrefix("send times in µs since 1970, not in s or ms") == true)
+        }
+    }
+
+    @Test("the reply to a lease below the present rate names the rate that stays")
+    func lowLease() {
+        let reply = AgentReply(
+            id: nil, outcome: .leased(stream: .accelerometer, rate: .infinity, until: Timestamp(microseconds: 0)))
+        #expect(
+            text(of: reply, requested: 50)
+                == "50 Hz is leased until 1970-01-01T00:00:00Z, but motion/accelerometer is published at source "
+                + "(all samples of the sensor): the highest request wins\n")
+    }
+
     @Test("a system without problems has only findings of level ok")
     func ok() {
         let found = findings { _ in }

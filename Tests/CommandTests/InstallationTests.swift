@@ -42,7 +42,10 @@ struct InstallationTests {
                 try FileManager.default.fileExists(atPath: Self.joinPage) ? Array(files(in: Self.joinPage).keys) : []
             let expected = Dictionary(
                 uniqueKeysWithValues: page.map { ("opt/lockstep/share/lockstep/page/\($0)", 0o644) }
-                    + join.map { ("opt/lockstep/share/lockstep/join/\($0)", 0o644) })
+                    + join.map { ("opt/lockstep/share/lockstep/join/\($0)", 0o644) }
+                    + ["", "-agent", "-collector", "-serve", "-gateway"].map {
+                        ("opt/lockstep/share/bash-completion/completions/lockstep\($0)", 0o644)
+                    })
             #expect(
                 try files(in: folder)
                     == expected.merging([
@@ -65,6 +68,9 @@ struct InstallationTests {
                     ]) { $1 })
             let unit = try String(
                 contentsOfFile: folder + "/etc/systemd/system/lockstep-agent.service", encoding: .utf8)
+            let completion = try String(
+                contentsOfFile: folder + "/opt/lockstep/share/bash-completion/completions/lockstep", encoding: .utf8)
+            #expect(completion.contains("complete ") && completion.contains("--store"))
             #expect(unit.contains("\nExecStart=/opt/lockstep/bin/lockstep-agent --config /etc/lockstep/agent.yaml\n"))
 
             try "device: mine\n".write(toFile: folder + "/etc/lockstep/agent.yaml", atomically: true, encoding: .utf8)

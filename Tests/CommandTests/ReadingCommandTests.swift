@@ -34,8 +34,29 @@ struct ReadingCommandTests {
             ]
             for (arguments, count) in cases {
                 let run = try await lockstep(["query", "motion/accelerometer", "--json"] + arguments, store)
-                #expect(run.text.split(separator: "\n").count == count, "\(arguments): \(run.text)")
+                let rows = run.text.split(separator: "\n").filter { $0.hasPrefix("{") }
+                #expect(rows.count == count, "\(arguments): \(run.text)")
             }
+        }
+    }
+
+    @Test("an empty result is explained on standard error")
+    func nothing() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["query", "accelerometer", "--csv", "--from", "-1h"], store)
+            #expect(
+                run.text == """
+                    no samples of 'motion/accelerometer' of 2 devices in this time range; stored are those from \
+                    2023-11-14T22:13:20.000000Z to 2023-11-14T22:13:20.010000Z
+                    group,device,t,time,x,y,z
+
+                    """)
+            let converted = try await lockstep(["query", "location", "--time", "collector", "--from", "-1h"], store)
+            #expect(converted.text.contains("no samples of 'location' of 2 devices in this time range"))
+            let never = try await lockstep(["query", "steps", "--device", "left"], store)
+            #expect(never.status == 0 && never.text.contains("no samples of 'steps' are stored for default/left\n"))
+            let refined = try await lockstep(["query", "steps_refined", "--device", "left"], store)
+            #expect(refined.text.contains("are stored for default/left: run 'lockstep refine steps' first"))
         }
     }
 
@@ -77,6 +98,8 @@ struct ReadingCommandTests {
         "invalid options are refused with a suggestion",
         arguments: [
             (["query", "thermometer"], "unknown stream 'thermometer'; known streams: motion/accelerometer"),
+            (["query", "stesp"], "unknown stream 'stesp': did you mean 'steps'?; known streams: motion/accelerometer"),
+            (["query", "steps_refined", "--every", "1m"], "are not for 'steps_refined'"),
             (["query", "steps", "--from", "yesterday"], "'yesterday' is not a time: use 2026-"),
             (["query", "steps", "--device", "nobody"], "no device 'nobody' in the store"),
             (["query", "steps", "--device", "lab/left"], "no device 'lab/left' in the store"),

@@ -62,6 +62,17 @@ struct RefineStepsTests {
                 #expect(abs(row[0] - row[1] - 500_000) < 15_000, "\(row)")
                 #expect(row[3] == 0.7 && abs(row[4] - 2) < 0.05, "\(row)")
             }
+            let query = try await lockstep(["query", "steps_refined", "--device", "left", "--csv"], store)
+            let lines = query.text.split(separator: "\n")
+            #expect(lines.count == rows.count + 1 && lines[0] == "group,device,t,time,start,walk,distance,cadence")
+            #expect(lines[1].hasPrefix("default,left,\(Int64(rows[0][0])),"), "\(lines[1])")
+            #expect(lines[1].contains(",0.7,"), "\(lines[1])")
+            let export = try await lockstep(["export", "steps_refined", "--device", "left"], store)
+            #expect(export.text == query.text)
+            let last = try await lockstep(["query", "steps_refined", "--last", "--csv"], store)
+            #expect(last.text.split(separator: "\n").last == lines.last)
+            let some = try await lockstep(["query", "steps_refined", "--csv", "--limit", "3"], store)
+            #expect(some.text.split(separator: "\n") == Array(lines.prefix(4)))
             // The peak of each step is in the middle of its half second.
             #expect(abs(rows[20][0].truncatingRemainder(dividingBy: 500_000) - 250_000) < 10_000, "\(rows[20])")
         }

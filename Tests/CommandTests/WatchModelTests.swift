@@ -19,7 +19,7 @@ struct WatchModelTests {
             #expect(rate == 100, "after \(second) s")
         }
         let device = try #require(model.devices[left])
-        #expect(device.rate(of: .accelerometer, at: moment(9).boot) == 60)
+        #expect(device.rate(of: .accelerometer, at: moment(11).boot) == 20)
         #expect(device.rate(of: .accelerometer, at: moment(20).boot) == 0)
     }
 
@@ -99,8 +99,20 @@ struct WatchModelTests {
                 "",
                 "Rates in samples/s. Press Ctrl-C to exit.",
             ])
-        #expect(lines(columns: 57)[2] == "DEVICE        STATE   AGE  ACCE  LAST  PHASE")
+        #expect(lines(columns: 57)[2] == "DEVICE        STATE   AGE  ACC  LAST  PHASE")
+        #expect(lines(columns: 57)[4] == "ACC accelerometer")
         #expect(lines(columns: 58)[2] == "DEVICE        STATE   AGE  ACCELEROMETER  LAST  PHASE")
+    }
+
+    @Test("the counters of a collector are unknown until its second report")
+    mutating func counters() throws {
+        for (at, stored, text) in [(0, 0, "stored –"), (0, 5, "stored 5"), (10, 0, "stored 0")] {
+            var health = CollectorHealth(
+                status: .online, at: moment(at).wall, devices: 0, stored: stored, duplicates: 0, conflicts: 0,
+                rejected: 0)
+            health.started = moment(0).wall
+            #expect(WatchDisplay.counts(of: health).hasPrefix(text + " "))
+        }
     }
 
     @Test("every built-in stream has a column once its samples arrive")
@@ -149,7 +161,7 @@ struct WatchModelTests {
 
     private mutating func receive(_ count: Int64, at second: Int, live: Bool = true) {
         let end = moment(second).wall.microseconds
-        let times = (1...count).map { end - (count - $0) * 1000 }
+        let times = (1...count).map { end - (count - $0) * 1_000_000 / count }
         let batch = Batch(position: nil, isLive: live, samples: block(times, x: times.map { _ in 0 }))
         _ = handle("motion/accelerometer", BatchJSON.encode(batch), at: second)
     }

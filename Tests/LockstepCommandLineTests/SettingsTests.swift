@@ -221,7 +221,7 @@ struct BrokerOptionsTests {
                 == "--mqtt: '4' is not an MQTT version: use auto, 5 or 3.1.1")
         #expect(
             failure { _ = try options.address(settings) }
-                == "LOCKSTEP_BROKER: not a broker address: the port is not from 1 to 65535; use mqtt[s]://[user[:password]@]host[:port]"
+                == "LOCKSTEP_BROKER: not a broker address: the port is not from 1 to 65535; use mqtt[s]://[user@]host[:port]"
         )
     }
 }

@@ -21,6 +21,26 @@ struct RateTests {
         }
     }
 
+    @Test("the rate does not depend on how many samples a batch has, or on when it arrives")
+    mutating func irregularBatches() {
+        var next = 0
+        for (index, count) in [30, 100, 170, 5, 95, 200, 60].enumerated() {
+            let start = Double(next) / 100
+            next += count
+            let arrival = Double(next) / 100 + [0.3, 0, 0.2][index % 3]
+            live.handle(.samples(samples(count, from: start), of: left), at: arrival)
+            #expect(abs(rate(at: arrival + 0.1) - 100) < 0.001, "\(rate(at: arrival + 0.1)) after \(next) samples")
+        }
+    }
+
+    @Test("a recording that is played faster has the rate at which its samples arrive")
+    mutating func fastRecording() {
+        for second in 0..<10 {
+            live.handle(.samples(samples(500, from: Double(second) * 5), of: left), at: Double(second))
+        }
+        #expect(abs(rate(at: 9) - 500) < 1, "\(rate(at: 9))")
+    }
+
     @Test("the rate decreases to 0 within ten seconds after the last samples")
     mutating func stopped() {
         for second in 0...20 { live.handle(.samples(samples(100, from: Double(second)), of: left), at: Double(second)) }

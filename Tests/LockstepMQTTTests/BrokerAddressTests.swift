@@ -83,7 +83,7 @@ struct BrokerAddressTests {
         let error = #expect(throws: BrokerAddressError.self) { try BrokerAddress(text) }
         #expect(
             error?.description
-                == "not a broker address: \(reason); use mqtt[s]://[user[:password]@]host[:port]")
+                == "not a broker address: \(reason); use mqtt[s]://[user@]host[:port]")
     }
 
     @Test("a % code with a sign is rejected", arguments: ["mqtt://m%+f@host", "mqtt://m%-0@host"])

@@ -14,6 +14,10 @@ struct TLSDiagnosisTests {
             ("OpenSSL Error[0]: error:0A000415:SSL routines::sslv3 alert certificate expired", "has expired"),
             ("OpenSSL Error[0]: error:0A000414:SSL routines::sslv3 alert certificate revoked", "was revoked"),
             ("OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number", "check the port for mqtts://"),
+            (
+                "OpenSSL Error[0]: error:0A000126:SSL routines::unexpected eof while reading",
+                "check that the port uses TLS; if not, use mqtt://"
+            ),
             ("Error: Unable to load client key file \"/k\".", "--key-file"),
             ("OpenSSL Error[0]: error:0A000086:SSL routines::certificate verify failed", "cannot verify"),
         ])

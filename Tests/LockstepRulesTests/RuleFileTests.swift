@@ -36,13 +36,17 @@ import Testing
         ("rules:\n  a: {when: {enter: home}}", "'home' is not a place; add it to the section 'places'"),
         ("places: {home: {center: [91, 0], radius: 5}}", "expects [latitude, longitude]"),
         ("places: {home: {polygon: [[1, 2], [3, 4]]}}", "at least three corners"),
-        ("rules:\n  a: {when: {shake: any}, to: desk}", "'desk' is not a way; add it"),
+        ("rules:\n  a: {when: {shake: any}, to: desk}", "'desk' is not a target; add it"),
+        (
+            "rules:\n  a:\n    when: {shake: any}\n    message: '{devcie} fast {value}'",
+            ":4: 'message' of rule 'a': '{devcie}' is not a placeholder; use {rule}, {group}, {device}, {value}, {time}"
+        ),
         ("rules:\n  a: {when: {shake: any}, schedule: {days: [moon]}}", "'moon' is not a day"),
         ("rules:\n  a: {when: {shake: any}, schedule: {from: 8}}", "'8' is not a time of day"),
         ("rules:\n  a: {when: {shake: any}, schedule: {zone: ../passwd}}", "is not a time zone"),
-        ("ways: {x: {webhook: ftp://x}}", "is not a web address"),
-        ("ways: {x: {command: [sh, -c]}}", "expects the full path"),
-        ("ways: {x: {mail: smtp://x, from: a@b}}", "has no 'to'"),
+        ("targets: {x: {webhook: ftp://x}}", "is not a web address"),
+        ("targets: {x: {command: [sh, -c]}}", "expects the full path"),
+        ("targets: {x: {mail: smtp://x, from: a@b}}", "has no 'to'"),
         ("ways: {x: {mail: smtp://x, from: \"a@b\\r\\nBcc: c@d\", to: a@b}}", "is not a mail address"),
         ("rules:\n  a: {when: {shake: any}}\n  a: {when: {shake: any}}", "r.yaml:3: 'a' of 'rules' is written twice"),
         ("rules:\n  a/b: {when: {shake: any}}", "is not a name"),
@@ -59,7 +63,7 @@ import Testing
         let yaml = """
             places:
               yard: {polygon: [[1, 1], [1, 2], [2, 2]]}
-            ways:
+            targets:
               bus: {mqtt: event, retain: true}
               desk: {webhook: "https://example.org/x"}
               phone: {ntfy: "https://ntfy.example.org/t", priority: high}

@@ -62,6 +62,10 @@ struct TopicTests {
                 == "'\(text)' is not a valid topic root: use one or more levels without +, # and empty levels")
     }
 
+    private static let advice =
+        ": use a stream such as 'motion/accelerometer'; streams of your own begin with 'x/' and must be declared in the "
+        + "settings"
+
     @Test(
         "an invalid topic is rejected with a reason",
         arguments: [
@@ -72,13 +76,14 @@ struct TopicTests {
             ("", "the topic is not below 'lockstep/'"),
             ("lockstep/", "the topic does not have the form {root}/{group}/{device}/{channel}"),
             ("lockstep/lab/pi", "the topic does not have the form {root}/{group}/{device}/{channel}"),
-            ("lockstep/lab/pi/", "'' is not a channel (note that a device id cannot contain '/')"),
-            ("lockstep/lab/a/b/steps", "'b/steps' is not a channel (note that a device id cannot contain '/')"),
+            ("lockstep/lab/pi/", "'' is not a channel\(Self.advice)"),
+            ("lockstep/lab/pi/co2", "'co2' is not a channel\(Self.advice)"),
+            ("lockstep/lab/a/b/steps", "'b/steps' is not a channel: a device id cannot contain '/'"),
             (
                 "lockstep/lab/pi/accelerometer",
-                "'accelerometer' is not a channel (note that a device id cannot contain '/')"
+                "'accelerometer' is not a channel: did you mean 'motion/accelerometer'?"
             ),
-            ("lockstep/lab/pi/steps/", "'steps/' is not a channel (note that a device id cannot contain '/')"),
+            ("lockstep/lab/pi/steps/", "'steps/' is not a channel\(Self.advice)"),
             ("lockstep/lab//steps", "'' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep//pi/steps", "'' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("lockstep/la b/pi/steps", "'la b' is not a group: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),

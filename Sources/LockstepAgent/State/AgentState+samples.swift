@@ -9,7 +9,9 @@ extension AgentState {
         case .samples(let block, let clock): return add(block, clock: clock, at: moment)
         case .status(let status, let source):
             guard presence.setStatus(status, of: source) else { return [] }
-            return [.log(.info, "source status", ["source": "\(source)", "status": "\(status)"])]
+            var level = Logger.Level.info
+            if case .unavailable = status { level = .warning }
+            return [.log(level, "source status", ["source": "\(source)", "status": "\(status)"])]
         case .sourceEnded(let source, let error): return sourceEnded(source, error, at: moment)
         case .phase(let phase, let reason): return setPhase(phase, reason: reason, at: moment)
         case .stop:

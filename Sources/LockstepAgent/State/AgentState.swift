@@ -174,7 +174,10 @@ struct AgentState {
         guard runningSources == 0, !isStopping else { return [] }
         if delivery.isEmpty, unsaved.isEmpty {
             isStopping = true
-            return [.log(.info, "all sources ended and all batches acknowledged")]
+            // After a failure, there may have been no batch and no connection at all.
+            return sourceError == nil
+                ? [.log(.info, "all sources ended and all batches acknowledged")]
+                : [.log(.info, "stopping: no source runs, and the outbox is empty")]
         }
         return problems.isNew("waiting") ? [.log(.info, "all sources ended, waiting for acknowledgements")] : []
     }

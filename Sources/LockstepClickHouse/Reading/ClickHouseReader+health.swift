@@ -20,15 +20,31 @@ extension ClickHouseReader {
             clock: try newestClocks(of: record.id)[record.id],
             // The search reads all ranks of the device, so it should be rare.
             recentConflicts: record.counts.conflicts == 0 ? [] : try conflicts(of: record.id, limit: max(0, limit)),
-            recentRejections: rows.map { row in
-                RejectedMessage(
-                    at: Timestamp(microseconds: row[0].flatMap { Int64($0) } ?? 0), topic: row[1] ?? "",
-                    reason: row[2] ?? "", size: row[3].flatMap { Int($0) } ?? 0, head: bytes(hex: row[4] ?? ""))
-            })
+            recentRejections: rows.map(rejection))
+    }
+
+    public func rejections(from: Timestamp?, to: Timestamp?) throws(StoreError) -> [RejectedMessage] {
+        try client.rows(
+            """
+            SELECT at, topic, reason, size, hex(head) FROM rejected
+            WHERE at >= \(from?.microseconds ?? .min) AND at < \(to?.microseconds ?? .max) ORDER BY at
+            """
+        ).map(rejection)
+    }
+
+    public func conflicts(
+        of device: DeviceAddress, from: Timestamp?, to: Timestamp?, limit: Int
+    ) throws(StoreError) -> [DeviceHealth.Conflict] {
+        guard let record = try record(of: device), record.counts.conflicts > 0 else { return [] }
+        return try conflicts(of: record.id, from: from, to: to, limit: max(0, limit))
     }
 
     /// Returns the newest conflicts of a device by time of receipt, the newest first.
-    private func conflicts(of device: Int64, limit: Int) throws(StoreError) -> [DeviceHealth.Conflict] {
+    private func conflicts(
+        of device: Int64, from: Timestamp? = nil, to: Timestamp? = nil, limit: Int
+    ) throws(StoreError) -> [DeviceHealth.Conflict] {
+        let range =
+            (from.map { " AND t >= \($0.microseconds)" } ?? "") + (to.map { " AND t < \($0.microseconds)" } ?? "")
         var found: [DeviceHealth.Conflict] = []
         for stream in try catalog().streams where try hasTable(of: stream) {
             let select = SampleSelect(stream: stream)
@@ -38,7 +54,7 @@ extension ClickHouseReader {
                 try client.binary(
                     """
                     SELECT _rank, t, \(columns) FROM \(stream.receivedTable)
-                    WHERE device_id = \(device) AND _rank < \(SampleRows.lowestSampleRank)
+                    WHERE device_id = \(device) AND _rank < \(SampleRows.lowestSampleRank)\(range)
                     ORDER BY _rank, t DESC, _values_hash LIMIT 1 BY t, _values_hash LIMIT \(limit)
                     """))
             do {
@@ -77,6 +93,13 @@ extension ClickHouseReader {
         }
         return Array(found.prefix(limit))
     }
+}
+
+/// Returns the message in a row with the columns at, topic, reason, size and hex(head).
+private func rejection(_ row: [String?]) -> RejectedMessage {
+    RejectedMessage(
+        at: Timestamp(microseconds: row[0].flatMap { Int64($0) } ?? 0), topic: row[1] ?? "", reason: row[2] ?? "",
+        size: row[3].flatMap { Int($0) } ?? 0, head: bytes(hex: row[4] ?? ""))
 }
 
 /// Returns the bytes of a text with two hexadecimal digits for each byte.

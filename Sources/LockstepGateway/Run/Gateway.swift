@@ -52,6 +52,9 @@ public final class Gateway: Service {
         return outcomes.withLock { $0 }
     }
 
+    /// Counts a request that an HTTP server refused because of its login, for the health report.
+    public func countRefusedLogin() { inbox.countRefusedLogin() }
+
     /// Takes over the figures of the host application of Sparkplug, for the health report.
     func report(_ figures: GatewayHealth.Sparkplug) { inbox.sparkplug = figures }
 

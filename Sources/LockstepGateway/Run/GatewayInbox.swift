@@ -28,6 +28,7 @@ final class GatewayInbox: Sendable {
     private let state = Mutex(State())
     private let sparkplugFigures = Mutex<GatewayHealth.Sparkplug?>(nil)
     private let sparkplugSenders = Mutex<[ForeignName]?>(nil)
+    private let logins = Atomic<Int>(0)
     private let wakeup: Wakeup
 
     init(wakeup: Wakeup) { self.wakeup = wakeup }
@@ -43,6 +44,12 @@ final class GatewayInbox: Sendable {
         get { sparkplugSenders.withLock { $0 } }
         set { sparkplugSenders.withLock { $0 = newValue } }
     }
+
+    /// The number of requests with a refused login since the start.
+    var refusedLogins: Int { logins.load(ordering: .relaxed) }
+
+    /// Counts a request with a refused login.
+    func countRefusedLogin() { logins.add(1, ordering: .relaxed) }
 
     /// Adds a request. After the stop it is answered at once.
     func post(_ item: Item) {

@@ -35,7 +35,8 @@ extension GatewayLoop {
         let dropped = outbox.devices.indices.reduce(Int64(0)) { $0 + outbox.devices[$1].droppedSamples }
         let health = GatewayHealth(
             status: status, at: Moment.now().wall, problem: outboxProblem, devices: outbox.devices.count,
-            accepted: Int(accepted), refused: Int(refused), outboxBytes: Int(outbox.bytes), dropped: Int(dropped),
+            accepted: Int(accepted), refused: Int(refused), refusedLogins: inbox.refusedLogins,
+            outboxBytes: Int(outbox.bytes), dropped: Int(dropped),
             version: configuration.version, started: started, memory: ProcessMemory.now()?.current,
             sparkplug: inbox.sparkplug)
         do { _ = try link.publish(Self.message(health, configuration)) } catch {

@@ -57,9 +57,9 @@ public struct LiveDevice: Sendable {
     /// The streams of which live samples have arrived, in the order of ``sortedStreams``.
     package var arrivedStreams: [SensorStream] { sortedStreams.filter(\.hasArrived).map(\.stream) }
 
-    /// Returns the number of live samples of a stream in the last `window` µs per second, see ``RecentArrivals``.
-    package func averageRate(of stream: SensorStream, at boot: Int64, window: Int64) -> Double {
-        self[stream]?.arrivals.average(since: firstArrivalAt, at: boot, window: window) ?? 0
+    /// Returns the rate of the live samples of a stream in the last `window` µs, in samples per second.
+    package func rate(of stream: SensorStream, at boot: Int64, window: Int64) -> Double {
+        self[stream]?.arrivals.rate(since: firstArrivalAt, at: boot, window: window) ?? 0
     }
 
     /// Returns the number of late samples of all streams in the last `window` µs per second.

@@ -13,10 +13,10 @@ extension LiveDevices {
         if batch.isLive {
             entries[key.device].lastArrivalAt = moment.boot
             entries[key.device].streams[key.stream].hasArrived = true
-            entries[key.device].streams[key.stream].arrivals.add(samples.count, at: moment.boot, window: window)
+            entries[key.device].streams[key.stream].arrivals.add(samples.times, at: moment.boot, window: window)
             keep(samples, of: key, at: moment.boot)
         } else {
-            entries[key.device].backlog.add(samples.count, at: moment.boot, window: window)
+            entries[key.device].backlog.add(samples.times, at: moment.boot, window: window)
         }
         touch(key.device)
     }

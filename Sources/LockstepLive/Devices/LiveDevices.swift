@@ -55,7 +55,7 @@ public struct LiveDevices: Sendable {
     /// Returns the rate of live samples of a stream over the last seconds, in samples per second.
     /// - Parameter boot: the current time, in µs of the boot clock.
     public func rate(of stream: LiveStream, of device: LiveDevice, at boot: Int64) -> Double {
-        stream.arrivals.steady(since: device.firstArrivalAt, at: boot, window: options.rateWindow)
+        stream.arrivals.rate(since: device.firstArrivalAt, at: boot, window: options.rateWindow)
     }
 
     /// Marks devices as changed whose samples have stopped, so that their rates have decreased since.

@@ -124,7 +124,7 @@ public struct BrokerAddressError: Error, Hashable, CustomStringConvertible {
     init(_ reason: String) { self.reason = reason }
     /// The text with the reason.
     public var description: String {
-        "not a broker address: \(reason); use mqtt[s]://[user[:password]@]host[:port]"
+        "not a broker address: \(reason); use mqtt[s]://[user@]host[:port]"
     }
 }
 

@@ -70,6 +70,22 @@ extension MQTTError {
         self.init(code, detail.map { "\(text): \($0)" } ?? text)
     }
 
+    /// The error for an answer to CONNECT that is no packet of MQTT, such as that of a web server.
+    static let noMQTT = MQTTError(
+        .refused,
+        "the server does not speak MQTT: check that the port is that of an MQTT broker, and whether it uses TLS")
+
+    /// Returns whether a return value of libmosquitto means that what was read is no packet of MQTT.
+    ///
+    /// For an unknown type of packet, libmosquitto returns `MOSQ_ERR_ERRNO`, although no call of the system has failed.
+    static func isNoPacket(_ status: Int32) -> Bool {
+        switch mosq_err_t(status) {
+        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8: true
+        case MOSQ_ERR_ERRNO: errno == 0
+        default: false
+        }
+    }
+
     /// Creates the error for the reason code of a CONNACK. The codes depend on the version of MQTT.
     init(connectReason reason: Int32, version: MQTTVersion) {
         switch (version, reason) {

@@ -39,6 +39,10 @@ enum TLSDiagnosis {
         ("alert protocol version", "the broker does not support this version of TLS"),
         ("unsupported protocol", "the broker does not support this version of TLS"),
         ("wrong version number", "the broker does not use TLS on this port: check the port for mqtts://"),
+        (
+            "unexpected eof",
+            "the server closed the connection during the TLS handshake: check that the port uses TLS; if not, use mqtt://"
+        ),
         ("Unable to load CA", "the file in --ca-file contains no certificate"),
         ("Unable to load client certificate", "the file in --cert-file contains no certificate"),
         (

@@ -27,7 +27,7 @@ public struct SensorStream: Sendable {
     ///   - background: The default in the background phase, or nil to derive it from `pausesInBackground`.
     ///   - resampling: The default is a low-pass filter if every column is a number that can be averaged, otherwise the
     ///     nearest sample.
-    init(
+    package init(
         name: String, table: String, summary: String, columns: [Column], pausesInBackground: Bool = false,
         background: BackgroundDefault? = nil, defaultRate: Double? = nil, resampling: Resampling? = nil
     ) {
@@ -81,7 +81,7 @@ public struct SensorStream: Sendable {
         public let aggregate: Aggregate
 
         /// - Parameter aggregate: The default is the mean for real numbers and none for other kinds.
-        init(
+        package init(
             name: String, kind: Kind, unit: String, isRequired: Bool, summary: String, aggregate: Aggregate? = nil
         ) {
             self.name = name

@@ -1,5 +1,10 @@
 import LockstepModel
 
+extension Rule {
+    /// The placeholders of ``message``, in braces.
+    package static let messagePlaceholders = ["rule", "group", "device", "value", "time"]
+}
+
 extension RuleEvent {
     /// Creates an event of a rule.
     init(_ rule: Rule, _ device: DeviceAddress?, time: Int64, at: Int64, value: Double?, isLate: Bool) {

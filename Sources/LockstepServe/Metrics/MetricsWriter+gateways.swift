@@ -25,6 +25,10 @@ extension MetricsWriter {
             "lockstep_gateway_messages_refused_total", .counter, "Foreign messages refused since the start.",
             of: gateways
         ) { $0.refused }
+        count(
+            "lockstep_gateway_logins_refused_total", .counter,
+            "HTTP requests with a wrong or missing login since the start.", of: gateways
+        ) { $0.refusedLogins }
         count("lockstep_gateway_outbox_bytes", .gauge, "Size of the batches in the outbox.", of: gateways) {
             $0.outboxBytes
         }

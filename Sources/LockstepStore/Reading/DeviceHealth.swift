@@ -64,19 +64,25 @@ extension StoreReader {
             return DeviceHealth(
                 summary: summary, rejected: try count.step() ? count.int64(at: 0) : 0,
                 clock: try newestClock(of: id),
-                recentConflicts: try conflicts(of: id, limit: Int64(max(0, limit))),
+                recentConflicts: try conflicts(of: id, .min ..< .max, limit: Int64(max(0, limit))),
                 recentRejections: try rejections(of: device, limit: Int64(max(0, limit))))
         }
     }
 
-    private func conflicts(of device: Int64, limit: Int64) throws(SQLiteError) -> [DeviceHealth.Conflict] {
+    /// Returns the conflicts of a device in a range of times, those received last first.
+    func conflicts(
+        of device: Int64, _ times: Range<Int64>, limit: Int64
+    ) throws(SQLiteError) -> [DeviceHealth.Conflict] {
         let select = try database.prepare(
             """
-            SELECT stream, t, stored, received, at FROM conflicts WHERE device_id = ?1
+            SELECT stream, t, stored, received, at FROM conflicts
+            WHERE device_id = ?1 AND t >= ?3 AND t < ?4
             ORDER BY at DESC, t DESC, stream, received LIMIT ?2
             """)
         try select.bind(device, at: 1)
         try select.bind(limit, at: 2)
+        try select.bind(times.lowerBound, at: 3)
+        try select.bind(times.upperBound, at: 4)
         var conflicts: [DeviceHealth.Conflict] = []
         while try select.step() {
             conflicts.append(
@@ -94,12 +100,14 @@ extension StoreReader {
         try select.bind("/\(device)/", at: 1)
         try select.bind(limit, at: 2)
         var messages: [RejectedMessage] = []
-        while try select.step() {
-            messages.append(
-                RejectedMessage(
-                    at: Timestamp(microseconds: select.int64(at: 0)), topic: select.text(at: 1) ?? "",
-                    reason: select.text(at: 2) ?? "", size: Int(select.int64(at: 3)), head: select.bytes(at: 4) ?? []))
-        }
+        while try select.step() { messages.append(Self.rejection(select)) }
         return messages
+    }
+
+    /// Returns the message in a row with the columns at, topic, reason, size and head.
+    static func rejection(_ select: SQLiteStatement) -> RejectedMessage {
+        RejectedMessage(
+            at: Timestamp(microseconds: select.int64(at: 0)), topic: select.text(at: 1) ?? "",
+            reason: select.text(at: 2) ?? "", size: Int(select.int64(at: 3)), head: select.bytes(at: 4) ?? [])
     }
 }

@@ -39,6 +39,13 @@ public final class StoreReader {
         do {
             database = try SQLiteDatabase(path: path, mode: .readOnly)
             try StoreSchema.check(database)
+        } catch let error as SQLiteError where error.isReadOnlyOrCannotOpen && access(path, R_OK) == 0 {
+            // A file in WAL mode needs its shared memory, also for readers.
+            throw StoreError(
+                .notAllowed,
+                "cannot read \(path): this user may read the file, but there is no file \(path)-shm, and this user cannot "
+                    + "create it in this folder. If this is a copy, make it with VACUUM INTO, or move it to a folder that "
+                    + "this user can write. If it is the store of a collector, start the collector once (\(error))")
         } catch let error as SQLiteError where error.isReadOnlyOrCannotOpen {
             throw StoreError(
                 .notAllowed,

@@ -1,7 +1,7 @@
 public import LockstepModel
 
 /// Reads a store of any kind, also while a collector writes to it. Use a reader from one thread only.
-public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading {
+public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading, FaultReading, RefinedReading {
     /// The events of rules, or nil if this kind of store has none.
     var events: (any EventReading)? { get }
 

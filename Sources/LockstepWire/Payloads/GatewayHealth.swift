@@ -54,6 +54,8 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     public var accepted: Int
     /// The number of foreign messages refused since the start.
     public var refused: Int
+    /// The number of HTTP requests with a wrong or missing login since the start, or nil if it is not reported.
+    public var refusedLogins: Int?
     /// The size of the batches in the outbox in bytes.
     public var outboxBytes: Int
     /// The number of samples dropped because of the size limit of the outbox.
@@ -69,13 +71,15 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
 
     enum CodingKeys: String, CodingKey {
         case status, at, problem, devices, accepted, refused, dropped, version, started, memory, sparkplug
+        case refusedLogins = "refused_logins"
         case outboxBytes = "outbox_bytes"
     }
 
     /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, accepted: Int = 0, refused: Int = 0,
-        outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil, started: Timestamp? = nil, memory: Int? = nil,
+        refusedLogins: Int? = nil, outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil,
+        started: Timestamp? = nil, memory: Int? = nil,
         sparkplug: Sparkplug? = nil
     ) {
         self.status = status
@@ -84,6 +88,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         self.devices = devices
         self.accepted = accepted
         self.refused = refused
+        self.refusedLogins = refusedLogins
         self.outboxBytes = outboxBytes
         self.dropped = dropped
         self.version = version
@@ -101,6 +106,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         object.member("devices", Int64(devices))
         object.member("accepted", Int64(accepted))
         object.member("refused", Int64(refused))
+        object.member("refused_logins", ifPresent: refusedLogins.map(Int64.init))
         object.member("outbox_bytes", Int64(outboxBytes))
         object.member("dropped", Int64(dropped))
         object.member("version", ifPresent: version)

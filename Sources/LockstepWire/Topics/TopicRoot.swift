@@ -120,8 +120,7 @@ extension TopicRoot {
             guard let channel = Channel(name: name, streams: streams) else {
                 throw TopicError(
                     name.hasPrefix(SensorStream.declaredPrefix)
-                        ? streams.unknownStreamMessage(for: name)
-                        : "'\(name.prefix(80))' is not a channel (note that a device id cannot contain '/')")
+                        ? streams.unknownStreamMessage(for: name) : unknownChannelMessage(for: name))
             }
             return .device(address, channel)
         } catch let error as IdentifierError {
@@ -129,6 +128,23 @@ extension TopicRoot {
         } catch {
             throw error as? TopicError ?? TopicError("\(error)")
         }
+    }
+}
+
+extension TopicRoot {
+    /// Returns an error message for a name that is no channel: the reason, and what to do.
+    private func unknownChannelMessage(for name: String) -> String {
+        let problem = "'\(name.prefix(80))' is not a channel"
+        if let stream = streams.stream(named: name.lowercased()) {
+            return "\(problem): did you mean '\(stream.name)'?"
+        }
+        let rest = name.split(separator: "/", omittingEmptySubsequences: false).dropFirst().joined(separator: "/")
+        if Channel(name: rest, streams: streams) != nil {
+            return "\(problem): a device id cannot contain '/'"
+        }
+        return
+            "\(problem): use a stream such as 'motion/accelerometer'; streams of your own begin with 'x/' and must be "
+            + "declared in the settings"
     }
 }
 

@@ -9,6 +9,7 @@ struct AlignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "align",
         abstract: "Find the time offset of two devices that were shaken or walked together.",
+        usage: "lockstep align <first> <second> [--store <store>] [<options>]",
         discussion: """
             Compares the magnitude of the acceleration or of the rotation rate of both devices, and prints the first \
             device's time minus the second's with a bound of the error, and the drift of long recordings. It does not \
@@ -17,7 +18,7 @@ struct AlignCommand: ParsableCommand {
 
             EXAMPLES
               lockstep align left right --store sqlite:samples.db --from -5m
-              lockstep align lab/left lab/right --stream gyroscope --store sqlite:samples.db --json
+              lockstep align lab/left lab/right --stream gyroscope --json
             """)
 
     @Argument(help: "First device, as [GROUP/]DEVICE.", transform: DeviceArgument.init(parsing:))

@@ -7,6 +7,7 @@ import LockstepSensors
 struct AnalyzeAttitudeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attitude", abstract: "Compute the attitude at every accelerometer sample.",
+        usage: "lockstep analyze attitude <file> [<options>]",
         discussion: """
             Requires an accelerometer; uses a gyroscope and a magnetometer if the recording has them. --out writes the \
             recording with these additional columns:

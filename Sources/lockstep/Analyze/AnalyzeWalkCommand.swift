@@ -8,6 +8,7 @@ import LockstepStore
 struct AnalyzeWalkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "walk", abstract: "Measure the gait: cadence, duration of strides and its variation, symmetry.",
+        usage: "lockstep analyze walk [<file>] [--store <store>] [<options>]",
         discussion: """
             Reads the accelerometer of a device in a store, or of a recording. A stride is the time from a step to the \
             next one of the same foot. Turns and pauses are left out of its mean and variation. The symmetry is the \

@@ -67,13 +67,7 @@ struct CommandCommand: ParsableCommand {
         let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
         if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device.address): \(reason)") }
         Terminal.output.write(
-            json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: requestedRate(request)))
-    }
-
-    /// The rate that a request leases, or nil for other requests and the end of a lease.
-    private func requestedRate(_ request: AgentRequest) -> Double? {
-        guard case .lease(let lease) = request.action, lease.rate > 0 else { return nil }
-        return lease.rate
+            json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: request.leasedRate))
     }
 
     private func action() throws -> AgentRequest.Action {
@@ -87,6 +81,13 @@ struct CommandCommand: ParsableCommand {
         }
         if lease != nil, rate == nil { throw CommandFailure("--lease requires --rate") }
         return action
+    }
+}
+
+extension AgentRequest {
+    /// The rate that the request leases, in samples per second; nil for other requests and the end of a lease.
+    fileprivate var leasedRate: Double? {
+        if case .lease(let lease) = action, lease.rate > 0 { lease.rate } else { nil }
     }
 }
 

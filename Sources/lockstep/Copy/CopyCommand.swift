@@ -8,6 +8,7 @@ import LockstepStore
 struct CopyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Copy an SQLite store to a ClickHouse database.",
+        usage: "lockstep copy --from <from> --to <to> [<options>]",
         discussion: """
             Copies samples, batch numbers, states and counters, and compares both stores: by the number and hash of the \
             samples of each device, stream and hour. Hours that are equal are skipped, so that an interrupted copy \
@@ -40,7 +41,7 @@ struct CopyCommand: ParsableCommand {
     @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
     var config: String?
 
-    @Option(help: "Durability of the copy: full or normal, as for lockstep-collector (default: full).")
+    @Option(help: "Durability of the copy: full or normal, as for lockstep-collector.")
     var sync = "full"
 
     @Option(
@@ -95,8 +96,8 @@ struct CopyCommand: ParsableCommand {
             report.isComplete
             ? "verified: the target has all of them"
             : "\(report.missing) missing and \(report.different) with other values in the target: run the copy again"
-        return "\(counted(report.devices, "device")), \(counted(report.samples, "sample")) in "
-            + "\(counted(report.hours, "hour")) of devices and streams, \(report.copied) copied now\n"
+        return "\(counted(report.devices, "device")), \(counted(report.samples, "sample")), "
+            + "\(report.copied) copied now\n"
             + "also \(counted(report.events, "event")), \(counted(report.conflicts, "conflict")) and "
             + "\(counted(report.rejected, "rejected message"))\n\(result)\n"
     }

@@ -54,6 +54,10 @@ struct DeviceDiagnosis {
     }
 
     private var clock: Finding? {
+        let newest = latency.map { now - $0 }
+        if let implausible = Self.implausibleTime(newest: newest, since: device.state?.since, now: now) {
+            return implausible
+        }
         guard let latency else { return nil }
         if latency < -Self.maxClockError {
             return Finding(

@@ -36,7 +36,9 @@ struct GatewayDiagnosis {
         case .online:
             let text =
                 "online; \(counted(health.devices, "device")), \(counted(health.accepted, "message")) accepted, "
-                + "\(health.refused) refused, \(health.outboxBytes >> 10) KB in its outbox"
+                + "\(health.refused) refused, "
+                + (health.refusedLogins.map { $0 > 0 ? "\(counted($0, "login")) refused, " : "" } ?? "")
+                + "\(health.outboxBytes >> 10) KB in its outbox"
             if health.dropped > 0 {
                 return Finding(
                     .warning, subject, text + ", \(counted(health.dropped, "sample")) dropped",

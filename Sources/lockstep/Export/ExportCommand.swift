@@ -12,7 +12,9 @@ struct ExportCommand: ParsableCommand {
         discussion: """
             The first argument is a stream such as steps or motion/accelerometer, or:
               track    the positions of the stream location
-              motion   motion/device, accelerometer, gyroscope and magnetometer, merged by time
+              motion   motion/device, accelerometer, gyroscope and magnetometer, by time
+              steps_refined, attitude_refined, location_refined
+                       what 'lockstep refine' has computed (csv and ndjson only)
 
             csv, ndjson and mcap contain any of them. geojson and gpx contain a track.
             Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
@@ -25,8 +27,8 @@ struct ExportCommand: ParsableCommand {
             EXAMPLES
               lockstep export steps --store sqlite:samples.db --from -1d --out steps.csv
               lockstep export track --store sqlite:samples.db --device left --out walk.gpx
-              lockstep export motion --store sqlite:samples.db --device lab/left --from -5m --out motion.mcap
-              lockstep export track --store sqlite:samples.db --format geojson | gzip > tracks.geojson.gz
+              lockstep export motion --store sqlite:samples.db --device left --out m.mcap
+              lockstep export track --store sqlite:samples.db --format gpx | gzip > t.gpx.gz
             """)
 
     @Argument(help: "Name of a stream or of its table, or track or motion.")
@@ -39,8 +41,8 @@ struct ExportCommand: ParsableCommand {
     @Option(
         help:
             """
-            csv, ndjson, geojson, gpx, mcap, senml or senml-cbor (default: the extension of --out if it is one of them, \
-            otherwise csv).
+            csv, ndjson, geojson, gpx, mcap, senml or senml-cbor (default: that of the extension of --out, such as .gpx or \
+            .senmlc; csv without --out or an extension).
             """,
         transform: { try choice($0, of: ExportFormat.self) })
     var format: ExportFormat?
@@ -67,7 +69,7 @@ struct ExportCommand: ParsableCommand {
         guard gap > 0 else { throw CommandFailure("--gap must be greater than 0") }
         if force, out == nil { throw CommandFailure("--force is only for --out") }
         let export = try ExportSelection(
-            subject: subject, format: format ?? Self.format(of: out), from: from, to: to, group: selection.group,
+            subject: subject, format: try format ?? Self.format(of: out), from: from, to: to, group: selection.group,
             devices: selection.device, time: time, reader: try options.reader())
         let destination = try destination(export.export.format)
         do {
@@ -78,10 +80,19 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    private static func format(of path: String?) -> ExportFormat {
+    /// Returns the format of a file by its extension; csv without an extension.
+    /// - Throws: ``CommandFailure`` for an extension of another or of several formats.
+    static func format(of path: String?) throws -> ExportFormat {
         let name = path?.split(separator: "/").last ?? ""
-        let suffix = name.split(separator: ".").last?.lowercased()
-        return suffix == "senmlc" ? .senmlCBOR : suffix.flatMap { ExportFormat(rawValue: $0) } ?? .csv
+        // Those of devices, such as /dev/stdout, have no extension.
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return .csv }
+        let suffix = name[name.index(after: dot)...].lowercased()
+        if suffix == "senmlc" { return .senmlCBOR }
+        if suffix == "jsonl" { return .ndjson }
+        if let format = ExportFormat(rawValue: suffix) { return format }
+        throw CommandFailure(
+            "the extension '.\(suffix)' of --out is not that of a format: use --format with one of "
+                + ExportFormat.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
     private func destination(_ format: ExportFormat) throws -> ExportDestination {

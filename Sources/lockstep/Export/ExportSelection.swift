@@ -7,7 +7,7 @@ import LockstepStore
 /// The devices, samples and format that the options of `lockstep export` select.
 struct ExportSelection {
     let export: SampleExport
-    private let reader: any StoreReading
+    private let reader: any MergeReading
     /// The selected devices with samples, each with the times of its oldest and newest sample.
     private let ranges: [DeviceAddress: ClosedRange<Timestamp>]
 
@@ -17,19 +17,24 @@ struct ExportSelection {
         subject name: String, format: ExportFormat, from: Timestamp?, to: Timestamp?, group: GroupID?,
         devices arguments: [DeviceArgument], time: TimeReference, reader: any StoreReading
     ) throws {
-        let subject = try Self.subject(name, in: reader.catalog())
+        let kind = RefinedKind(view: name)
+        let subject = try kind.map { .stream($0.stream) } ?? Self.subject(name, in: reader.catalog())
+        if kind != nil, format != .csv, format != .ndjson {
+            throw CommandFailure("\(name) can be exported as csv or ndjson, not as \(format)")
+        }
+        if kind != nil, time == .collector { throw CommandFailure("--time collector is not for '\(name)'") }
         guard subject.formats.contains(format) else {
             throw CommandFailure(
                 "\(format) contains positions, and \(name) has none: use 'lockstep export track', or one of "
                     + subject.formats.map(\.rawValue).joined(separator: ", "))
         }
-        self.reader = reader
+        self.reader = kind.map { RefinedExportReader($0, in: reader) } ?? reader
         let devices = try Self.devices(arguments, group, reader)
         let collectorTime =
             time == .collector ? try CollectorTime(of: devices, from: from, to: to, in: reader) : nil
         export = SampleExport(subject, format: format, from: from, to: to, collectorTime: collectorTime)
-        ranges = try export.timeRanges(of: devices, in: reader)
-        if ranges.isEmpty { throw Self.nothing(name, devices, export, reader) }
+        ranges = try export.timeRanges(of: devices, in: self.reader)
+        if ranges.isEmpty { throw Self.nothing(name, devices, export, self.reader) }
         if let most = export.maxDevices, ranges.count > most {
             throw CommandFailure(
                 "a \(format) file can contain \(most) devices, and \(ranges.count) are selected: use --device or --group"
@@ -45,7 +50,7 @@ struct ExportSelection {
         default: break
         }
         if let stream = catalog.stream(named: name) { return .stream(stream) }
-        let names = ["track", "motion"] + catalog.streams.map(\.name)
+        let names = ["track", "motion"] + catalog.streams.map(\.name) + RefinedKind.allCases.map(\.view)
         let suggestion = Suggestion.text(for: name, among: names + catalog.streams.map(\.table))
         throw CommandFailure(
             "unknown stream '\(name)'\(suggestion); known names: \(names.joined(separator: ", "))")
@@ -71,7 +76,7 @@ struct ExportSelection {
 
     /// Returns the error for a selection without samples. It names the range of samples that exist.
     private static func nothing(
-        _ name: String, _ devices: [DeviceAddress], _ export: SampleExport, _ reader: any StoreReading
+        _ name: String, _ devices: [DeviceAddress], _ export: SampleExport, _ reader: any MergeReading
     ) -> CommandFailure {
         let of = devices.count == 1 ? "\(devices[0])" : counted(devices.count, "device")
         let stored = (try? export.storedTimeRanges(of: devices, in: reader)) ?? [:]

@@ -9,6 +9,7 @@ struct RefineAttitudeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attitude",
         abstract: "Compute the attitude of a device from the samples before and after each time.",
+        usage: "lockstep refine attitude --device <device> [--store <store>] [<options>]",
         discussion: """
             Reads gyroscope, accelerometer and, if stored, magnetometer of one device. For each gyroscope sample, it \
             writes a row that the view attitude_refined shows, with the attitude (device to east, magnetic north, up; \

@@ -9,6 +9,7 @@ struct RefineStepsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "steps",
         abstract: "Determine each step of a device, with its time and length, from the samples before and after it.",
+        usage: "lockstep refine steps --device <device> [--store <store>] [<options>]",
         discussion: """
             Reads the accelerometer of one device. For each step, it writes a row that the view steps_refined shows. A \
             new run replaces the rows of previous runs in its time range. Without --step-length, the step length is \
@@ -16,7 +17,7 @@ struct RefineStepsCommand: ParsableCommand {
 
             EXAMPLES
               lockstep refine steps --device lab/left --store sqlite:samples.db
-              lockstep refine steps --device left --from -1d --step-length 0.72 --store sqlite:samples.db
+              lockstep refine steps --device left --height 1.75 --store sqlite:samples.db
             """)
 
     @OptionGroup var options: StoreOptions

@@ -9,6 +9,7 @@ struct RefineTrackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "track",
         abstract: "Smooth the positions of a device with the fixes before and after each time.",
+        usage: "lockstep refine track --device <device> [--store <store>] [<options>]",
         discussion: """
             Reads the locations of one device and, if stored, its steps and headings, which bridge gaps between fixes. \
             For each fix, and for steps in gaps of more than 3 s, it writes a row that the view location_refined shows. \
@@ -16,7 +17,7 @@ struct RefineTrackCommand: ParsableCommand {
 
             EXAMPLES
               lockstep refine track --device lab/left --store sqlite:samples.db
-              lockstep refine track --device van --from -1d --acceleration 2 --store sqlite:samples.db
+              lockstep refine track --device van --acceleration 2 --store sqlite:samples.db
             """)
 
     @OptionGroup var options: StoreOptions
@@ -30,8 +31,7 @@ struct RefineTrackCommand: ParsableCommand {
 
     @Option(
         help: """
-            How much the velocity changes in a second, in m/s, 0.01 to 100: about 0.5 for pedestrians, 2 for vehicles \
-            (default: 1).
+            How much the velocity changes in a second, in m/s, 0.01 to 100: about 0.5 for pedestrians, 2 for vehicles.
             """)
     var acceleration = 1.0
 

@@ -2,26 +2,35 @@ import ArgumentParser
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
+import LockstepWire
 
 struct DeliveriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliveries",
-        abstract: "List notifications of rules that are pending, or that were given up (dead letters).")
+        abstract: "List notifications of rules that are pending, or that were given up (dead letters).",
+        usage: "lockstep deliveries [--store <store>] [--dead] [--json]")
 
     @OptionGroup var options: StoreOptions
 
     @Flag(help: "Only notifications that were given up.")
     var dead = false
 
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
     func run() throws {
         guard let reader = try options.reader().events else { throw CommandFailure(StoreOptions.noEvents) }
         let deliveries = (dead ? [] : try reader.deliveries(.pending)) + (try reader.deliveries(.dead))
+        if json {
+            for delivery in deliveries { Terminal.output.write(Self.json(delivery) + "\n") }
+            return
+        }
         guard !deliveries.isEmpty else {
             Terminal.output.write("no notifications are pending or given up\n")
             return
         }
         var table = Table([
-            .init("EVENT", isRightAligned: true), .init("TIME"), .init("RULE"), .init("WAY"), .init("STATE"),
+            .init("EVENT", isRightAligned: true), .init("TIME"), .init("RULE"), .init("TARGET"), .init("STATE"),
             .init("ATTEMPTS", isRightAligned: true), .init("DUE"), .init("ERROR"),
         ])
         for delivery in deliveries {
@@ -33,5 +42,20 @@ struct DeliveriesCommand: ParsableCommand {
             ])
         }
         Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")
+    }
+
+    private static func json(_ delivery: EventDelivery) -> String {
+        var object = JSONObjectWriter()
+        object.member("event", delivery.event.id)
+        object.member("t", delivery.event.time.microseconds)
+        object.member("time", delivery.event.time.description)
+        object.member("device", orNull: delivery.event.device?.description)
+        object.member("rule", delivery.event.rule)
+        object.member("target", delivery.way)
+        object.member("state", delivery.state.rawValue)
+        object.member("attempts", Int64(delivery.attempts))
+        object.member("due", delivery.due.microseconds)
+        object.member("error", orNull: delivery.error)
+        return String(decoding: object.finish(), as: UTF8.self)
     }
 }

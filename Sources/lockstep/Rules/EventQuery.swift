@@ -75,7 +75,8 @@ struct EventQuery {
 
     private static func name(_ event: RuleEvent) -> String { event.device?.description ?? "collector" }
 
-    private static func quoted(_ text: String) -> String {
+    /// Returns a text as a field of CSV.
+    static func quoted(_ text: String) -> String {
         guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
         return "\"" + text.replacing("\"", with: "\"\"") + "\""
     }

@@ -5,6 +5,7 @@ import LockstepModel
 import LockstepMotion
 import LockstepRuleFiles
 import LockstepRules
+import LockstepWire
 
 struct RulesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,19 +51,39 @@ struct RulesListCommand: ParsableCommand {
     @Option(help: "YAML file with settings, whose streams rules may name.")
     var config: String?
 
+    @Flag(help: "Print one JSON object per line.")
+    var json = false
+
     func run() throws {
         let settings = try Settings(names: ["streams"], file: config, ignoresUnknownKeys: true)
-        var table = Table([.init("RULE"), .init("WHEN"), .init("DEVICES"), .init("TO"), .init("LATE")])
-        for rule in try options.rules(settings.streams).rules {
-            let devices = rule.groups.map { $0 + "/*" } + rule.devices
+        let rules = try options.rules(settings.streams).rules
+        if json {
+            for rule in rules { Terminal.output.write(Self.json(rule) + "\n") }
+            return
+        }
+        var table = Table([.init("RULE"), .init("WHEN"), .init("GROUPS"), .init("DEVICES"), .init("TO"), .init("LATE")])
+        for rule in rules {
+            // A device has to match both.
             table.rows.append([
                 .init(rule.name, .bold), .init(rule.condition.summary),
-                .init(devices.isEmpty ? "all" : devices.joined(separator: ", ")),
+                .init(rule.groups.isEmpty ? "all" : rule.groups.joined(separator: " or ")),
+                .init(rule.devices.isEmpty ? "all" : rule.devices.joined(separator: " or ")),
                 .init(rule.ways.isEmpty ? "-" : rule.ways.joined(separator: ", ")), .init(rule.late.rawValue),
             ])
         }
         Terminal.output.write(
             table.rows.isEmpty ? "no rules\n" : table.lines(for: .output).joined(separator: "\n") + "\n")
+    }
+
+    private static func json(_ rule: Rule) -> String {
+        var object = JSONObjectWriter()
+        object.member("rule", rule.name)
+        object.member("when", rule.condition.summary)
+        for (name, texts) in [("groups", rule.groups), ("devices", rule.devices), ("to", rule.ways)] {
+            object.member(name, texts) { $0.string($1) }
+        }
+        object.member("late", rule.late.rawValue)
+        return String(decoding: object.finish(), as: UTF8.self)
     }
 }
 

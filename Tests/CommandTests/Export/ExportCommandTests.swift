@@ -47,7 +47,8 @@ struct ExportCommandTests {
         arguments: [
             ("track.gpx", "<?xml"), ("track.GeoJSON", "{\"type\":\"FeatureCollection\""),
             ("track.ndjson", "{\"group\""),
-            ("track.mcap", "\u{FFFD}MCAP0"), ("track.csv", "group,"), ("track", "group,"), ("track.txt", "group,"),
+            ("track.mcap", "\u{FFFD}MCAP0"), ("track.csv", "group,"), ("track", "group,"),
+            ("track.jsonl", "{\"group\""),
         ])
     func formats(name: String, start: String) async throws {
         try await withStore { store in
@@ -97,6 +98,9 @@ struct ExportCommandTests {
             (["steps", "--format", "geojson"], "or one of csv, ndjson, mcap"),
             (["track", "--format", "kml"], "'kml' is not one of csv, ndjson, geojson, gpx, mcap, senml, senml-cbor"),
             (["steps"], "no samples of 'steps' are stored for 2 devices"),
+            (["track", "--out", "walk.kml"], "the extension '.kml' of --out is not that of a format: use --format"),
+            (["track", "--out", "walk.json"], "the extension '.json' of --out is not that of a format"),
+            (["steps_refined", "--format", "mcap"], "steps_refined can be exported as csv or ndjson, not as mcap"),
             (["track", "--device", "lab/right"], "no samples of 'track' are stored for lab/right"),
             (
                 ["track", "--from", "2024-01-01"],

@@ -45,6 +45,14 @@ struct PhaseTests {
         #expect(loop.presences.last?.sources == ["a": "running"])
     }
 
+    @Test("a source that cannot reach its hardware is logged as a warning")
+    mutating func unavailable() {
+        loop.connect()
+        _ = loop.take()
+        loop.send(.item(.status(.unavailable("Connection refused"), source: "gpsd")))
+        #expect(loop.take() == ["warning: source status"])
+    }
+
     @Test("the status of a derived stream is in the presence only while the stream is active")
     mutating func derivedStatus() {
         loop = FakeLoop(streams: [.accelerometer, .magnetometer, .location]) {

@@ -24,8 +24,12 @@ struct IntakeRejectionTests {
             ),
             (IntakeTests.topic, #"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             ("lockstep/lab/pi/presence", "{}", "'phase' is missing"),
-            ("lockstep/lab/pi/nonsense", "x", "'nonsense' is not a channel (note that a device id cannot contain '/')"),
-            ("lockstep/lab/a/b/steps", "x", "'b/steps' is not a channel (note that a device id cannot contain '/')"),
+            (
+                "lockstep/lab/pi/nonsense", "x",
+                "'nonsense' is not a channel: use a stream such as 'motion/accelerometer'; streams of your own begin with "
+                    + "'x/' and must be declared in the settings"
+            ),
+            ("lockstep/lab/a/b/steps", "x", "'b/steps' is not a channel: a device id cannot contain '/'"),
             ("lockstep/lab/p i/steps", "x", "'p i' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
             ("other/lab/pi/steps", "x", "the topic is not below 'lockstep/'"),
         ])

@@ -38,7 +38,8 @@ extension MetricsSnapshot {
             at: exampleTime, collectors: [Collector(group: lab, id: CollectorID(unchecked: "main"), health: .example)],
             devices: [walker], server: server)
         snapshot.gateways["lab/main"] = GatewayHealth(
-            status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, outboxBytes: 4096,
+            status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, refusedLogins: 6,
+            outboxBytes: 4096,
             dropped: 1, version: "0.1.0", started: exampleTime - 60_000_000, memory: 20_000_000,
             sparkplug: GatewayHealth.Sparkplug(
                 connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4))

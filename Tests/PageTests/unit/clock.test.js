@@ -7,8 +7,8 @@ test("an offset has as many decimals as its bound is worth", () => {
     equal(offsetText({ offset: null, offset_us: 900_000, bound_us: 200_000 }), "900 ms ahead ± 200 ms");
 });
 
-test("an offset within its bound is in step", () => {
-    equal(offsetText({ offset: null, offset_us: -100, bound_us: 120 }), "in step ± 0.12 ms");
+test("an offset within its bound is 0", () => {
+    equal(offsetText({ offset: null, offset_us: -100, bound_us: 120 }), "offset 0 ± 0.12 ms");
 });
 
 test("without a comparison, the arrival of samples tells what is known", () => {

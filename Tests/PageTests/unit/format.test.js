@@ -27,6 +27,11 @@ test("an age has one unit", () => {
     equal([-6, -5, 1.2, 44, 99.4, 100, 5399, 5400, 129_600].map(format.age), [format.UNKNOWN, "now", "now", "44 s", "99 s", "2 min", "90 min", "2 h", "2 d"]);
 });
 
+test("the samples of several streams have no rate in Hz", () => {
+    equal([360, 1, 0.0167, null].map(format.sampleRate), ["360 samples/s", "1 samples/s", "1 samples/min", "–"]);
+    equal([360, 0.0167, null].map(format.shortSampleRate), ["360/s", "1/min", "–"]);
+});
+
 test("a slow rate is given per minute", () => {
     equal([100.2, 99.96, 12.5, 1, 0.2, 0.0167, 0].map(format.rate), ["100 Hz", "100 Hz", "13 Hz", "1 Hz", "0.2 Hz", "1/min", "0 Hz"]);
 });

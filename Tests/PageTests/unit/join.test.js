@@ -156,13 +156,20 @@ test("the rate is that of the last three seconds", () => {
 });
 
 test("the status names the most important problem", () => {
-    const fine = { isOnline: true, sender: "idle", problem: null, unwritten: null, dropped: 0, waiting: 0, isAwake: true };
+    const fine = { sensors: { motion: "running", location: "denied" }, isOnline: true, sender: "idle", problem: null, unwritten: null, dropped: 0, waiting: 0, isAwake: true };
     equal(statusOf(fine).title, "Measuring");
     equal(statusOf({ ...fine, waiting: 9, sender: "sending" }).title, "Catching up");
     equal(statusOf({ ...fine, isOnline: false }).title, "Offline");
     equal(statusOf({ ...fine, sender: "waiting", problem: { detail: "x" } }).title, "No connection to the gateway");
     equal(statusOf({ ...fine, sender: "stopped", isOnline: false }).title, "Not sending");
     equal(statusOf({ ...fine, dropped: 3, sender: "stopped" }).title, "Samples cannot be stored");
+    const none = statusOf({ ...fine, sensors: { motion: "absent", location: "absent" } });
+    equal([none.kind, none.title], ["warn", "No sensor of this phone can be read"]);
+    equal(none.text, "Motion: not available. Location: not available. Open this page on a phone with sensors.");
+    const denied = statusOf({ ...fine, sensors: { motion: "absent", location: "denied" } });
+    check(denied.text.endsWith("Allow this page to use the sensors in the settings of the browser."));
+    const early = statusOf({ ...fine, sensors: { motion: "waiting", location: "searching" } });
+    equal([early.kind, early.title], ["warn", "Waiting for the first samples"]);
 });
 
 test("a QR code is as large as its text needs, and has the patterns that readers look for", () => {

@@ -167,6 +167,12 @@ struct GatewayHTTPTests {
                     #expect(answer.status == 401 && answer.head.contains("WWW-Authenticate: Basic"))
                 }
             }
+            #expect(await gateway.program.waitForOutput("login refused"))
+            let lines = gateway.program.text.split(separator: "\n").filter { $0.contains("login refused") }
+            #expect(lines.count == 10, "\(gateway.program.text)")
+            #expect(lines[0].contains("no login") && lines[0].contains("address=127.0.0.1"), "\(lines[0])")
+            #expect(lines[4].contains("wrong user or token") && !lines[4].contains("user="), "\(lines[4])")
+            #expect(lines[8].contains("user=alice") && lines[8].contains("path=/owntracks"), "\(lines[8])")
             // The user of the login counts, whatever the request claims.
             let claim = try gateway.post(
                 "/owntracks?u=bob&d=phone", location(now), basic("alice:alice-token-0123456789"))

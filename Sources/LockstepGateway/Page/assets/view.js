@@ -111,7 +111,7 @@ export class View {
         setText(element("title"), isRunning ? settings.device : "Join with this phone");
         setText(element("address"), `${settings.group}/${settings.device}, ${recorder.state}`);
         if (isRunning) {
-            const status = statusOf({ isOnline: navigator.onLine, sender: sender.status, problem: sender.problem, unwritten: recorder.problem, dropped: recorder.dropped, waiting: summary.waiting, isAwake: screen.isOn });
+            const status = statusOf({ sensors: { motion: sensors.motion.status, location: sensors.location.status }, isOnline: navigator.onLine, sender: sender.status, problem: sender.problem, unwritten: recorder.problem, dropped: recorder.dropped, waiting: summary.waiting, isAwake: screen.isOn });
             setText(element("status"), status.title);
             setText(element("status-text"), status.text);
             element("status-card").dataset.kind = status.kind;

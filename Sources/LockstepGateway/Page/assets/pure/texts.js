@@ -20,10 +20,10 @@ export function clockTime(time) {
 
 /**
  * The state of the measurement in a few words.
- * @param {{isOnline: boolean, sender: string, problem: {detail: string}|null, unwritten: string|null, dropped: number, waiting: number, isAwake: boolean}} parts
+ * @param {{sensors: {motion: string, location: string}, isOnline: boolean, sender: string, problem: {detail: string}|null, unwritten: string|null, dropped: number, waiting: number, isAwake: boolean}} parts
  * @returns {{kind: "ok"|"warn"|"bad", title: string, text: string}}
  */
-export function statusOf({ isOnline, sender, problem, unwritten, dropped, waiting, isAwake }) {
+export function statusOf({ sensors, isOnline, sender, problem, unwritten, dropped, waiting, isAwake }) {
     if (unwritten !== null || dropped > 0) {
         return { kind: "bad", title: "Samples cannot be stored", text: [unwritten, dropped > 0 ? `${dropped} samples were dropped.` : null].filter(Boolean).join(" ") };
     }
@@ -31,6 +31,16 @@ export function statusOf({ isOnline, sender, problem, unwritten, dropped, waitin
     if (!isOnline || (sender === "waiting" && problem)) {
         return { kind: "warn", title: isOnline ? "No connection to the gateway" : "Offline", text: "Samples stay on this phone, and are sent as soon as the connection is back." };
     }
+    if (!Object.values(sensors).includes("running")) return sensorProblem(sensors);
     if (waiting > 5) return { kind: "ok", title: "Catching up", text: "Earlier samples are being sent." };
     return { kind: "ok", title: "Measuring", text: isAwake ? "Keep this page open. The screen stays on." : "Keep this page open and the screen on." };
+}
+
+/** Why nothing is measured. @param {{motion: string, location: string}} sensors @returns {{kind: "warn", title: string, text: string}} */
+function sensorProblem({ motion, location }) {
+    const text = `Motion: ${SENSOR_TEXTS[motion]}. Location: ${SENSOR_TEXTS[location]}.`;
+    const isFinal = [motion, location].every((status) => status === "absent" || status === "denied");
+    if (!isFinal) return { kind: "warn", title: "Waiting for the first samples", text };
+    const advice = motion === "denied" || location === "denied" ? "Allow this page to use the sensors in the settings of the browser." : "Open this page on a phone with sensors.";
+    return { kind: "warn", title: "No sensor of this phone can be read", text: `${text} ${advice}` };
 }

@@ -45,7 +45,7 @@ export function show(main, { group, device }) {
         h("section", { class: "arena-frame", "aria-label": "Game" }, canvas, pause),
         h("aside", { class: "bouncer-side" },
             h("h1", null, "Bouncer"),
-            h("p", { class: "muted" }, "Tilt the device to roll the ball. Collect stars; bumpers throw it back."),
+            h("p", { class: "muted" }, "A game to try out live samples and states: tilt the device to roll the ball. Collect stars; bumpers throw it back."),
             h("label", { class: "bouncer-device" }, h("span", { class: "muted" }, "Played with"), h("span", { class: "select" }, picker, icon("chevron"))),
             h("div", { class: "score-box" }, h("span", { class: "muted" }, "Score"), score, h("span", { class: "muted" }, "Best ", best)),
             h("dl", { class: "facts" }, h("dt", null, "State"), h("dd", null, badge.element), h("dt", null, "Tilt"), h("dd", null, tilt)),

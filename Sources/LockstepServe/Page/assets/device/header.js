@@ -4,7 +4,7 @@ import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
 import { routeTo } from "../core/router.js";
 import { stateBadge } from "../core/states.js";
-import { age, dateTime, duration, isAhead, percent, position, rate, UNKNOWN, whole } from "../pure/format.js";
+import { age, dateTime, duration, isAhead, percent, position, sampleRate, UNKNOWN, whole } from "../pure/format.js";
 import { problemsOf } from "../pure/problems.js";
 import { totalRate } from "../pure/selection.js";
 import { reasonText } from "../pure/timeline.js";
@@ -14,7 +14,7 @@ export function deviceHeader({ group, device }) {
     const state = stateBadge();
     const since = h("span", { class: "state-since num" });
     const problems = h("div", { class: "device-problems" });
-    const figures = ["Last sample", "Rate", "Battery", "Missing", "Orientation", "Position"].map((label) => {
+    const figures = ["Last sample", "All streams", "Battery", "Missing", "Orientation", "Position"].map((label) => {
         const value = h("dd", { class: "num" }, UNKNOWN);
         return { label, value, element: h("div", { class: "figure" }, h("dt", null, label), value) };
     });
@@ -22,7 +22,7 @@ export function deviceHeader({ group, device }) {
     const element = h("header", { class: "device-head" },
         h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/", class: "crumb" }, icon("back"), "Fleet"), h("span", { class: "muted" }, group)),
         h("div", { class: "device-title" }, h("h1", null, device), h("span", { class: "device-state" }, state.element, since), problems,
-            h("span", { class: "spacer" }), h("a", { class: "button", href: routeTo("bouncer", group, device) }, icon("ball"), "Bouncer")),
+            h("span", { class: "spacer" }), h("a", { class: "button", href: routeTo("bouncer", group, device) }, icon("ball"), "Play Bouncer")),
         h("dl", { class: "figures" }, ...figures.map((figure) => figure.element)));
     let problemText = "";
 
@@ -41,7 +41,7 @@ export function deviceHeader({ group, device }) {
             setText(last.value, value.last_sample === null ? "none yet" : ago((now() - value.last_sample) / 1e6));
             last.value.title = dateTime(value.last_sample);
             const sum = totalRate(value);
-            setText(hz.value, sum > 0 ? rate(sum) : UNKNOWN);
+            setText(hz.value, sum > 0 ? sampleRate(sum) : UNKNOWN);
             setText(battery.value, value.battery?.level === null || !value.battery ? UNKNOWN : `${percent(value.battery.level)}${value.battery.charging ? ", charging" : ""}`);
             setText(gaps.value, value.gaps === 0 ? "none" : `${whole(value.gaps)} ${value.gaps === 1 ? "batch" : "batches"}`);
             gaps.element.toggleAttribute("data-bad", value.gaps > 0);

@@ -19,7 +19,7 @@ const SPRING = { frequency: 1.7, damping: 0.62 };
  * @param {string|null} stream that has gravity
  */
 export function levelerCard({ group, device }, live, stream) {
-    const { element, body, note } = card({ title: "Leveler", id: "leveler", className: "card-leveler" });
+    const { element, body, note } = card({ title: "Spirit level", id: "leveler", className: "card-leveler" });
     if (!stream) {
         body.append(emptyState({ symbol: "level", title: "No accelerometer", text: "The level needs the stream motion/accelerometer or motion/device." }));
         return { element };

@@ -4,7 +4,7 @@ import { h, icon, setText } from "../core/dom.js";
 import { now } from "../core/clock.js";
 import { routeTo } from "../core/router.js";
 import { stateBadge } from "../core/states.js";
-import { age, dateTime, percent, rate, UNKNOWN, whole } from "../pure/format.js";
+import { age, dateTime, percent, shortSampleRate, UNKNOWN, whole } from "../pure/format.js";
 import { totalRate } from "../pure/selection.js";
 import { Sparkline } from "./sparkline.js";
 
@@ -61,7 +61,7 @@ export class DeviceRow {
         setText(this.age, age(seconds));
         this.age.title = device.last_sample === null ? "No sample yet" : `Last sample: ${dateTime(device.last_sample)}`;
         const sum = totalRate(device);
-        setText(this.rate, sum > 0 ? rate(sum) : UNKNOWN);
+        setText(this.rate, sum > 0 ? shortSampleRate(sum) : UNKNOWN);
         this.battery.update(device.battery);
         setText(this.gaps, device.gaps > 0 ? whole(device.gaps) : "0");
         this.gaps.toggleAttribute("data-bad", device.gaps > 0);
@@ -74,7 +74,7 @@ export class DeviceRow {
 
     #updateProblem(problems, device) {
         const first = problems[0];
-        const text = first ? first.text : device.state === "terminated" ? "Stopped cleanly" : device.state === "background" ? "Background rates" : device.state === "inactive" ? "Sensors pause" : "";
+        const text = first ? first.text : device.state === "terminated" ? (device.reason === "source-failed" ? "Stopped: a source failed" : "Stopped cleanly") : device.state === "background" ? "Background rates" : device.state === "inactive" ? "Sensors pause" : "";
         const signature = `${first?.level}|${text}|${problems.length}`;
         if (signature === this.#problem) return;
         this.#problem = signature;

@@ -14,7 +14,7 @@ export function offsetText(clock) {
         // As many decimals as the bound is worth.
         const decimals = bound < 1000 ? 2 : bound < 100_000 ? 1 : 0;
         const range = `± ${fixed(bound / 1000, decimals)} ms`;
-        if (Math.abs(offset) <= bound) return `in step ${range}`;
+        if (Math.abs(offset) <= bound) return `offset 0 ${range}`;
         return `${fixed(Math.abs(offset) / 1000, decimals)} ms ${offset > 0 ? "ahead" : "behind"} ${range}`;
     }
     const arrival = clock?.offset;

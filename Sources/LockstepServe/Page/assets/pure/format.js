@@ -78,6 +78,16 @@ export function rate(hz) {
     return `${trim(hz < 9.95 ? hz.toFixed(1) : hz.toFixed(0))} Hz`;
 }
 
+/** Returns the number of samples of several streams in a second: 360 samples/s. They have no common rate in Hz. @param {number|null|undefined} sum */
+export function sampleRate(sum) {
+    return rate(sum).replace(" Hz", " samples/s").replace("/min", " samples/min");
+}
+
+/** Returns the same for a narrow column: 360/s. @param {number|null|undefined} sum */
+export function shortSampleRate(sum) {
+    return rate(sum).replace(" Hz", "/s");
+}
+
 /** Returns a share as a percentage. @param {number|null|undefined} share 0 to 1 */
 export function percent(share) {
     return share === null || share === undefined || !Number.isFinite(share) ? UNKNOWN : `${Math.round(share * 100)} %`;

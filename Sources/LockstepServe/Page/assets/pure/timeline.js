@@ -64,6 +64,7 @@ const REASONS = {
     background: "background phase",
     inactive: "interrupted",
     terminated: "stopped cleanly",
+    "source-failed": "stopped: a source failed",
     command: "by command",
     start: "start of the agent",
     reconnect: "reconnected",

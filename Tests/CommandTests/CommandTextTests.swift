@@ -1,0 +1,109 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+@testable import lockstep
+
+@Suite("Texts of the command line")
+struct CommandTextTests {
+    /// Each command without subcommands.
+    static let commands: [[String]] = [
+        [], ["watch"], ["devices"], ["doctor"], ["command"], ["query"], ["export"], ["verify"], ["copy"], ["clock"],
+        ["align"], ["refine", "attitude"], ["refine", "steps"], ["refine", "track"], ["analyze", "attitude"],
+        ["analyze", "orientation"], ["analyze", "steps"], ["analyze", "walk"], ["rules", "check"], ["rules", "list"],
+        ["rules", "test"], ["deliveries"], ["simulate"],
+    ]
+
+    @Test("the help fits into 80 columns, no example is broken, and no default is repeated", arguments: commands)
+    func help(command: [String]) async throws {
+        let run = try await RunningProgram.run(Programs.built("lockstep"), command + ["--help"])
+        let lines = run.text.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines.filter { $0.count > 80 })")
+        #expect(!run.text.contains("). (default:"))
+        if let start = lines.firstIndex(where: { $0.hasPrefix("EXAMPLE") }) {
+            let examples = lines[(start + 1)...].prefix { !$0.isEmpty }
+            #expect(examples.allSatisfy { $0.hasPrefix("  lockstep ") }, "\(examples)")
+        }
+    }
+
+    @Test(
+        "mistakes on the command line are explained",
+        arguments: [
+            (["watch", "--hlep"], "Error: Unknown option '--hlep'. Did you mean '--help'?\n"),
+            (["query", "steps", "--json", "--csv"], "Error: use --json or --csv, not both\n"),
+            (
+                ["rules", "chek", "x"],
+                "Error: 'lockstep rules' has no subcommand 'chek': did you mean 'check'?; use check, list, test\n"
+            ),
+            (["quary"], "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?; use watch, devices"),
+            (["devices"], "use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"),
+            (["watch", "--broker", "x"], "use mqtt[s]://[user@]host[:port]"),
+        ])
+    func mistakes(arguments: [String], answer: String) async throws {
+        let run = try await RunningProgram.run(Programs.built("lockstep"), arguments)
+        #expect(run.status != 0 && run.text.contains(answer), "\(run.text)")
+    }
+
+    @Test("watch without a broker fails when its time is over")
+    func noBroker() async throws {
+        let port = try freePort()
+        let run = try await RunningProgram.run(
+            Programs.built("lockstep"), ["watch", "--seconds", "1", "--broker", "mqtt://127.0.0.1:\(port)"])
+        let answer = "Error: mqtt://127.0.0.1:\(port): Connection refused"
+        #expect(run.status == 1 && run.text.contains(answer), "\(run.text)")
+    }
+
+    @Test("a port of another protocol is explained")
+    func otherProtocols() async throws {
+        let listener = try LoopbackListener()
+        let answers = Task.detached {
+            while let connection = listener.accept() {
+                var buffer = [UInt8](repeating: 0, count: 1000)
+                _ = read(connection, &buffer, buffer.count)
+                let answer = Array("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n".utf8)
+                // A web server does not know TLS either, and closes the connection.
+                if buffer[0] != 0x16 { _ = write(connection, answer, answer.count) }
+                close(connection)
+            }
+        }
+        defer {
+            listener.close()
+            answers.cancel()
+        }
+        for (scheme, text) in [
+            ("mqtt", "the server does not speak MQTT: check that the port is that of an MQTT broker"),
+            ("mqtts", "check that the port uses TLS; if not, use mqtt://"),
+        ] {
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                ["watch", "--seconds", "3", "--broker", "\(scheme)://127.0.0.1:\(listener.port)"])
+            #expect(run.text.contains(text) && !run.text.contains("Success"), "\(run.text)")
+        }
+    }
+
+    @Test("rules can be listed as JSON, with groups and devices apart")
+    func rules() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder + "/rules.yaml"
+            try """
+            rules:
+              a: {when: {shake: any}, groups: [lab], devices: ["walker-*", van]}
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            let json = try await RunningProgram.run(Programs.built("lockstep"), ["rules", "list", file, "--json"])
+            #expect(
+                json.text
+                    == #"{"rule":"a","when":"shake","groups":["lab"],"devices":["walker-*","van"],"to":[],"late":"mark"}"#
+                    + "\n")
+            let table = try await RunningProgram.run(Programs.built("lockstep"), ["rules", "list", file])
+            #expect(table.text.contains("lab     walker-* or van"), "\(table.text)")
+        }
+    }
+
+    @Test("pending notifications can be listed as JSON")
+    func deliveries() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["deliveries", "--json"], store)
+            #expect(run.status == 0 && run.text.isEmpty, "\(run.text)")
+        }
+    }
+}
