@@ -57,6 +57,28 @@ kill_in_turn() {
     wait_for 100
 }
 
+# restart_refused: starts collectors again that have ended with an error, as systemd does: at its start, a collector refuses
+# a replica without a keeper.
+restart_refused() {
+    local name code
+    for name in "${collectors[@]}"; do
+        ! is_alive "$name" || continue
+        code=0
+        reap "$name" || code=$?
+        ((code == 1)) || give_up "collector $name ended with $code" "$name"
+        report "collector $name: started again after an error"
+        restart "$name"
+    done
+}
+
+# are_collectors_running: whether no collector has ended for a second; starts those again that have.
+are_collectors_running() {
+    local name
+    restart_refused
+    pause 1000
+    for name in "${collectors[@]}"; do is_alive "$name" || return 1; done
+}
+
 # kill_at_random: kills programs in random order. In a third of the cases, another one is killed before the first is
 # started again.
 kill_at_random() {
@@ -80,9 +102,11 @@ kill_at_random() {
             done
             for name in "${down[@]}"; do restart "$name"; done
             pause $((RANDOM % 3000))
+            restart_refused
             check_alive
         done
     done
+    until_true 60 are_collectors_running || give_up "a collector does not start" one
     expect_progress
 }
 

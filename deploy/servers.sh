@@ -82,7 +82,8 @@ has_keeper() {
 }
 
 # write_nodes: creates certificates, and the configuration of three nodes of NATS, with the ports and folders of this run.
-# One certificate serves all devices, and the reader may read the leases.
+# One certificate serves all devices, whose simulator also reads the health of collectors, and the reader may read the
+# leases.
 write_nodes() {
     local number home peer rules=()
     "$root/deploy/certs" --out "$dir/secure" --host localhost >"$temporary/certs.log" 2>&1 ||
@@ -94,11 +95,12 @@ write_nodes() {
         home=$dir/node-$((number + 1))
         mkdir -p -- "$home"
         for file in common.conf "node-$((number + 1)).conf"; do
-            # shellcheck disable=SC2016 # the name of a bucket
+            # shellcheck disable=SC2016 # the names of topics and of a bucket
             sed -e "s|/etc/nats/lockstep|$dir/secure|g" -e "s|/var/lib/nats/lockstep|$home/messages|g" \
                 -e "s|127.0.0.1:4222|127.0.0.1:${node_lease_ports[number]}|" \
                 -e "s|\"0.0.0.0:8883\"|\"127.0.0.1:${node_ports[number]}\"|" \
                 -e "s|\"0.0.0.0:6222\"|\"127.0.0.1:${node_route_ports[number]}\"|" \
+                -e 's|"lockstep\.lab\.arm-left\.ack"|&, "lockstep.*.$collector.*"|' \
                 -e 's|lockstep\.lab\.arm-left\.|lockstep.*.*.|g' \
                 -e '/user: "CN=reader"/,/subscribe:/s|subscribe: \[|&"$KV.lockstep-leases", "$KV.lockstep-leases.>", |' \
                 "${rules[@]}" -- "$root/broker-config/nats/$file" >"$home/$file"

@@ -37,12 +37,20 @@ extension Fleet {
         switch event {
         case .connected:
             do {
-                try observer.subscribe(to: configuration.root.collectorFilter, qos: .atMostOnce)
+                collectorSubscription = try observer.subscribe(
+                    to: configuration.root.collectorFilter, qos: .atMostOnce)
                 try observer.subscribe(to: Self.brokerMemoryTopic, qos: .atMostOnce)
             } catch {
                 failure = FleetError("\(configuration.broker): \(error)")
             }
-        case .subscribed: hasObserverSubscribed = true
+        case .subscribed(let id, let isGranted):
+            guard id == collectorSubscription else { break }
+            if !isGranted {
+                failure = FleetError(
+                    "the broker refused a subscription: allow this user to read the health of collectors, "
+                        + "'\(configuration.root.collectorFilter)'")
+            }
+            hasObserverSubscribed = true
         case .failed, .disconnected, .published: break
         }
     }

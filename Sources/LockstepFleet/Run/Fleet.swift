@@ -38,7 +38,9 @@ public final class Fleet {
     var failure: FleetError?
     /// The error of the last failed connection.
     var lastError: MQTTError?
-    /// Whether the broker has answered the observer's subscription.
+    /// The id of the observer's subscription to the health of collectors.
+    var collectorSubscription: Int32?
+    /// Whether the broker has answered this subscription.
     var hasObserverSubscribed = false
     /// The start of live data, in µs of the boot clock; nil before.
     var startBoot: Int64?

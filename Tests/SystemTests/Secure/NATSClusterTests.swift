@@ -75,6 +75,19 @@ struct NATSClusterTests {
         }
     }
 
+    @Test("without the right to read the health of collectors, simulated devices end with an error that names it")
+    func simulation() async throws {
+        try await withNATSCluster { cluster, credentials, _ in
+            let simulation = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                ["simulate", "--broker", cluster.url(0)] + credentials.options(credentials.tls("lab/arm-left")))
+            #expect(
+                simulation.status == 1
+                    && simulation.text.contains("the health of collectors, 'lockstep/+/$collector/+'"),
+                "\(simulation.text)\(cluster.text)")
+        }
+    }
+
     @Test("only a collector can use the NATS protocol, with which a device could read the messages of all others")
     func protocols() async throws {
         try await withNATSCluster { cluster, credentials, _ in
