@@ -156,7 +156,8 @@ extension CollectorLoop {
         do {
             let id = try link.publish(
                 MQTTMessage(
-                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true))
+                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true,
+                    mayOvertake: channel == .ack))
             if let id, qos == .atLeastOnce { handle(.queued(id: id)) }
         } catch {
             logger.error(

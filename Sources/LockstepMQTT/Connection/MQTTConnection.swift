@@ -150,11 +150,13 @@ public final class MQTTConnection {
     }
 
     /// Queues a message, which the next ``write()`` sends.
+    ///
+    /// Packets are sent in the order of the calls, except for messages with ``MQTTMessage/mayOvertake``.
     /// - Returns: the id of the message in ``Event/published(id:refusal:)``, or 0 for a message that causes no event.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
-        if message.qos == .atMostOnce, isAccepted, !hasEnded, !options.address.usesTLS,
+        if message.mayOvertake, isAccepted, !hasEnded, !options.address.usesTLS,
             buffer.append(message, version: options.version, maximumSize: maximumPacketSize)
         {
             return 0

@@ -1,6 +1,6 @@
 import Glibc
 
-/// PUBLISH packets with QoS 0 that are sent with one system call.
+/// PUBLISH packets with QoS 0 that may overtake others, and are sent with one system call.
 ///
 /// libmosquitto copies and reports each packet, and makes two system calls for it. A collector sends thousands of
 /// acknowledgements a second, for which this would take several times as long as creating them.
@@ -20,24 +20,17 @@ struct PacketBuffer {
     /// - Returns: false if the message needs a packet of another type, or is not valid. Nothing is appended then.
     mutating func append(_ message: MQTTMessage, version: MQTTVersion, maximumSize: Int?) -> Bool {
         let topic = message.topic.utf8
-        guard message.qos == .atMostOnce, (1...65_535).contains(topic.count),
+        guard message.qos == .atMostOnce, message.contentType == nil, (1...65_535).contains(topic.count),
             !topic.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") || $0 == 0 })
         else { return false }
-        let contentType = (version == .five ? message.contentType : nil)?.utf8
-        // The length of the properties has a single byte.
-        let properties = contentType.map { $0.count + 3 } ?? 0
-        guard properties < 128 else { return false }
-        let length = 2 + topic.count + (version == .five ? 1 + properties : 0) + message.payload.count
+        let length = 2 + topic.count + (version == .five ? 1 : 0) + message.payload.count
         guard length <= Self.maxLength, length + 5 <= maximumSize ?? .max else { return false }
 
         bytes.append(message.isRetained ? 0x31 : 0x30)
         appendLength(length)
         append(topic)
-        if version == .five { bytes.append(UInt8(properties)) }
-        if let contentType {
-            bytes.append(3)
-            append(contentType)
-        }
+        // No properties.
+        if version == .five { bytes.append(0) }
         bytes += message.payload
         return true
     }
