@@ -20,6 +20,50 @@ struct SendOrderTests {
         #expect(broker.packets.map(\.type) == [.publish, .publish, .subscribe, .publish, .publish])
         #expect(broker.packets.compactMap(\.payload) == ["c", "d", "a", "b"].map { Array($0.utf8) })
     }
+
+    @Test("while the broker reads slowly, messages that may overtake do not hold back other packets")
+    func slowBroker() throws {
+        let broker = try ManualBroker()
+        let connection = try broker.connect()
+        var number = 0
+        func publish() throws {
+            number += 1
+            let payload = Array("\(number) ".utf8) + [UInt8](repeating: 0x20, count: 1000)
+            try connection.publish(MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce, mayOvertake: true))
+        }
+        while !connection.wantsWrite {
+            for _ in 0..<100 { try publish() }
+            _ = connection.write()
+        }
+        try connection.subscribe(to: "t", qos: .atLeastOnce)
+        let queued = number
+        for _ in 0..<500 where !broker.packets.contains(where: { $0.type == .subscribe }) {
+            // More than the broker reads.
+            for _ in 0..<100 { try publish() }
+            _ = connection.write()
+            broker.read(limit: 50_000)
+        }
+        let before = broker.packets.prefix { $0.type == .publish }.count
+        #expect(before < queued, "the subscription is sent after the packet that was sent in part")
+        #expect(broker.exchange(with: connection) { broker.packets.count == number + 1 })
+        let payloads = broker.packets.compactMap(\.payload)
+        #expect(payloads.map { String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self) } == (1...number).map(String.init))
+    }
+
+    @Test("a DISCONNECT is sent after all messages")
+    func disconnect() throws {
+        let broker = try ManualBroker()
+        let connection = try broker.connect()
+        let size = 5_000_000
+        try connection.publish(MQTTMessage(topic: "t", payload: [UInt8](repeating: 0, count: size)))
+        _ = connection.write()
+        #expect(connection.wantsWrite, "the large message is sent in part")
+        try connection.publish(MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce, mayOvertake: true))
+        connection.disconnect()
+        #expect(broker.exchange(with: connection) { broker.packets.last?.type == .disconnect })
+        #expect(broker.packets.map(\.type) == [.publish, .publish, .disconnect])
+        #expect(broker.packets.compactMap(\.payload?.count) == [size, 1])
+    }
 }
 
 /// A broker that reads only when it is told to.
