@@ -34,13 +34,17 @@ struct PacketBufferTests {
                 MQTTMessage(topic: topic, payload: [UInt8](repeating: 0, count: size), qos: qos), version: .five,
                 maximumSize: 100)
         }
-        var accepted = ["", "a/+/b", "a/#", "a\0b", String(repeating: "a", count: 65_536)].filter { accepts($0) }
+        var accepted = [
+            "", "a/+/b", "a/#", "a\0b", "a\u{1}b", "a\u{7F}", "a\u{FFFF}", "a\u{FDD0}",
+            String(repeating: "a", count: 65_536),
+        ].filter { accepts($0) }
         if accepts("a", qos: .atLeastOnce) { accepted.append("QoS 1") }
-        if accepts("a", size: 100) { accepted.append("too large") }
+        // One byte more than the broker accepts.
+        if accepts("a", size: 95) { accepted.append("too large") }
         let typed = MQTTMessage(topic: "a", payload: [], qos: .atMostOnce, contentType: "text/plain")
         if buffer.append(typed, version: .five, maximumSize: nil) { accepted.append("content type") }
         #expect(accepted.isEmpty && buffer.isEmpty)
-        let isAppended = accepts("a")
+        let isAppended = accepts("a", size: 94)
         #expect(isAppended && !buffer.isEmpty)
     }
 

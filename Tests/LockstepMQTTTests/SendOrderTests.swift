@@ -50,6 +50,17 @@ struct SendOrderTests {
         #expect(payloads.map { String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self) } == (1...number).map(String.init))
     }
 
+    @Test("a message is not retained if the broker does not support this")
+    func retain() throws {
+        let broker = try ManualBroker()
+        // The property Retain Available is 0.
+        let connection = try broker.connect(.five, answer: [0x20, 5, 0, 0, 2, 0x25, 0])
+        try connection.publish(
+            MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce, isRetained: true, mayOvertake: true))
+        #expect(broker.exchange(with: connection) { broker.packets.count == 1 })
+        #expect(broker.packets.map(\.first) == [0x30])
+    }
+
     @Test("a DISCONNECT is sent after all messages")
     func disconnect() throws {
         let broker = try ManualBroker()

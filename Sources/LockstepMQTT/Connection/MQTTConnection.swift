@@ -31,6 +31,8 @@ public final class MQTTConnection {
     /// The size of the largest packet that the broker accepts, in bytes; nil if the broker sets no limit or does not
     /// use MQTT 5.
     public internal(set) var maximumPacketSize: Int?
+    /// Whether the broker keeps retained messages.
+    var isRetainAvailable = true
 
     let handle: OpaquePointer
     /// The events that the owner has not taken yet.
@@ -167,7 +169,9 @@ public final class MQTTConnection {
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
-        if message.mayOvertake, isAccepted, !hasEnded, !options.address.usesTLS,
+        // libmosquitto does not retain a message if the broker does not support this.
+        let isUnchanged = isRetainAvailable || !message.isRetained
+        if message.mayOvertake, isUnchanged, isAccepted, !hasEnded, !options.address.usesTLS,
             buffer.append(message, version: options.version, maximumSize: maximumPacketSize)
         {
             return 0

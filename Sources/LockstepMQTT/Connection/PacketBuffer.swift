@@ -1,3 +1,4 @@
+import CMosquitto
 import Glibc
 
 /// PUBLISH packets with QoS 0 that may overtake others, and are sent with one system call.
@@ -28,11 +29,10 @@ struct PacketBuffer {
     /// - Returns: false if the message needs a packet of another type, or is not valid. Nothing is appended then.
     mutating func append(_ message: MQTTMessage, version: MQTTVersion, maximumSize: Int?) -> Bool {
         let topic = message.topic.utf8
-        guard message.qos == .atMostOnce, message.contentType == nil, (1...65_535).contains(topic.count),
-            !topic.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "#") || $0 == 0 })
-        else { return false }
+        guard message.qos == .atMostOnce, message.contentType == nil, Self.isValid(message.topic) else { return false }
         let length = 2 + topic.count + (version == .five ? 1 : 0) + message.payload.count
-        guard length <= Self.maxLength, length + 5 <= maximumSize ?? .max else { return false }
+        let size = 1 + Self.lengthSize(length) + length
+        guard length <= Self.maxLength, size <= maximumSize ?? .max else { return false }
 
         queued.append(message.isRetained ? 0x31 : 0x30)
         appendLength(length)
@@ -101,6 +101,21 @@ struct PacketBuffer {
 
     /// The size of the memory that is kept for the next packets.
     private static let maxKeptCapacity = 262_144
+
+    /// Returns whether libmosquitto accepts a topic.
+    private static func isValid(_ topic: String) -> Bool {
+        let size = topic.utf8.count
+        return (1...65_535).contains(size)
+            && mosquitto_pub_topic_check2(topic, size) == MOSQ_ERR_SUCCESS.rawValue
+            && mosquitto_validate_utf8(topic, Int32(size)) == MOSQ_ERR_SUCCESS.rawValue
+    }
+
+    /// Returns the number of bytes of the length field of a packet.
+    private static func lengthSize(_ length: Int) -> Int {
+        var size = 1
+        while length >> (7 * size) > 0 { size += 1 }
+        return size
+    }
 
     private mutating func appendLength(_ length: Int) {
         var rest = length
