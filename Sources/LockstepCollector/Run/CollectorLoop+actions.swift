@@ -55,12 +55,7 @@ extension CollectorLoop {
             publish(states: states, acknowledgements: acknowledgements)
             return .published
         case .flush:
-            // A commit may take so long that the lease ends meanwhile. The next owner then publishes the states.
-            if let lease, !lease.isValid(at: Moment.now().boot) {
-                problem = problem ?? lease.end ?? "the lease was not renewed in time"
-            }
-            if hasLostShare { return .flushed }
-            for event in link.write() { handle(event) }
+            flush()
             return .flushed
         case .endTurn(let maintenance):
             if maintenance { writer.performMaintenance() }
@@ -146,6 +141,16 @@ extension CollectorLoop {
         }
         publishEvents()
         report.publishIfDue(counting: fleet, over: link, at: moment)
+    }
+
+    /// Sends the queued packets, unless the share was lost.
+    func flush() {
+        // A commit may take so long that the lease ends meanwhile. The next owner then publishes the states.
+        if let lease, !lease.isValid(at: Moment.now().boot) {
+            problem = problem ?? lease.end ?? "the lease was not renewed in time"
+        }
+        if hasLostShare { return }
+        for event in link.write() { handle(event) }
     }
 
     private func publishState(_ transition: LifecycleTransition, of device: DeviceAddress) {

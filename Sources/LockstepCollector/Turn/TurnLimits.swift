@@ -4,7 +4,7 @@
 /// writes the previous one.
 struct TurnLimits: Sendable {
     /// The maximum number of messages of a turn. It is large, so that small messages share the database pages they
-    /// change.
+    /// change. If the store accepts a commit a second, this is also the maximum number of messages a second.
     var messages = 30_000
     /// The maximum number of samples of a turn. A small message can hold many samples.
     var samples = 300_000
