@@ -14,7 +14,7 @@ public final class MQTTConnection {
     public enum Event: Sendable {
         /// The broker accepted the connection.
         case connected(sessionPresent: Bool)
-        /// The broker acknowledged or refused a message with QoS 1. A message with QoS 0 may also cause it, when it was
+        /// The broker acknowledged or refused a message with QoS 1. It may also report that a message with QoS 0 was
         /// written.
         case published(id: Int32, refusal: MQTTError?)
         /// The broker granted or refused a subscription.
