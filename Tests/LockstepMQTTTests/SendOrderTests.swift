@@ -16,9 +16,11 @@ struct SendOrderTests {
             try connection.publish(
                 MQTTMessage(topic: "t", payload: Array(text.utf8), qos: .atMostOnce, mayOvertake: true))
         }
-        #expect(broker.exchange(with: connection) { broker.packets.count == 5 })
+        let isComplete = broker.exchange(with: connection) { broker.packets.count == 5 }
+        #expect(isComplete)
         #expect(broker.packets.map(\.type) == [.publish, .publish, .subscribe, .publish, .publish])
-        #expect(broker.packets.compactMap(\.payload) == ["c", "d", "a", "b"].map { Array($0.utf8) })
+        let texts = broker.packets.compactMap(\.payload).map { String(decoding: $0, as: UTF8.self) }
+        #expect(texts == ["c", "d", "a", "b"])
     }
 
     @Test("while the broker reads slowly, messages that may overtake do not hold back other packets")
@@ -45,9 +47,12 @@ struct SendOrderTests {
         }
         let before = broker.packets.prefix { $0.type == .publish }.count
         #expect(before < queued, "the subscription is sent after the packet that was sent in part")
-        #expect(broker.exchange(with: connection) { broker.packets.count == number + 1 })
-        let payloads = broker.packets.compactMap(\.payload)
-        #expect(payloads.map { String(decoding: $0.prefix { $0 != 0x20 }, as: UTF8.self) } == (1...number).map(String.init))
+        let isComplete = broker.exchange(with: connection) { broker.packets.count == number + 1 }
+        #expect(isComplete)
+        let numbers = broker.packets.compactMap(\.payload).map { payload in
+            String(decoding: payload.prefix { $0 != 0x20 }, as: UTF8.self)
+        }
+        #expect(numbers == (1...number).map(String.init))
     }
 
     @Test("a message is not retained if the broker does not support this")
@@ -57,7 +62,8 @@ struct SendOrderTests {
         let connection = try broker.connect(.five, answer: [0x20, 5, 0, 0, 2, 0x25, 0])
         try connection.publish(
             MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce, isRetained: true, mayOvertake: true))
-        #expect(broker.exchange(with: connection) { broker.packets.count == 1 })
+        let isComplete = broker.exchange(with: connection) { broker.packets.count == 1 }
+        #expect(isComplete)
         #expect(broker.packets.map(\.first) == [0x30])
     }
 
@@ -71,7 +77,8 @@ struct SendOrderTests {
         #expect(connection.wantsWrite, "the large message is sent in part")
         try connection.publish(MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce, mayOvertake: true))
         connection.disconnect()
-        #expect(broker.exchange(with: connection) { broker.packets.last?.type == .disconnect })
+        let isComplete = broker.exchange(with: connection) { broker.packets.last?.type == .disconnect }
+        #expect(isComplete)
         #expect(broker.packets.map(\.type) == [.publish, .publish, .disconnect])
         #expect(broker.packets.compactMap(\.payload?.count) == [size, 1])
     }
