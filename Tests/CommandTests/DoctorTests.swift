@@ -57,16 +57,6 @@ struct DiagnosisTests {
         }
     }
 
-    @Test("the reply to a lease below the present rate names the rate that stays")
-    func lowLease() {
-        let reply = AgentReply(
-            id: nil, outcome: .leased(stream: .accelerometer, rate: .infinity, until: Timestamp(microseconds: 0)))
-        #expect(
-            text(of: reply, requested: 50)
-                == "50 Hz is leased until 1970-01-01T00:00:00Z, but motion/accelerometer is published at source "
-                + "(all samples of the sensor): the highest request wins\n")
-    }
-
     @Test("a system without problems has only findings of level ok")
     func ok() {
         let found = findings { _ in }

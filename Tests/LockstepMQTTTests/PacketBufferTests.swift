@@ -5,17 +5,13 @@ import Testing
 
 @Suite("Packet buffer")
 struct PacketBufferTests {
-    @Test("a packet has the form of the MQTT standard, with properties only in MQTT 5")
+    @Test("a packet has the form of the MQTT standard, with the length of the properties only in MQTT 5")
     func form() throws {
-        let message = MQTTMessage(
-            topic: "a/b", payload: Array("hello".utf8), qos: .atMostOnce, isRetained: true,
-            contentType: "text/plain")
-        #expect(try sent(message, .three) == [0x31, 10, 0, 3] + "a/bhello".utf8)
-        #expect(
-            try sent(message, .five) == [0x31, 24, 0, 3] + "a/b".utf8 + [13, 3, 0, 10] + "text/plainhello".utf8)
-        let plain = MQTTMessage(topic: "ä", payload: [], qos: .atMostOnce)
-        #expect(try sent(plain, .three) == [0x30, 4, 0, 2, 0xC3, 0xA4])
-        #expect(try sent(plain, .five) == [0x30, 5, 0, 2, 0xC3, 0xA4, 0])
+        let message = MQTTMessage(topic: "ä/b", payload: Array("hello".utf8), qos: .atMostOnce, isRetained: true)
+        #expect(try sent(message, .three) == [0x31, 11, 0, 4] + "ä/bhello".utf8)
+        #expect(try sent(message, .five) == [0x31, 12, 0, 4] + "ä/b".utf8 + [0] + "hello".utf8)
+        let empty = MQTTMessage(topic: "a", payload: [], qos: .atMostOnce)
+        #expect(try sent(empty, .three) == [0x30, 3, 0, 1, UInt8(ascii: "a")])
     }
 
     @Test(
@@ -38,11 +34,17 @@ struct PacketBufferTests {
                 MQTTMessage(topic: topic, payload: [UInt8](repeating: 0, count: size), qos: qos), version: .five,
                 maximumSize: 100)
         }
-        var accepted = ["", "a/+/b", "a/#", "a\0b", String(repeating: "a", count: 65_536)].filter { accepts($0) }
+        var accepted = [
+            "", "a/+/b", "a/#", "a\0b", "a\u{1}b", "a\u{7F}", "a\u{FFFF}", "a\u{FDD0}",
+            String(repeating: "a", count: 65_536),
+        ].filter { accepts($0) }
         if accepts("a", qos: .atLeastOnce) { accepted.append("QoS 1") }
-        if accepts("a", size: 100) { accepted.append("too large") }
+        // One byte more than the broker accepts.
+        if accepts("a", size: 95) { accepted.append("too large") }
+        let typed = MQTTMessage(topic: "a", payload: [], qos: .atMostOnce, contentType: "text/plain")
+        if buffer.append(typed, version: .five, maximumSize: nil) { accepted.append("content type") }
         #expect(accepted.isEmpty && buffer.isEmpty)
-        let isAppended = accepts("a")
+        let isAppended = accepts("a", size: 94)
         #expect(isAppended && !buffer.isEmpty)
     }
 

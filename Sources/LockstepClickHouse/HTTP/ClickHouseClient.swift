@@ -100,9 +100,9 @@ final class ClickHouseClient {
     func insert(_ inserts: [TableInsert]) throws(StoreError) {
         for part in inserts.chunks(of: Self.maxInserts) {
             let server = current
-            let failures = part.count > 1 ? try attempt(part) : part.map { _ in nil }
-            for (insert, failure) in zip(part, failures) {
-                switch failure {
+            let results = part.count > 1 ? try attempt(part) : part.map { _ in nil }
+            for (insert, result) in zip(part, results) {
+                switch result {
                 case .success: continue
                 case .failure(let failure): try self.insert(insert, after: (server, failure))
                 case nil: try self.insert(insert)

@@ -58,16 +58,16 @@ final class HTTPConnectionGroup {
         _ transfers: [HTTPConnection.Transfer]
     ) -> [Result<HTTPConnection.Response, HTTPConnection.Failure>] {
         var codes: [UnsafeMutableRawPointer: CURLcode] = [:]
-        for (connection, transfer) in zip(connections, transfers) where transfer.code == CURLE_OK {
-            curl_multi_add_handle(handle, connection.handle)
-        }
-        var running: Int32 = 0
         var code = CURLM_OK
-        repeat {
+        for (connection, transfer) in zip(connections, transfers) where transfer.code == CURLE_OK && code == CURLM_OK {
+            code = curl_multi_add_handle(handle, connection.handle)
+        }
+        var running: Int32 = 1
+        while code == CURLM_OK, running > 0 {
             code = curl_multi_perform(handle, &running)
             // Timeouts end each transfer, so that this waits for them, too.
             if code == CURLM_OK, running > 0 { code = curl_multi_poll(handle, nil, 0, 1000, nil) }
-        } while code == CURLM_OK && running > 0
+        }
         var left: Int32 = 0
         while let message = curl_multi_info_read(handle, &left)?.pointee {
             if message.msg == CURLMSG_DONE { codes[message.easy_handle] = message.data.result }
@@ -75,8 +75,9 @@ final class HTTPConnectionGroup {
         return zip(connections, transfers).map { connection, transfer in
             guard transfer.code == CURLE_OK else { return .failure(connection.failure(transfer.code)) }
             curl_multi_remove_handle(handle, connection.handle)
+            if let result = codes[connection.handle] { return connection.result(of: transfer, result) }
             // Without a message, the group itself has failed.
-            return connection.result(of: transfer, codes[connection.handle] ?? CURLE_FAILED_INIT)
+            return .failure(HTTPConnection.Failure(description: String(cString: curl_multi_strerror(code))))
         }
     }
 }

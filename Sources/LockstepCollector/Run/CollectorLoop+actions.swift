@@ -55,12 +55,7 @@ extension CollectorLoop {
             publish(states: states, acknowledgements: acknowledgements)
             return .published
         case .flush:
-            // A commit may take so long that the lease ends meanwhile. The next owner then publishes the states.
-            if let lease, !lease.isValid(at: Moment.now().boot) {
-                problem = problem ?? lease.end ?? "the lease was not renewed in time"
-            }
-            if hasLostShare { return .flushed }
-            for event in link.write() { handle(event) }
+            flush()
             return .flushed
         case .endTurn(let maintenance):
             if maintenance { writer.performMaintenance() }
@@ -151,6 +146,16 @@ extension CollectorLoop {
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }
 
+    /// Sends the queued packets, unless the share was lost.
+    func flush() {
+        // A commit may take so long that the lease ends meanwhile. The next owner then publishes the states.
+        if let lease, !lease.isValid(at: Moment.now().boot) {
+            problem = problem ?? lease.end ?? "the lease was not renewed in time"
+        }
+        if hasLostShare { return }
+        for event in link.write() { handle(event) }
+    }
+
     func publishState(_ transition: LifecycleTransition, of device: DeviceAddress) {
         publish(.state, of: device, StateJSON.encode(transition), qos: .atLeastOnce)
     }
@@ -160,7 +165,8 @@ extension CollectorLoop {
         do {
             let id = try link.publish(
                 MQTTMessage(
-                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true))
+                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true,
+                    mayOvertake: channel == .ack))
             if let id, qos == .atLeastOnce { handle(.queued(id: id)) }
         } catch {
             logger.error(

@@ -115,6 +115,8 @@ final class CollectorLoop {
                 break
             }
             let isReadable = waitForWork()
+            // Only packets of earlier turns are queued. Before the end of this turn, they could wait for a pause.
+            if link.wantsWrite { flush() }
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
         supervisor.willStop()

@@ -4,7 +4,7 @@
 /// writes the previous one.
 struct TurnLimits: Sendable {
     /// The maximum number of messages of a turn. It is large, so that small messages share the database pages they
-    /// change.
+    /// change. If the store accepts a commit a second, this is also the maximum number of messages a second.
     var messages = 30_000
     /// The maximum number of samples of a turn. A small message can hold many samples.
     var samples = 300_000
@@ -24,10 +24,10 @@ struct TurnLimits: Sendable {
     var duration = Duration.milliseconds(250)
     /// The time between two reads of a turn that waits until the store accepts its commit.
     var pause = Duration.milliseconds(20)
-    /// The time between two reads while much arrives. The buffers of the connection hold only a few hundred messages, and
+    /// The time between two reads at a high rate. The buffers of the connection hold only a few hundred messages, and
     /// the broker sends nothing while they are full.
     var shortPause = Duration.milliseconds(1)
-    /// The number of samples between two pauses from which much arrives.
+    /// The number of samples since the last pause from which the rate counts as high.
     var pauseSamples = 1000
 
     /// Returns whether the pending messages are enough for a part: they have used up half of the messages, or half of

@@ -21,7 +21,7 @@ extension TurnMachine {
         unacknowledged = 0
         retained = 0
         handedOverSamples = 0
-        (pausedMessages, pausedSamples) = (0, 0)
+        (messagesAtPause, samplesAtPause) = (0, 0)
         return .read
     }
 
@@ -69,15 +69,16 @@ extension TurnMachine {
 
     /// Returns the time until which to read nothing, or nil if the turn should not pause.
     ///
-    /// A turn pauses only if the store limits its commits: until it accepts the next one, and also later while much arrives,
-    /// because each commit then has its price.
+    /// A turn pauses only if the store limits its commits: until it accepts the next one, and at a high rate also
+    /// later, because each commit is an insert and a file for each table.
     private mutating func pauseEnd(at now: Instant) -> Instant? {
         guard messages > 0, let earliestCommit else { return nil }
         let samples = handedOverSamples + pendingSamples
-        let isMuch = messages - pausedMessages >= limits.burst || samples - pausedSamples >= limits.pauseSamples
-        (pausedMessages, pausedSamples) = (messages, samples)
-        guard now < earliestCommit else { return isMuch ? now + limits.shortPause : nil }
-        return min(earliestCommit, now + (isMuch ? limits.shortPause : limits.pause))
+        let isRateHigh =
+            messages - messagesAtPause >= limits.burst || samples - samplesAtPause >= limits.pauseSamples
+        (messagesAtPause, samplesAtPause) = (messages, samples)
+        guard now < earliestCommit else { return isRateHigh ? now + limits.shortPause : nil }
+        return min(earliestCommit, now + (isRateHigh ? limits.shortPause : limits.pause))
     }
 
     private mutating func readMore(at now: Instant) -> Action {

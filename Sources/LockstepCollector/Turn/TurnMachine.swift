@@ -143,8 +143,8 @@ struct TurnMachine {
     /// The number of samples of this turn that were handed over to the store.
     var handedOverSamples = 0
     /// The number of messages and samples of this turn up to the last pause.
-    var pausedMessages = 0
-    var pausedSamples = 0
+    var messagesAtPause = 0
+    var samplesAtPause = 0
 
     // The store.
     /// Whether groups were handed over since the last commit.

@@ -12,6 +12,10 @@ extension MQTTConnection {
             {
                 MQTTConnection.from(context)?.maximumPacketSize = Int(size)
             }
+            var isRetainAvailable: UInt8 = 1
+            mosquitto_property_read_byte(
+                properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &isRetainAvailable, false)
+            MQTTConnection.from(context)?.isRetainAvailable = isRetainAvailable != 0
             MQTTConnection.from(context)?.didConnect(reason: reason, flags: flags)
         }
         mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in

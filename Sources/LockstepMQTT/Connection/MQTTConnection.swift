@@ -14,7 +14,7 @@ public final class MQTTConnection {
     public enum Event: Sendable {
         /// The broker accepted the connection.
         case connected(sessionPresent: Bool)
-        /// The broker acknowledged or refused a message with QoS 1. A message with QoS 0 may also cause it, when it was
+        /// The broker acknowledged or refused a message with QoS 1. It may also report that a message with QoS 0 was
         /// written.
         case published(id: Int32, refusal: MQTTError?)
         /// The broker granted or refused a subscription.
@@ -31,6 +31,8 @@ public final class MQTTConnection {
     /// The size of the largest packet that the broker accepts, in bytes; nil if the broker sets no limit or does not
     /// use MQTT 5.
     public internal(set) var maximumPacketSize: Int?
+    /// Whether the broker keeps retained messages.
+    var isRetainAvailable = true
 
     let handle: OpaquePointer
     /// The events that the owner has not taken yet.
@@ -52,6 +54,8 @@ public final class MQTTConnection {
     private var buffer = PacketBuffer()
     /// Whether libmosquitto may have sent a packet in part. Nothing else can be sent before its rest.
     private var isLibraryBlocked = true
+    /// Whether a DISCONNECT is queued as soon as ``buffer`` is empty.
+    private var isDisconnecting = false
 
     /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
@@ -114,29 +118,38 @@ public final class MQTTConnection {
 
     /// Sends pending packets, and returns the events since the last call.
     public func write() -> [Event] {
-        if !hasEnded, let descriptor, sendBuffer(to: descriptor) {
-            // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send
-            // a TCP segment and wake the broker.
-            let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
-            let status = mosquitto_loop_write(handle, 1)
-            if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
-            if status != 0 { end(with: failure(status)) }
-            pendingPackets = 0
-            isLibraryBlocked = mosquitto_want_write(handle)
-        }
+        // The rest of a packet that was sent in part comes first. libmosquitto is the next one then, so that a stream of
+        // messages does not hold back PUBACKs and pings.
+        let wasBlocked = isLibraryBlocked || buffer.hasPartlySentPacket
+        if buffer.hasPartlySentPacket { writeBuffer { buffer, socket in buffer.sendRest(to: socket) } }
+        if wasBlocked { writeLibrary() }
+        writeBuffer { buffer, socket in buffer.send(to: socket) }
+        if isDisconnecting, buffer.isEmpty { queueDisconnect() }
+        writeLibrary()
         return takeEvents()
     }
 
-    /// Sends the packets of ``buffer``, unless libmosquitto has to send the rest of a packet first.
-    /// - Returns: whether libmosquitto may send packets now.
-    private func sendBuffer(to descriptor: Int32) -> Bool {
-        guard !isLibraryBlocked, !buffer.isEmpty else { return true }
-        let error = buffer.send(to: descriptor)
-        if error != 0 {
-            errno = error
-            end(with: failure(Int32(MOSQ_ERR_ERRNO.rawValue)))
-        }
-        return buffer.isEmpty
+    /// Lets libmosquitto send its packets, unless the rest of another packet has to be sent first.
+    private func writeLibrary() {
+        guard !hasEnded, !buffer.hasPartlySentPacket, let descriptor else { return }
+        // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send a TCP
+        // segment and wake the broker.
+        let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
+        let status = mosquitto_loop_write(handle, 1)
+        if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
+        if status != 0 { end(with: failure(status)) }
+        pendingPackets = 0
+        isLibraryBlocked = mosquitto_want_write(handle)
+    }
+
+    /// Sends packets of ``buffer``, unless libmosquitto has to send the rest of a packet first.
+    /// - Parameter send: sends them to a socket, and returns 0 or an error number.
+    private func writeBuffer(_ send: (inout PacketBuffer, Int32) -> Int32) {
+        guard !hasEnded, !isLibraryBlocked, !buffer.isEmpty, let descriptor else { return }
+        let error = send(&buffer, descriptor)
+        guard error != 0 else { return }
+        errno = error
+        end(with: failure(Int32(MOSQ_ERR_ERRNO.rawValue)))
     }
 
     /// Sends pings, detects a dead connection, and returns the events since the last call. Call it about once per
@@ -150,11 +163,15 @@ public final class MQTTConnection {
     }
 
     /// Queues a message, which the next ``write()`` sends.
+    ///
+    /// Packets are sent in the order of the calls, except for messages with ``MQTTMessage/mayOvertake``.
     /// - Returns: the id of the message in ``Event/published(id:refusal:)``, or 0 for a message that causes no event.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
-        if message.qos == .atMostOnce, isAccepted, !hasEnded, !options.address.usesTLS,
+        // libmosquitto does not retain a message if the broker does not support this.
+        let isUnchanged = isRetainAvailable || !message.isRetained
+        if message.mayOvertake, isUnchanged, isAccepted, !hasEnded, !options.address.usesTLS,
             buffer.append(message, version: options.version, maximumSize: maximumPacketSize)
         {
             return 0
@@ -187,8 +204,13 @@ public final class MQTTConnection {
         return id
     }
 
-    /// Queues a DISCONNECT, so that the broker discards the will.
+    /// Queues a DISCONNECT after all messages, so that the broker discards the will.
     public func disconnect() {
+        if buffer.isEmpty { queueDisconnect() } else { isDisconnecting = true }
+    }
+
+    private func queueDisconnect() {
+        isDisconnecting = false
         // An error means that the connection has already ended.
         _ = mosquitto_disconnect_v5(handle, 0, nil)
     }

@@ -12,7 +12,7 @@ public final class BrokerLink {
         case disconnected(MQTTError, retryIn: Duration)
         /// An attempt to connect has failed.
         case failed(MQTTError, retryIn: Duration)
-        /// The broker acknowledged or refused a message with QoS 1. A message with QoS 0 may also cause it, when it was
+        /// The broker acknowledged or refused a message with QoS 1. It may also report that a message with QoS 0 was
         /// written.
         case published(id: Int32, refusal: MQTTError?)
         /// The broker granted or refused a subscription.

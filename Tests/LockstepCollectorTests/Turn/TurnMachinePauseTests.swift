@@ -71,7 +71,7 @@ struct TurnMachinePauseTests {
         driver.send(.paused(isStoreIdle: true), expecting: .handOver)
     }
 
-    @Test("pauses are short while much arrives")
+    @Test("pauses are short at a high rate")
     mutating func shortPause() {
         begin()
         driver.read(messages: 10, samples: 1000, expecting: .pause(until: driver.now + .milliseconds(1)))
@@ -86,7 +86,7 @@ struct TurnMachinePauseTests {
         driver.read(messages: 0, samples: 100, expecting: .pause(until: driver.now + .milliseconds(1)))
     }
 
-    @Test("while much arrives, a turn reads on after the store accepts its commit")
+    @Test("at a high rate, a turn reads on after the store accepts its commit")
     mutating func burst() {
         begin()
         driver.advance(.milliseconds(110))

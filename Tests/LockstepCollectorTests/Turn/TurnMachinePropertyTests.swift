@@ -37,8 +37,7 @@ private struct Simulation {
     init(random: SeededGenerator) {
         self.random = random
         machine = TurnMachine(
-            TurnLimits(
-                messages: 500, samples: 900, partMessages: 50, partSamples: 200, burst: 20), at: now)
+            TurnLimits(messages: 500, samples: 900, partMessages: 50, partSamples: 200, burst: 20), at: now)
     }
 
     mutating func runTurn() {
