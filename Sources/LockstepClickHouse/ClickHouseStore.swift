@@ -190,7 +190,7 @@ public final class ClickHouseStore: SampleStore {
             // The order matters: see the description of the type.
             let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
             try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
-                try insertChanges(of: transaction)
+            try insertChanges(of: transaction)
             try insert(states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
