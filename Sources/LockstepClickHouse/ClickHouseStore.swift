@@ -57,8 +57,12 @@ public final class ClickHouseStore: SampleStore {
     var scopeKeys: [DeviceEpoch] = []
     var scopeNumbers: [DeviceEpoch: Int] = [:]
     var numbers: [BatchNumbers] = []
-    /// The time of the newest sample of each series that has been looked up; nil if there is no sample.
+    /// The time of the newest sample of each series that has been looked up; nil if there is no sample, see
+    /// ``noSamplesSince``.
     var newest: [SeriesKey: Int64?] = [:]
+    /// Of series for which ``newest`` is nil, the time from which the lookup has found no sample. Without a time, there is
+    /// none at all.
+    var noSamplesSince: [SeriesKey: Int64] = [:]
     /// The devices whose counters have changed since they were last written.
     var dirtyDevices: Set<Int> = []
     private var devicesWritten = ContinuousClock.now
@@ -309,7 +313,10 @@ public final class ClickHouseStore: SampleStore {
 
     private func adopt(_ transaction: Transaction) {
         for (index, record) in transaction.devices { devices[index] = record }
-        for (key, series) in transaction.series { newest[key] = series.newest }
+        for (key, series) in transaction.series {
+            newest[key] = series.newest
+            noSamplesSince[key] = nil
+        }
         for (number, set) in transaction.numbers { numbers[number] = set }
         scheduleAverages(of: transaction)
         storedConflicts += transaction.conflicts

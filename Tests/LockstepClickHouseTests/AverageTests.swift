@@ -108,6 +108,26 @@ struct AverageTests {
         }
     }
 
+    @Test("late samples in the first transaction after a restart count, also behind newer ones in another group")
+    func secondGroup() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            Self.summarise(store)
+            let next = try Self.open(server)
+            try next.add(Self.group(Self.devices[0], [600_000_000], value: 1))
+            try next.add(Self.group(Self.devices[0], [0], value: 1))
+            try next.add(Self.group(Self.devices[0], [0, 5], value: 3))
+            #expect(
+                try next.commit().devices[Self.devices[0]]
+                    == IngestResult.Counts(stored: 2, duplicates: 1, conflicts: 1))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
+        }
+    }
+
     @Test("a summary that is computed while a minute changes does not count")
     func changedMeanwhile() async throws {
         try await withClickHouse { server in
