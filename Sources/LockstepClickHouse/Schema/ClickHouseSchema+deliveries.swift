@@ -36,9 +36,10 @@ extension ClickHouseSchema {
         var reader = RowBinaryReader(
             try client.binary(
                 """
-                SELECT \(columns), if(device_id = 0, toInt64(\(noDevice)), device_id)
+                SELECT \(columns), if(owner = 0, toInt64(\(noDevice)), owner)
                 FROM (SELECT \(columns) FROM received_deliveries WHERE device_id = 0)
-                ANY INNER JOIN (SELECT event_id, device_id FROM received_events) USING event_id
+                ALL INNER JOIN (SELECT event_id, any(device_id) AS owner FROM received_events GROUP BY event_id)
+                USING event_id
                 """))
         var rows = RowBinary()
         do {
