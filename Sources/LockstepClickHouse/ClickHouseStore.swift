@@ -21,9 +21,9 @@ public final class ClickHouseStore: SampleStore {
         /// The age in µs from which samples may be deleted, or nil to keep all. Whole partitions are deleted, so samples
         /// may become 31 days older.
         public var sampleAge: Int64?
-        /// Receives what went wrong and the text of the error if old samples or rejected messages cannot be deleted. The
-        /// store works nevertheless.
-        public var reportExpiryProblem: (@Sendable (_ message: String, _ error: String) -> Void)?
+        /// Receives what went wrong and the text of the error if old samples or rejected messages cannot be deleted, or minutes
+        /// not be summarised. The store works nevertheless.
+        public var reportMaintenanceProblem: (@Sendable (_ message: String, _ error: String) -> Void)?
         /// The groups whose devices the collector has, or empty for all. Other collectors may store other devices in the
         /// same database.
         public var groups: Set<GroupID> = []
@@ -122,12 +122,12 @@ public final class ClickHouseStore: SampleStore {
             try schema.update(client, database: address.database)
         }
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
-            options.reportExpiryProblem?("cannot delete old rejected messages", "\(error)")
+            options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
         // A collector of an earlier version may have written some.
         try ClickHouseSchema.adoptDeliveries(client)
         expiry = options.sampleAge.map {
-            SampleExpiry(client: client, age: $0) { options.reportExpiryProblem?("cannot delete old samples", $0) }
+            SampleExpiry(client: client, age: $0) { options.reportMaintenanceProblem?("cannot delete old samples", $0) }
         }
         while needsMaintenance { performMaintenance() }
         for record in try DeviceRecord.readAll(client) { try register(record) }

@@ -202,36 +202,149 @@ struct AverageTests {
     func schedule() {
         var schedule = AverageSchedule(delay: .seconds(10))
         let start = ContinuousClock.now
-        let series = SeriesKey(device: 1, stream: 2)
-        let key = AverageSchedule.Key(series: series, minute: 60_000_000)
-        schedule.record(key, rows: 3, at: start)
+        let key = Self.minute(1)
+        schedule.record(key, rows: 3, newest: 119_000_000, at: start)
+        // It is the newest minute.
+        #expect(!schedule.isDue(at: start + .seconds(100)))
+        schedule.record(Self.minute(2), rows: 1, newest: 130_000_000, at: start + .seconds(2))
         #expect(!schedule.isDue(at: start + .seconds(9)))
         #expect(schedule.isDue(at: start + .seconds(10)))
-        schedule.record(key, rows: 3, at: start + .seconds(5))
-        #expect(schedule.next(at: start + .seconds(10)) { _ in 150_000_000 } == [])
+        schedule.record(key, rows: 3, newest: 130_000_000, at: start + .seconds(5))
+        #expect(schedule.next(at: start + .seconds(10)).isEmpty)
         #expect(!schedule.isDue(at: start + .seconds(14)))
-        #expect(schedule.next(at: start + .seconds(15)) { _ in 119_000_000 } == [])
-        #expect(schedule.next(at: start + .seconds(25)) { _ in nil } == [])
-        #expect(schedule.next(at: start + .seconds(35)) { _ in 120_000_000 } == [key])
+        let piece = schedule.next(at: start + .seconds(15))
+        #expect(piece.map(\.key) == [key] && piece.map(\.rows) == [6])
         #expect(!schedule.isDue(at: start + .seconds(100)))
-        schedule.postpone([key], at: start + .seconds(40))
+        schedule.postpone(piece, at: start + .seconds(40))
         #expect(!schedule.isDue(at: start + .seconds(49)))
         #expect(schedule.isDue(at: start + .seconds(50)))
+        #expect(schedule.next(at: start + .seconds(50)).map(\.rows) == [6])
         schedule.finish(after: .seconds(2), at: start + .seconds(50))
+        schedule.record(key, rows: 1, newest: 130_000_000, at: start + .seconds(50))
         #expect(!schedule.isDue(at: start + .seconds(67)) && schedule.isDue(at: start + .seconds(68)))
-        let other = AverageSchedule.Key(series: series, minute: 120_000_000)
-        #expect(AverageSchedule.ranges(of: [other, key]).map(\.times) == [60_000_000..<180_000_000])
+        #expect(AverageSchedule.ranges(of: [Self.minute(2), key]).map(\.times) == [60_000_000..<180_000_000])
+        #expect(
+            AverageSchedule.ranges(of: [Self.minute(2, device: 2), key]).map(\.times)
+                == [60_000_000..<120_000_000, 120_000_000..<180_000_000])
+    }
+
+    @Test("each stream has its turn to be summarised, whatever waits in the others")
+    func turns() {
+        var schedule = AverageSchedule(delay: .zero)
+        let start = ContinuousClock.now
+        for stream in 0..<3 {
+            // More than one piece.
+            for minute in Int64(0)..<4 {
+                schedule.record(
+                    Self.minute(minute, stream: stream), rows: 150_000, newest: 600_000_000, at: start)
+            }
+        }
+        let streams = (0..<6).map { _ in schedule.next(at: start).first?.key.series.stream }
+        #expect(streams == [0, 1, 2, 0, 1, 2])
+    }
+
+    @Test("after a failure, fewer minutes are summarised at once, and more again after successes")
+    func smaller() {
+        var schedule = AverageSchedule(delay: .zero)
+        var now = ContinuousClock.now
+        for device in 0..<4000 {
+            schedule.record(Self.minute(1, device: device), rows: 10, newest: 600_000_000, at: now)
+        }
+        func sizes(_ count: Int, fails: Bool) -> [Int] {
+            (0..<count).map { _ in
+                now += .seconds(100)
+                let piece = schedule.next(at: now)
+                if fails { schedule.postpone(piece, at: now) } else { schedule.finish(after: .zero, at: now) }
+                return piece.count
+            }
+        }
+        #expect(sizes(3, fails: true) == [500, 250, 125])
+        #expect(schedule.hasFailed)
+        #expect(sizes(8, fails: false) == [62, 71, 83, 100, 125, 166, 250, 500])
+        #expect(!schedule.hasFailed)
+        // None was lost.
+        var rest = sizes(100, fails: false).reduce(0, +)
+        rest += 62 + 71 + 83 + 100 + 125 + 166 + 250 + 500
+        #expect(rest == 4000)
+    }
+
+    @Test("a minute that waits is marked as changed once, and again after its summary has begun")
+    func marks() {
+        var schedule = AverageSchedule(delay: .zero)
+        let start = ContinuousClock.now
+        let key = Self.minute(1)
+        #expect(!schedule.isMarked(key))
+        schedule.mark(key, at: start)
+        schedule.record(key, rows: 5, newest: 600_000_000, at: start)
+        #expect(schedule.isMarked(key) && !schedule.isMarked(Self.minute(1, device: 2)))
+        let piece = schedule.next(at: start)
+        #expect(piece.map(\.rows) == [5])
+        #expect(!schedule.isMarked(key))
+        // The summary may have been inserted although there was no answer.
+        schedule.postpone(piece, at: start)
+        #expect(!schedule.isMarked(key))
+    }
+
+    private static func minute(_ number: Int64, device: Int = 1, stream: Int = 2) -> AverageSchedule.Key {
+        .init(series: SeriesKey(device: device, stream: stream), minute: number * 60_000_000)
+    }
+
+    @Test("late samples that follow each other mark their minute once, and still count")
+    func markedOnce() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            Self.summarise(store)
+            for time in Int64(1)...4 { try store.write(Self.group(Self.devices[0], [time], value: 6)) }
+            let count = "SELECT count() FROM summarised_accelerometer WHERE _change != 0"
+            #expect(try await server.execute(count) == ["1"])
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 5.0 5.0")
+            Self.summarise(store)
+            try store.write(Self.group(Self.devices[0], [5], value: 11))
+            #expect(try await server.execute(count) == ["2"])
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 6.0 6.0")
+        }
+    }
+
+    @Test("an owner that has lost its devices does not insert summaries of them, and reports that once")
+    func takenOver() async throws {
+        try await withClickHouse { server in
+            let problems = TextLog()
+            let store = try Self.open(server) { problems.append("\($0): \($1)") }
+            try store.takeOver(FencingToken(rawValue: 2_000_000_000)) { _ in true }
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            let next = try Self.open(server)
+            try next.takeOver(FencingToken(rawValue: 2_000_000_001)) { _ in true }
+            store.performAverages()
+            store.performAverages()
+            #expect(problems.texts.count == 1 && problems.texts[0].contains("taken over"), "\(problems.texts)")
+            #expect(try await server.execute("SELECT count() FROM summarised_accelerometer") == ["0"])
+            // The minutes that the next owner changes are summarised by it.
+            for time in Int64(1)...2 { try next.write(Self.group(Self.devices[0], [time], value: 4)) }
+            Self.summarise(next)
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 3.0 3.0")
+            #expect(try await server.execute("SELECT t, x FROM minutes_accelerometer") == ["0\t3"])
+        }
     }
 }
 
 extension AverageTests {
-    /// Summarises all minutes that are complete. Without a delay, the others are looked at again each time.
+    /// Summarises all minutes that are complete. A call summarises minutes of one stream.
     private static func summarise(_ store: ClickHouseStore) {
         for _ in 0..<2 * streams.count { store.performAverages() }
     }
 
-    private static func open(_ server: TestClickHouse) throws -> ClickHouseStore {
+    private static func open(
+        _ server: TestClickHouse, report: (@Sendable (String, String) -> Void)? = nil
+    ) throws -> ClickHouseStore {
         var options = ClickHouseStore.Options()
+        options.reportMaintenanceProblem = report
         options.survivesPowerLoss = false
         options.minInterval = .zero
         options.averageDelay = .zero
