@@ -182,15 +182,30 @@ struct AverageTests {
         #expect(
             SummaryPlan.gaps(in: 0..<200_000_000, between: [60_000_000]) == [0..<60_000_000, 120_000_000..<200_000_000])
         #expect(SummaryPlan.gaps(in: 0..<60_000_000, between: [0]) == [])
-        #expect(SummaryPlan.groups([0..<5, 7..<9, 10..<hour]) == [[0..<5, 7..<9, 10..<hour]])
-        #expect(SummaryPlan.groups([0..<hour + 1, hour + 2..<hour + 3]) == [[0..<hour + 1], [hour + 2..<hour + 3]])
-        #expect(SummaryPlan.groups([.min ..< .max]) == [[.min ..< .max]])
+        #expect(SummaryPlan.areShort([0..<5, 7..<hour + 2]) && !SummaryPlan.areShort([0..<5, 7..<hour + 3]))
+        #expect(!SummaryPlan.areShort([.min ..< .max]) && SummaryPlan.areShort([]))
         let part = SummarySelect.countedPart
+        func groups(
+            _ ranges: [Range<Int64>], _ counts: [(part: Int64, rows: Int64)], maxRows: Int64 = 10
+        ) -> [[Range<Int64>]] {
+            SummaryPlan.groups(ranges, counts, length: part, maxRows: maxRows)
+        }
         #expect(
-            SummaryPlan.parts(of: 5..<5 * part, [(0, 6), (1, 4), (4, 11)], maxRows: 10)
-                == [5..<2 * part, 4 * part..<5 * part])
-        let first = Int64.min / part - 1
-        #expect(SummaryPlan.parts(of: .min ..< .max, [(first, 1)], maxRows: 1) == [.min..<(first + 1) * part])
+            groups([5..<5 * part], [(0, 6), (1, 4), (4, 11)]) == [[5..<2 * part], [4 * part..<5 * part]])
+        #expect(groups([.min ..< .max], [(Int64.min / part - 1, 1)], maxRows: 1) == [[.min..<Int64.min / part * part]])
+        // Two ranges in a part, one without rows, and one that is read with the first.
+        #expect(
+            groups([0..<5, 8..<9, part..<part + 7, 2 * part..<4 * part], [(0, 5), (2, 2), (3, 3)])
+                == [[0..<5, 8..<9, 2 * part..<4 * part]])
+        #expect(groups([0..<5], []) == [])
+        // A sample every half hour for 30 days, each minute of which has a summary.
+        let sparse = (0..<1440).map { Int64($0) * 1_800_000_000 + 60_000_000..<Int64($0 + 1) * 1_800_000_000 }
+        #expect(SummaryPlan.groups(sparse, (0..<1440).map { ($0 * 30, 1) }, length: 60_000_000, maxRows: 10) == [])
+        // The same without a summary of every second minute.
+        let some = (0..<720).map { Int64($0) * 3_600_000_000 + 60_000_000..<Int64($0 + 1) * 3_600_000_000 }
+        #expect(
+            SummaryPlan.groups(some, (0..<1440).map { ($0 * 30, 1) }, length: 60_000_000, maxRows: 1000).map(\.count)
+                == [500, 220])
         let select = SummarySelect(stream: .accelerometer, device: 1, columns: [], origin: 10, width: 90_000_000)
         #expect(select.start(of: 9) == 10 - 90_000_000 && select.start(of: 10) == 10)
         #expect(!SummaryPlan.contains(select, 0 ..< .max, minute: 0))
