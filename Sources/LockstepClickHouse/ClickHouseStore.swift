@@ -6,7 +6,8 @@ public import LockstepStore
 ///
 /// A commit sends one insert for each table and returns when the server has answered all of them. It is not atomic:
 /// samples are inserted first, then the changes that make summaries of their minutes invalid, and batch numbers last, so
-/// that a batch counts as received only when its samples are stored and no average omits them. After a failure, the same samples may be inserted again, and ClickHouse merges equal rows.
+/// that a batch counts as received only when its samples are stored and no average omits them. After a failure, the same
+/// samples may be inserted again, and ClickHouse merges equal rows.
 public final class ClickHouseStore: SampleStore {
     /// The options for opening a store.
     public struct Options: Sendable {

@@ -324,6 +324,51 @@ struct AverageTests {
         }
     }
 
+    @Test(
+        "samples of a commit that failed count when they are sent again",
+        arguments: ["summarised_accelerometer", "received_batches"])
+    func failedCommit(table: String) async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            Self.summarise(store)
+            let position = BatchPosition(epoch: Epoch(unchecked: "e1"), seq: 1)
+            let group = Self.group(Self.devices[0], [5], value: 3, position)
+            try await server.execute("RENAME TABLE \(table) TO away")
+            #expect(throws: StoreError.self) { try store.write(group) }
+            try await server.execute("RENAME TABLE away TO \(table)")
+            #expect(try store.write(group).devices[Self.devices[0]] == IngestResult.Counts(duplicates: 1))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
+            Self.summarise(store)
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
+            #expect(try await server.execute("SELECT t, x FROM minutes_accelerometer ORDER BY t").first == "0\t2")
+        }
+    }
+
+    @Test("an owner marks all minutes of a transaction that took long, since the next one may have summarised them")
+    func slowTransaction() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            try store.takeOver(FencingToken(rawValue: 2_000_000_000)) { _ in true }
+            let count = "SELECT count() FROM summarised_accelerometer WHERE _change != 0"
+            for (seconds, changes) in [(0, "0"), (30, "2"), (30, "4")] {
+                // One minute is the newest and is marked too.
+                try store.add(Self.group(Self.devices[0], [0, 60_000_000 + Int64(seconds)], value: 1))
+                store.transaction.began = ContinuousClock.now - .seconds(seconds)
+                _ = try store.commit()
+                #expect(try await server.execute(count) == [changes])
+            }
+            // Later samples of the newest minute are not marked: it must not have been summarised.
+            Self.summarise(store)
+            try store.write(Self.group(Self.devices[0], [100_000_000], value: 4))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000) == ["0 1.0 1.0", "60000000 2.0 3.0"])
+        }
+    }
+
     @Test("an owner that has lost its devices does not insert summaries of them, and reports that once")
     func takenOver() async throws {
         try await withClickHouse { server in
@@ -444,12 +489,15 @@ extension AverageTests {
         return rows
     }
 
-    private static func group(_ device: DeviceAddress, _ times: [Int64], value: Double) -> IngestGroup {
+    private static func group(
+        _ device: DeviceAddress, _ times: [Int64], value: Double, _ position: BatchPosition? = nil
+    ) -> IngestGroup {
         var block = SampleBlock(stream: .accelerometer)
         for time in times { block.append(time: Timestamp(microseconds: time), values: [value, 0, 0]) }
         return IngestGroup(batches: [
             ReceivedBatch(
-                device: device, batch: Batch(position: nil, samples: block), receivedAt: Timestamp(microseconds: 1))
+                device: device, batch: Batch(position: position, samples: block),
+                receivedAt: Timestamp(microseconds: 1))
         ])
     }
 

@@ -40,10 +40,11 @@ extension ClickHouseStore {
         for (key, minutes) in transaction.minutes {
             let newest = (newest[key] ?? nil).map(Minute.start) ?? .min
             for minute in minutes.keys where isSlow || minute < newest {
-                let minute = AverageSchedule.Key(series: key, minute: minute)
-                guard isSlow || !averages.isMarked(minute) else { continue }
-                changes[key.stream, default: RowBinary()].appendChange(change, of: devices[key.device].id, minute.minute)
-                marked.append(minute)
+                let entry = AverageSchedule.Key(series: key, minute: minute)
+                guard isSlow || !averages.isMarked(entry) else { continue }
+                changes[key.stream, default: RowBinary()].appendChange(change, of: devices[key.device].id, minute)
+                // The newest minute is not summarised, because its later samples are not marked.
+                if minute < newest { marked.append(entry) }
             }
         }
         try client.insert(

@@ -146,7 +146,7 @@ extension ClickHouseStore {
     /// Checks that no later owner has taken over the devices with these ids.
     func checkOwnership(of devices: Set<Int64>) throws(StoreError) {
         guard let token else { return }
-        for part in devices.map(String.init).chunks(of: 500) {
+        for part in devices.map({ "\($0)" }).chunks(of: 500) {
             // A replica may not have the token of a later owner yet.
             let newest = try client.rows(
                 "SELECT max(version) FROM received_devices WHERE device_id IN (\(part.joined(separator: ", ")))",
