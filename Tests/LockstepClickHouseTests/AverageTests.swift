@@ -190,22 +190,23 @@ struct AverageTests {
         ) -> [[Range<Int64>]] {
             SummaryPlan.groups(ranges, counts, length: part, maxRows: maxRows)
         }
-        #expect(
-            groups([5..<5 * part], [(0, 6), (1, 4), (4, 11)]) == [[5..<2 * part], [4 * part..<5 * part]])
-        #expect(groups([.min ..< .max], [(Int64.min / part - 1, 1)], maxRows: 1) == [[.min..<Int64.min / part * part]])
+        let (one, two, four, five): (Int64, Int64, Int64, Int64) = (part, 2 * part, 4 * part, 5 * part)
+        #expect(groups([5..<five], [(0, 6), (1, 4), (4, 11)]) == [[5..<two], [four..<five]])
+        let first = Int64.min / part
+        #expect(groups([.min ..< .max], [(first - 1, 1)], maxRows: 1) == [[Int64.min..<first * part]])
         // Two ranges in a part, one without rows, and one that is read with the first.
-        #expect(
-            groups([0..<5, 8..<9, part..<part + 7, 2 * part..<4 * part], [(0, 5), (2, 2), (3, 3)])
-                == [[0..<5, 8..<9, 2 * part..<4 * part]])
-        #expect(groups([0..<5], []) == [])
-        // A sample every half hour for 30 days, each minute of which has a summary.
-        let sparse = (0..<1440).map { Int64($0) * 1_800_000_000 + 60_000_000..<Int64($0 + 1) * 1_800_000_000 }
-        #expect(SummaryPlan.groups(sparse, (0..<1440).map { ($0 * 30, 1) }, length: 60_000_000, maxRows: 10) == [])
-        // The same without a summary of every second minute.
-        let some = (0..<720).map { Int64($0) * 3_600_000_000 + 60_000_000..<Int64($0 + 1) * 3_600_000_000 }
-        #expect(
-            SummaryPlan.groups(some, (0..<1440).map { ($0 * 30, 1) }, length: 60_000_000, maxRows: 1000).map(\.count)
-                == [500, 220])
+        let several: [Range<Int64>] = [0..<5, 8..<9, one..<one + 7, two..<four]
+        #expect(groups(several, [(0, 5), (2, 2), (3, 3)]) == [[0..<5, 8..<9, two..<four]])
+        #expect(groups([0..<5], []).isEmpty)
+        // A sample every half hour for 30 days.
+        let halfHours: [Int64] = Array(0..<1440)
+        let counts: [(part: Int64, rows: Int64)] = halfHours.map { (part: $0 * 30, rows: 1) }
+        // Each of their minutes has a summary, or every second one.
+        let all: [Range<Int64>] = halfHours.map { Self.range($0 * 30 + 1, $0 * 30 + 30) }
+        let some: [Range<Int64>] = halfHours.prefix(720).map { Self.range($0 * 60 + 1, $0 * 60 + 60) }
+        #expect(SummaryPlan.groups(all, counts, length: Minute.length, maxRows: 10).isEmpty)
+        let sizes = SummaryPlan.groups(some, counts, length: Minute.length, maxRows: 1000).map(\.count)
+        #expect(sizes == [500, 220])
         let select = SummarySelect(stream: .accelerometer, device: 1, columns: [], origin: 10, width: 90_000_000)
         #expect(select.start(of: 9) == 10 - 90_000_000 && select.start(of: 10) == 10)
         #expect(!SummaryPlan.contains(select, 0 ..< .max, minute: 0))
@@ -298,6 +299,11 @@ struct AverageTests {
         // The summary may have been inserted although there was no answer.
         schedule.postpone(piece, at: start)
         #expect(!schedule.isMarked(key))
+    }
+
+    /// The time from the start of a minute to that of another one.
+    private static func range(_ first: Int64, _ end: Int64) -> Range<Int64> {
+        first * Minute.length..<end * Minute.length
     }
 
     private static func minute(_ number: Int64, device: Int = 1, stream: Int = 2) -> AverageSchedule.Key {
