@@ -135,7 +135,7 @@ extension StoreTests {
 }
 
 /// Texts in the order in which they were reported.
-private final class TextLog: Sendable {
+final class TextLog: Sendable {
     private let log = Mutex<[String]>([])
 
     var texts: [String] { log.withLock { $0 } }
