@@ -19,6 +19,7 @@ extension ClickHouseStore {
         scopeNumbers = [:]
         numbers = []
         newest = [:]
+        noSamplesSince = [:]
         transaction = Transaction()
         averages = AverageSchedule(delay: options.averageDelay)
         self.token = token

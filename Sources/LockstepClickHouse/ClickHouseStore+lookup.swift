@@ -16,13 +16,17 @@ extension ClickHouseStore {
             if let index = deviceIndexes[address], !loadedNumbers.contains(index) { devices.insert(index) }
         }
         try loadNumbers(of: devices.sorted())
+        let oldest = group.runs.compactMap { $0.samples.times.min() }.min() ?? .max
         var missing: [Int: Set<Int>] = [:]
         for run in group.runs {
             guard let device = deviceIndexes[run.device] else { continue }
             let stream = try index(of: run.samples.stream)
-            if newest[SeriesKey(device: device, stream: stream)] == nil { missing[stream, default: []].insert(device) }
+            let key = SeriesKey(device: device, stream: stream)
+            // An earlier group of the transaction may have had newer samples only.
+            if newest[key] == nil || noSamplesSince[key].map({ oldest < $0 }) ?? false {
+                missing[stream, default: []].insert(device)
+            }
         }
-        let oldest = group.runs.compactMap { $0.samples.times.min() }.min() ?? .max
         for (stream, devices) in missing {
             try loadNewest(of: devices.sorted(), stream: stream, since: oldest)
         }
@@ -50,17 +54,21 @@ extension ClickHouseStore {
         let table = streams[stream].receivedTable
         for part in indexes.chunks(of: Self.queryLimit) {
             let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
-            // Samples before the oldest one of the group do not matter: they can only collide with later groups, which
-            // look them up because they are not newer than this group.
+            // Samples before the oldest one of the group do not matter: they can only collide with samples of later groups
+            // that are older too, and then the newest one is looked up again.
             let rows = try client.rows(
                 "SELECT device_id, max(t) FROM \(table) WHERE device_id IN (\(ids)) AND t >= \(oldest) GROUP BY device_id"
             )
-            for index in part { newest[SeriesKey(device: index, stream: stream)] = .some(nil) }
+            for index in part {
+                newest[SeriesKey(device: index, stream: stream)] = .some(nil)
+                noSamplesSince[SeriesKey(device: index, stream: stream)] = oldest
+            }
             for row in rows {
                 guard let device = address(row[0]), let index = deviceIndexes[device], let time = row[1] else {
                     continue
                 }
                 newest[SeriesKey(device: index, stream: stream)] = Int64(time)
+                noSamplesSince[SeriesKey(device: index, stream: stream)] = nil
             }
         }
     }

@@ -5,8 +5,9 @@ public import LockstepStore
 /// A store in a ClickHouse database.
 ///
 /// A commit sends one insert for each table and returns when the server has answered all of them. It is not atomic:
-/// samples are inserted first and batch numbers last, so that a batch counts as received only when its samples are
-/// stored. After a failure, the same samples may be inserted again, and ClickHouse merges equal rows.
+/// samples are inserted first, then the changes that make summaries of their minutes invalid, and batch numbers last, so
+/// that a batch counts as received only when its samples are stored and no average omits them. After a failure, the same
+/// samples may be inserted again, and ClickHouse merges equal rows.
 public final class ClickHouseStore: SampleStore {
     /// The options for opening a store.
     public struct Options: Sendable {
@@ -21,9 +22,9 @@ public final class ClickHouseStore: SampleStore {
         /// The age in µs from which samples may be deleted, or nil to keep all. Whole partitions are deleted, so samples
         /// may become 31 days older.
         public var sampleAge: Int64?
-        /// Receives what went wrong and the text of the error if old samples or rejected messages cannot be deleted. The
-        /// store works nevertheless.
-        public var reportExpiryProblem: (@Sendable (_ message: String, _ error: String) -> Void)?
+        /// Receives what went wrong and the text of the error if old samples or rejected messages cannot be deleted, or minutes
+        /// not be summarised. The store works nevertheless.
+        public var reportMaintenanceProblem: (@Sendable (_ message: String, _ error: String) -> Void)?
         /// The groups whose devices the collector has, or empty for all. Other collectors may store other devices in the
         /// same database.
         public var groups: Set<GroupID> = []
@@ -57,8 +58,12 @@ public final class ClickHouseStore: SampleStore {
     var scopeKeys: [DeviceEpoch] = []
     var scopeNumbers: [DeviceEpoch: Int] = [:]
     var numbers: [BatchNumbers] = []
-    /// The time of the newest sample of each series that has been looked up; nil if there is no sample.
+    /// The time of the newest sample of each series that has been looked up; nil if there is no sample, see
+    /// ``noSamplesSince``.
     var newest: [SeriesKey: Int64?] = [:]
+    /// Of series for which ``newest`` is nil, the time from which the lookup has found no sample. Without a time, there is
+    /// none at all.
+    var noSamplesSince: [SeriesKey: Int64] = [:]
     /// The devices whose counters have changed since they were last written.
     var dirtyDevices: Set<Int> = []
     private var devicesWritten = ContinuousClock.now
@@ -118,12 +123,12 @@ public final class ClickHouseStore: SampleStore {
             try schema.update(client, database: address.database)
         }
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
-            options.reportExpiryProblem?("cannot delete old rejected messages", "\(error)")
+            options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
         // A collector of an earlier version may have written some.
         try ClickHouseSchema.adoptDeliveries(client)
         expiry = options.sampleAge.map {
-            SampleExpiry(client: client, age: $0) { options.reportExpiryProblem?("cannot delete old samples", $0) }
+            SampleExpiry(client: client, age: $0) { options.reportMaintenanceProblem?("cannot delete old samples", $0) }
         }
         while needsMaintenance { performMaintenance() }
         for record in try DeviceRecord.readAll(client) { try register(record) }
@@ -190,7 +195,7 @@ public final class ClickHouseStore: SampleStore {
             // The order matters: see the description of the type.
             let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
             try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
-                try insertChanges(of: transaction)
+            try insertChanges(of: transaction)
             try insert(states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
@@ -309,7 +314,10 @@ public final class ClickHouseStore: SampleStore {
 
     private func adopt(_ transaction: Transaction) {
         for (index, record) in transaction.devices { devices[index] = record }
-        for (key, series) in transaction.series { newest[key] = series.newest }
+        for (key, series) in transaction.series {
+            newest[key] = series.newest
+            noSamplesSince[key] = nil
+        }
         for (number, set) in transaction.numbers { numbers[number] = set }
         scheduleAverages(of: transaction)
         storedConflicts += transaction.conflicts

@@ -63,7 +63,8 @@ public final class KeyValueBucket {
         let revision = try value(of: key)?.revision
         do throws(NATSError) { _ = try write([UInt8(ascii: "1")], to: key, expecting: revision) } catch {
             throw NATSError(
-                "\(error). The user must be allowed to publish to $KV.\(name).>, as in broker-config/nats/common.conf")
+                "\(error). If most servers of the cluster run, the user must be allowed to publish to $KV.\(name).>, as in "
+                    + "broker-config/nats/common.conf")
         }
     }
 

@@ -24,7 +24,7 @@ extension CollectorCommand {
             if options.recoversRules {
                 options.groups = Set(try settings.values("group", group) { try GroupID(validating: $0) })
             }
-            options.reportExpiryProblem = { logger.warning("\($0)", metadata: ["error": "\($1)"]) }
+            options.reportMaintenanceProblem = { logger.warning("\($0)", metadata: ["error": "\($1)"]) }
             // Up to ten shares together make at most ten inserts a second into a table. With more, the delay of the
             // acknowledgements matters more.
             options.minInterval = min(max(options.minInterval, .milliseconds(100 * shares)), .seconds(1))

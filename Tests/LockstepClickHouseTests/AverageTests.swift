@@ -108,6 +108,26 @@ struct AverageTests {
         }
     }
 
+    @Test("late samples in the first transaction after a restart count, also behind newer ones in another group")
+    func secondGroup() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            Self.summarise(store)
+            let next = try Self.open(server)
+            try next.add(Self.group(Self.devices[0], [600_000_000], value: 1))
+            try next.add(Self.group(Self.devices[0], [0], value: 1))
+            try next.add(Self.group(Self.devices[0], [0, 5], value: 3))
+            #expect(
+                try next.commit().devices[Self.devices[0]]
+                    == IngestResult.Counts(stored: 2, duplicates: 1, conflicts: 1))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
+        }
+    }
+
     @Test("a summary that is computed while a minute changes does not count")
     func changedMeanwhile() async throws {
         try await withClickHouse { server in
@@ -162,15 +182,31 @@ struct AverageTests {
         #expect(
             SummaryPlan.gaps(in: 0..<200_000_000, between: [60_000_000]) == [0..<60_000_000, 120_000_000..<200_000_000])
         #expect(SummaryPlan.gaps(in: 0..<60_000_000, between: [0]) == [])
-        #expect(SummaryPlan.groups([0..<5, 7..<9, 10..<hour]) == [[0..<5, 7..<9, 10..<hour]])
-        #expect(SummaryPlan.groups([0..<hour + 1, hour + 2..<hour + 3]) == [[0..<hour + 1], [hour + 2..<hour + 3]])
-        #expect(SummaryPlan.groups([.min ..< .max]) == [[.min ..< .max]])
+        #expect(SummaryPlan.areShort([0..<5, 7..<hour + 2]) && !SummaryPlan.areShort([0..<5, 7..<hour + 3]))
+        #expect(!SummaryPlan.areShort([.min ..< .max]) && SummaryPlan.areShort([]))
         let part = SummarySelect.countedPart
-        #expect(
-            SummaryPlan.parts(of: 5..<5 * part, [(0, 6), (1, 4), (4, 11)], maxRows: 10)
-                == [5..<2 * part, 4 * part..<5 * part])
-        let first = Int64.min / part - 1
-        #expect(SummaryPlan.parts(of: .min ..< .max, [(first, 1)], maxRows: 1) == [.min..<(first + 1) * part])
+        func groups(
+            _ ranges: [Range<Int64>], _ counts: [(part: Int64, rows: Int64)], maxRows: Int64 = 10
+        ) -> [[Range<Int64>]] {
+            SummaryPlan.groups(ranges, counts, length: part, maxRows: maxRows)
+        }
+        let (one, two, four, five): (Int64, Int64, Int64, Int64) = (part, 2 * part, 4 * part, 5 * part)
+        #expect(groups([5..<five], [(0, 6), (1, 4), (4, 11)]) == [[5..<two], [four..<five]])
+        let first = Int64.min / part
+        #expect(groups([.min ..< .max], [(first - 1, 1)], maxRows: 1) == [[Int64.min..<first * part]])
+        // Two ranges in a part, one without rows, and one that is read with the first.
+        let several: [Range<Int64>] = [0..<5, 8..<9, one..<one + 7, two..<four]
+        #expect(groups(several, [(0, 5), (2, 2), (3, 3)]) == [[0..<5, 8..<9, two..<four]])
+        #expect(groups([0..<5], []).isEmpty)
+        // A sample every half hour for 30 days.
+        let halfHours: [Int64] = Array(0..<1440)
+        let counts: [(part: Int64, rows: Int64)] = halfHours.map { (part: $0 * 30, rows: 1) }
+        // Each of their minutes has a summary, or every second one.
+        let all: [Range<Int64>] = halfHours.map { Self.range($0 * 30 + 1, $0 * 30 + 30) }
+        let some: [Range<Int64>] = halfHours.prefix(720).map { Self.range($0 * 60 + 1, $0 * 60 + 60) }
+        #expect(SummaryPlan.groups(all, counts, length: Minute.length, maxRows: 10).isEmpty)
+        let sizes = SummaryPlan.groups(some, counts, length: Minute.length, maxRows: 1000).map(\.count)
+        #expect(sizes == [500, 220])
         let select = SummarySelect(stream: .accelerometer, device: 1, columns: [], origin: 10, width: 90_000_000)
         #expect(select.start(of: 9) == 10 - 90_000_000 && select.start(of: 10) == 10)
         #expect(!SummaryPlan.contains(select, 0 ..< .max, minute: 0))
@@ -182,36 +218,199 @@ struct AverageTests {
     func schedule() {
         var schedule = AverageSchedule(delay: .seconds(10))
         let start = ContinuousClock.now
-        let series = SeriesKey(device: 1, stream: 2)
-        let key = AverageSchedule.Key(series: series, minute: 60_000_000)
-        schedule.record(key, rows: 3, at: start)
+        let key = Self.minute(1)
+        schedule.record(key, rows: 3, newest: 119_000_000, at: start)
+        // It is the newest minute.
+        #expect(!schedule.isDue(at: start + .seconds(100)))
+        schedule.record(Self.minute(2), rows: 1, newest: 130_000_000, at: start + .seconds(2))
         #expect(!schedule.isDue(at: start + .seconds(9)))
         #expect(schedule.isDue(at: start + .seconds(10)))
-        schedule.record(key, rows: 3, at: start + .seconds(5))
-        #expect(schedule.next(at: start + .seconds(10)) { _ in 150_000_000 } == [])
+        schedule.record(key, rows: 3, newest: 130_000_000, at: start + .seconds(5))
+        #expect(schedule.next(at: start + .seconds(10)).isEmpty)
         #expect(!schedule.isDue(at: start + .seconds(14)))
-        #expect(schedule.next(at: start + .seconds(15)) { _ in 119_000_000 } == [])
-        #expect(schedule.next(at: start + .seconds(25)) { _ in nil } == [])
-        #expect(schedule.next(at: start + .seconds(35)) { _ in 120_000_000 } == [key])
+        let piece = schedule.next(at: start + .seconds(15))
+        #expect(piece.map(\.key) == [key] && piece.map(\.rows) == [6])
         #expect(!schedule.isDue(at: start + .seconds(100)))
-        schedule.postpone([key], at: start + .seconds(40))
+        schedule.postpone(piece, at: start + .seconds(40))
         #expect(!schedule.isDue(at: start + .seconds(49)))
         #expect(schedule.isDue(at: start + .seconds(50)))
+        #expect(schedule.next(at: start + .seconds(50)).map(\.rows) == [6])
         schedule.finish(after: .seconds(2), at: start + .seconds(50))
+        schedule.record(key, rows: 1, newest: 130_000_000, at: start + .seconds(50))
         #expect(!schedule.isDue(at: start + .seconds(67)) && schedule.isDue(at: start + .seconds(68)))
-        let other = AverageSchedule.Key(series: series, minute: 120_000_000)
-        #expect(AverageSchedule.ranges(of: [other, key]).map(\.times) == [60_000_000..<180_000_000])
+        #expect(AverageSchedule.ranges(of: [Self.minute(2), key]).map(\.times) == [60_000_000..<180_000_000])
+        #expect(
+            AverageSchedule.ranges(of: [Self.minute(2, device: 2), key]).map(\.times)
+                == [60_000_000..<120_000_000, 120_000_000..<180_000_000])
+    }
+
+    @Test("each stream has its turn to be summarised, whatever waits in the others")
+    func turns() {
+        var schedule = AverageSchedule(delay: .zero)
+        let start = ContinuousClock.now
+        for stream in 0..<3 {
+            // More than one piece.
+            for minute in Int64(0)..<4 {
+                schedule.record(
+                    Self.minute(minute, stream: stream), rows: 150_000, newest: 600_000_000, at: start)
+            }
+        }
+        let streams = (0..<6).map { _ in schedule.next(at: start).first?.key.series.stream }
+        #expect(streams == [0, 1, 2, 0, 1, 2])
+    }
+
+    @Test("after a failure, fewer minutes are summarised at once, and more again after successes")
+    func smaller() {
+        var schedule = AverageSchedule(delay: .zero)
+        var now = ContinuousClock.now
+        for device in 0..<4000 {
+            schedule.record(Self.minute(1, device: device), rows: 10, newest: 600_000_000, at: now)
+        }
+        func sizes(_ count: Int, fails: Bool) -> [Int] {
+            (0..<count).map { _ in
+                now += .seconds(100)
+                let piece = schedule.next(at: now)
+                if fails { schedule.postpone(piece, at: now) } else { schedule.finish(after: .zero, at: now) }
+                return piece.count
+            }
+        }
+        #expect(sizes(3, fails: true) == [500, 250, 125])
+        #expect(schedule.hasFailed)
+        #expect(sizes(8, fails: false) == [62, 71, 83, 100, 125, 166, 250, 500])
+        #expect(!schedule.hasFailed)
+        // None was lost.
+        var rest = sizes(100, fails: false).reduce(0, +)
+        rest += 62 + 71 + 83 + 100 + 125 + 166 + 250 + 500
+        #expect(rest == 4000)
+    }
+
+    @Test("a minute that waits is marked as changed once, and again after its summary has begun")
+    func marks() {
+        var schedule = AverageSchedule(delay: .zero)
+        let start = ContinuousClock.now
+        let key = Self.minute(1)
+        #expect(!schedule.isMarked(key))
+        schedule.mark(key, at: start)
+        schedule.record(key, rows: 5, newest: 600_000_000, at: start)
+        #expect(schedule.isMarked(key) && !schedule.isMarked(Self.minute(1, device: 2)))
+        let piece = schedule.next(at: start)
+        #expect(piece.map(\.rows) == [5])
+        #expect(!schedule.isMarked(key))
+        // The summary may have been inserted although there was no answer.
+        schedule.postpone(piece, at: start)
+        #expect(!schedule.isMarked(key))
+    }
+
+    /// The time from the start of a minute to that of another one.
+    private static func range(_ first: Int64, _ end: Int64) -> Range<Int64> {
+        first * Minute.length..<end * Minute.length
+    }
+
+    private static func minute(_ number: Int64, device: Int = 1, stream: Int = 2) -> AverageSchedule.Key {
+        .init(series: SeriesKey(device: device, stream: stream), minute: number * 60_000_000)
+    }
+
+    @Test("late samples that follow each other mark their minute once, and still count")
+    func markedOnce() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            Self.summarise(store)
+            for time in Int64(1)...4 { try store.write(Self.group(Self.devices[0], [time], value: 6)) }
+            let count = "SELECT count() FROM summarised_accelerometer WHERE _change != 0"
+            #expect(try await server.execute(count) == ["1"])
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 5.0 5.0")
+            Self.summarise(store)
+            try store.write(Self.group(Self.devices[0], [5], value: 11))
+            #expect(try await server.execute(count) == ["2"])
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 6.0 6.0")
+        }
+    }
+
+    @Test(
+        "samples of a commit that failed count when they are sent again",
+        arguments: ["summarised_accelerometer", "received_batches"])
+    func failedCommit(table: String) async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            Self.summarise(store)
+            let position = BatchPosition(epoch: Epoch(unchecked: "e1"), seq: 1)
+            let group = Self.group(Self.devices[0], [5], value: 3, position)
+            try await server.execute("RENAME TABLE \(table) TO away")
+            #expect(throws: StoreError.self) { try store.write(group) }
+            try await server.execute("RENAME TABLE away TO \(table)")
+            #expect(try store.write(group).devices[Self.devices[0]] == IngestResult.Counts(duplicates: 1))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
+            Self.summarise(store)
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
+            #expect(try await server.execute("SELECT t, x FROM minutes_accelerometer ORDER BY t").first == "0\t2")
+        }
+    }
+
+    @Test("an owner marks all minutes of a transaction that took long, since the next one may have summarised them")
+    func slowTransaction() async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            try store.takeOver(FencingToken(rawValue: 2_000_000_000)) { _ in true }
+            let count = "SELECT count() FROM summarised_accelerometer WHERE _change != 0"
+            for (seconds, changes) in [(0, "0"), (30, "2"), (30, "4")] {
+                // One minute is the newest and is marked too.
+                try store.add(Self.group(Self.devices[0], [0, 60_000_000 + Int64(seconds)], value: 1))
+                store.transaction.began = ContinuousClock.now - .seconds(seconds)
+                _ = try store.commit()
+                #expect(try await server.execute(count) == [changes])
+            }
+            // Later samples of the newest minute are not marked: it must not have been summarised.
+            Self.summarise(store)
+            try store.write(Self.group(Self.devices[0], [100_000_000], value: 4))
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000) == ["0 1.0 1.0", "60000000 2.0 3.0"])
+        }
+    }
+
+    @Test("an owner that has lost its devices does not insert summaries of them, and reports that once")
+    func takenOver() async throws {
+        try await withClickHouse { server in
+            let problems = TextLog()
+            let store = try Self.open(server) { problems.append("\($0): \($1)") }
+            try store.takeOver(FencingToken(rawValue: 2_000_000_000)) { _ in true }
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+            }
+            let next = try Self.open(server)
+            try next.takeOver(FencingToken(rawValue: 2_000_000_001)) { _ in true }
+            store.performAverages()
+            store.performAverages()
+            #expect(problems.texts.count == 1 && problems.texts[0].contains("taken over"), "\(problems.texts)")
+            #expect(try await server.execute("SELECT count() FROM summarised_accelerometer") == ["0"])
+            // The minutes that the next owner changes are summarised by it.
+            for time in Int64(1)...2 { try next.write(Self.group(Self.devices[0], [time], value: 4)) }
+            Self.summarise(next)
+            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            #expect(try Self.averages(reader, span: 60_000_000).first == "0 3.0 3.0")
+            #expect(try await server.execute("SELECT t, x FROM minutes_accelerometer") == ["0\t3"])
+        }
     }
 }
 
 extension AverageTests {
-    /// Summarises all minutes that are complete. Without a delay, the others are looked at again each time.
+    /// Summarises all minutes that are complete. A call summarises minutes of one stream.
     private static func summarise(_ store: ClickHouseStore) {
         for _ in 0..<2 * streams.count { store.performAverages() }
     }
 
-    private static func open(_ server: TestClickHouse) throws -> ClickHouseStore {
+    private static func open(
+        _ server: TestClickHouse, report: (@Sendable (String, String) -> Void)? = nil
+    ) throws -> ClickHouseStore {
         var options = ClickHouseStore.Options()
+        options.reportMaintenanceProblem = report
         options.survivesPowerLoss = false
         options.minInterval = .zero
         options.averageDelay = .zero
@@ -296,12 +495,15 @@ extension AverageTests {
         return rows
     }
 
-    private static func group(_ device: DeviceAddress, _ times: [Int64], value: Double) -> IngestGroup {
+    private static func group(
+        _ device: DeviceAddress, _ times: [Int64], value: Double, _ position: BatchPosition? = nil
+    ) -> IngestGroup {
         var block = SampleBlock(stream: .accelerometer)
         for time in times { block.append(time: Timestamp(microseconds: time), values: [value, 0, 0]) }
         return IngestGroup(batches: [
             ReceivedBatch(
-                device: device, batch: Batch(position: nil, samples: block), receivedAt: Timestamp(microseconds: 1))
+                device: device, batch: Batch(position: position, samples: block),
+                receivedAt: Timestamp(microseconds: 1))
         ])
     }
 

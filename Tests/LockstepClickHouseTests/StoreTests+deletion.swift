@@ -57,7 +57,7 @@ extension StoreTests {
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
             options.sampleAge = year / 2
-            options.reportExpiryProblem = { problems.append($1) }
+            options.reportMaintenanceProblem = { problems.append($1) }
             let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
             #expect(!store.needsMaintenance)
             try store.write(IngestGroup(batches: [received([now - year, now - 1000], seq: 1)]))
@@ -101,7 +101,7 @@ extension StoreTests {
             let problems = TextLog()
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
-            options.reportExpiryProblem = { problems.append("\($0): \($1)") }
+            options.reportMaintenanceProblem = { problems.append("\($0): \($1)") }
             _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
             #expect(problems.texts.count == 1)
             #expect(problems.texts.first?.hasPrefix("cannot delete old rejected messages: ") == true)
@@ -135,7 +135,7 @@ extension StoreTests {
 }
 
 /// Texts in the order in which they were reported.
-private final class TextLog: Sendable {
+final class TextLog: Sendable {
     private let log = Mutex<[String]>([])
 
     var texts: [String] { log.withLock { $0 } }

@@ -27,16 +27,14 @@ extension ClickHouseReader {
             }
             let gaps = SummaryPlan.gaps(in: window.times, between: minutes.map(\.start))
             var added = 0
-            for group in SummaryPlan.groups(gaps) {
-                for part in try parts(of: group, select) {
-                    let end = part.last?.upperBound ?? .min
-                    while added < minutes.count, minutes[added].start < end {
-                        spans.add(minutes[added])
-                        added += 1
-                    }
-                    for row in try rows(select, select.samples(in: part)) { spans.add(row) }
-                    for span in spans.take(through: end) { guard try each(span) else { return } }
+            for group in try groups(gaps, in: window.times, select) {
+                let end = group.last?.upperBound ?? .min
+                while added < minutes.count, minutes[added].start < end {
+                    spans.add(minutes[added])
+                    added += 1
                 }
+                for row in try rows(select, select.samples(in: group)) { spans.add(row) }
+                for span in spans.take(through: end) { guard try each(span) else { return } }
             }
             for minute in minutes[added...] { spans.add(minute) }
             for span in spans.take(through: window.times.upperBound) { guard try each(span) else { return } }
@@ -69,19 +67,20 @@ extension ClickHouseReader {
     }
 
     /// Returns the ranges of each statement that reads samples.
-    private func parts(
-        of group: [Range<Int64>], _ select: SummarySelect
+    /// - Parameter gaps: the parts of the window without a summary.
+    private func groups(
+        _ gaps: [Range<Int64>], in window: Range<Int64>, _ select: SummarySelect
     ) throws(StoreError) -> [[Range<Int64>]] {
-        guard group.count == 1, let range = group.first,
-            range.upperBound.subtractingReportingOverflow(range.lowerBound).overflow
-                || range.upperBound - range.lowerBound > SummaryPlan.shortRange
-        else { return [group] }
-        var reader = RowBinaryReader(try client.binary(select.rowCounts(in: range)))
+        guard !SummaryPlan.areShort(gaps) else { return gaps.isEmpty ? [] : [gaps] }
+        // Several gaps are those between minutes, in a window of limited length.
+        let length = gaps.count == 1 ? SummarySelect.countedPart : Minute.length
+        let counted = gaps.count <= SummaryPlan.maxRanges ? gaps : [window]
+        var reader = RowBinaryReader(try client.binary(select.rowCounts(in: counted, length: length)))
         var counts: [(part: Int64, rows: Int64)] = []
         do {
             while !reader.isAtEnd { counts.append((try reader.integer(), try reader.integer())) }
         } catch { throw truncated }
-        return SummaryPlan.parts(of: range, counts, maxRows: Self.rowsOfPart).map { [$0] }
+        return SummaryPlan.groups(gaps, counts, length: length, maxRows: Self.rowsOfPart)
     }
 
     private func rows(_ select: SummarySelect, _ statement: String) throws(StoreError) -> [SummarySelect.Row] {

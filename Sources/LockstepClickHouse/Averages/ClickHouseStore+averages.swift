@@ -30,28 +30,39 @@ extension ClickHouseStore {
     /// Marks the minutes as changed that may have a summary. Call it when the samples are stored, and before they count as
     /// received. Samples that were stored before are included: an earlier run may not have marked them.
     ///
-    /// A minute is only summarised when a sample of a later one is stored.
+    /// A minute is only summarised when a sample of a later one is stored. A minute whose summary is invalid already, and
+    /// that no other owner can summarise, needs no further mark.
     func insertChanges(of transaction: Transaction) throws(StoreError) {
         let isSlow = token != nil && transaction.began.map { .now - $0 > Self.maxTransaction } ?? false
         let change = UInt64.random(in: 1 ... .max)
         var changes: [Int: RowBinary] = [:]
+        var marked: [AverageSchedule.Key] = []
         for (key, minutes) in transaction.minutes {
             let newest = (newest[key] ?? nil).map(Minute.start) ?? .min
             for minute in minutes.keys where isSlow || minute < newest {
+                let entry = AverageSchedule.Key(series: key, minute: minute)
+                guard isSlow || !averages.isMarked(entry) else { continue }
                 changes[key.stream, default: RowBinary()].appendChange(change, of: devices[key.device].id, minute)
+                // The newest minute is not summarised, because its later samples are not marked.
+                if minute < newest { marked.append(entry) }
             }
         }
-        for (stream, rows) in changes.sorted(by: { $0.key < $1.key }) {
-            try insert(rows, into: streams[stream].minuteTable, Minute.changeColumns)
-        }
+        try client.insert(
+            changes.sorted { $0.key < $1.key }.map { stream, rows in
+                TableInsert(rows.bytes, into: streams[stream].minuteTable, columns: Minute.changeColumns)
+            })
+        let now = ContinuousClock.now
+        for minute in marked { averages.mark(minute, at: now) }
     }
 
     /// Lets the minutes of a committed transaction be summarised later.
     func scheduleAverages(of transaction: Transaction) {
         let now = ContinuousClock.now
         for (series, minutes) in transaction.minutes {
-            for (minute, rows) in minutes {
-                averages.record(.init(series: series, minute: minute), rows: rows, at: now)
+            guard let newest = newest[series] ?? nil else { continue }
+            // The newest minute comes last: the one before it is complete then.
+            for (minute, rows) in minutes.sorted(by: { $0.key < $1.key }) {
+                averages.record(.init(series: series, minute: minute), rows: rows, newest: newest, at: now)
             }
         }
     }
@@ -59,11 +70,14 @@ extension ClickHouseStore {
     /// Summarises some minutes.
     func performAverages() {
         let now = ContinuousClock.now
-        let keys = averages.next(at: now) { newest[$0] ?? nil }
-        guard let stream = keys.first?.series.stream else { return }
-        // If this fails, the samples are read instead of the summaries.
-        do { try summarise(AverageSchedule.ranges(of: keys), streams[stream]) } catch {
-            return averages.postpone(keys, at: .now)
+        let piece = averages.next(at: now)
+        guard let stream = piece.first?.key.series.stream else { return }
+        do { try summarise(AverageSchedule.ranges(of: piece.map(\.key)), streams[stream]) } catch {
+            // Until it succeeds, the samples are read instead of the summaries.
+            if !averages.hasFailed {
+                options.reportMaintenanceProblem?("cannot summarise minutes for averages", "\(error)")
+            }
+            return averages.postpone(piece, at: .now)
         }
         averages.finish(after: .now - now, at: .now)
     }
@@ -76,7 +90,10 @@ extension ClickHouseStore {
             "(device_id = \(devices[series.device].id) AND t >= \(times.lowerBound) AND t < \(times.upperBound))"
         }.joined(separator: " OR ")
         let writer = MinuteWriter(client: client, stream: stream)
-        try writer.insert(try writer.summaries(where: condition), version: nextVersion())
+        let summaries = try writer.summaries(where: condition)
+        // A later owner may have marked these minutes once, and have stored samples that were not read here.
+        try checkOwnership(of: Set(ranges.map { devices[$0.series.device].id }))
+        try writer.insert(summaries, version: nextVersion())
     }
 }
 

@@ -52,14 +52,14 @@ struct SummarySelect {
         "SELECT min(t), max(t), count() FROM \(stream.minuteTable) WHERE device_id = \(device) AND \(condition([times]))"
     }
 
-    /// The length in µs of the parts whose rows ``rowCounts(in:)`` counts.
+    /// The length in µs of the parts whose rows are counted in a long range.
     static let countedPart: Int64 = 600_000_000
 
-    /// Returns the statement for the number of rows in each part of a range of times that has any. It sorts no rows.
-    func rowCounts(in times: Range<Int64>) -> String {
+    /// Returns the statement for the number of rows in each part of a length that has any. It sorts no rows.
+    func rowCounts(in ranges: [Range<Int64>], length: Int64) -> String {
         """
-        SELECT intDiv(t, toInt64(\(Self.countedPart))) - if(t % toInt64(\(Self.countedPart)) < 0, 1, 0) AS _part, toInt64(count())
-        FROM \(stream.receivedTable) WHERE device_id = \(device) AND \(condition([times])) GROUP BY _part ORDER BY _part
+        SELECT intDiv(t, toInt64(\(length))) - if(t % toInt64(\(length)) < 0, 1, 0) AS _part, toInt64(count())
+        FROM \(stream.receivedTable) WHERE device_id = \(device) AND \(condition(ranges)) GROUP BY _part ORDER BY _part
         """
     }
 

@@ -222,6 +222,8 @@ extension ClickHouseClient {
     private func sendOnce(_ parameters: String, _ body: [UInt8], isLast: Bool) throws(Failure) -> [UInt8] {
         guard cancellation?.isCancelled != true else { throw cancelled }
         let connection = connections[current]
+        let timeout = limit(isLast: isLast)
+        let end = ContinuousClock.now + .milliseconds(timeout)
         var lastPulse = ContinuousClock.now
         var hangs = false
         connection.shouldStop = { [self] in
@@ -229,14 +231,18 @@ extension ClickHouseClient {
             // If it is the last one, nothing is gained by giving up.
             guard !isLast, ContinuousClock.now - lastPulse >= pulseInterval else { return false }
             defer { lastPulse = .now }
+            // While this waits, libcurl cannot end the request.
+            let rest = Int((end - .now) / .milliseconds(1))
+            guard rest > 0 else { return false }
             // Any answer will do.
-            hangs = (try? pulse.post(address.url(of: address.servers[current]) + "?query=SELECT%201", body: [])) == nil
+            let url = address.url(of: address.servers[current]) + "?query=SELECT%201"
+            hangs = (try? pulse.post(url, body: [], timeout: min(rest, Self.pulseTimeout))) == nil
             return hangs
         }
         defer { connection.shouldStop = { false } }
         let result = Result { () throws(HTTPConnection.Failure) in
             try connection.post(
-                address.url(of: address.servers[current]) + parameters, body: body, timeout: limit(isLast: isLast))
+                address.url(of: address.servers[current]) + parameters, body: body, timeout: timeout)
         }
         return try self.body(of: result, isHanging: hangs)
     }

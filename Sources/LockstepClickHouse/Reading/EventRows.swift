@@ -98,7 +98,7 @@ struct EventRows {
     func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
         let rows = try client.rows(
             """
-            SELECT delivery_id, event_id, way, attempts, due, error, device_id FROM (\(ClickHouseSchema.selectDeliveries()))
+            SELECT delivery_id, event_id, way, attempts, due, error, device_id FROM (\(ClickHouseSchema.selectDeliveries))
             WHERE state = '\(state.rawValue)' ORDER BY delivery_id, device_id
             """)
         var events: [EventKey: StoredEvent] = [:]

@@ -27,6 +27,7 @@ enum RefinedTables {
                 device_id Int64, run_id Int64, t Int64, \(columns.joined(separator: ", "))
             ) ENGINE = \(storage.engine("ReplacingMergeTree", of: kind.table)) ORDER BY (device_id, run_id, t)
             """,
+            // Not ANY INNER JOIN: since ClickHouse 20, it keeps only one row of each key.
             // A row is hidden if a later run is valid for its time. The function takes only arrays, as in the view states.
             """
             CREATE VIEW IF NOT EXISTS \(kind.rawValue)_refined AS
@@ -37,14 +38,14 @@ enum RefinedTables {
             SELECT device_id, run_id, t, \(names), method, version, completed, first, last
             FROM (SELECT device_id, run_id, t, \(names) FROM \(kind.table)
             ORDER BY device_id, run_id, t LIMIT 1 BY device_id, run_id, t)
-            ANY INNER JOIN (SELECT device_id, run_id, method, version, completed, first, last FROM refined_runs
-            WHERE kind = '\(kind.rawValue)') USING device_id, run_id)
+            ALL INNER JOIN (SELECT device_id, run_id, method, version, completed, first, last FROM refined_runs
+            WHERE kind = '\(kind.rawValue)' LIMIT 1 BY device_id, run_id) USING device_id, run_id)
             ANY LEFT JOIN (SELECT device_id, groupArray(first) AS firsts, groupArray(last) AS lasts,
             groupArray(completed) AS dones FROM refined_runs WHERE kind = '\(kind.rawValue)' GROUP BY device_id)
             USING device_id WHERE t >= first AND t < last)
             WHERE arrayExists((start, end, done, time, own) -> start <= time AND end > time AND done > own,
             firsts, lasts, dones, times, owns) = 0)
-            ANY INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
+            ALL INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
             """,
         ]
     }

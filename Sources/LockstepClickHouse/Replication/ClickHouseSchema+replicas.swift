@@ -27,11 +27,14 @@ extension ClickHouseSchema {
                 failure = error
             }
         }
-        // The base tables come first: an insert needs them on as many replicas as the quorum has.
+        // Existing tables are altered before an empty replica creates its own: the server refuses a table that differs from
+        // those of the other replicas.
         for client in replicas {
             try client.checkReplicaName()
-            try createTables(client, database: database)
+            if try client.hasReplicatedTables() == true { try updateDeliveries(client) }
         }
+        // The base tables come before the others: an insert needs them on as many replicas as the quorum has.
+        for client in replicas { try createTables(client, database: database) }
         var count = given
         for client in replicas {
             let rows = try client.rows(

@@ -136,11 +136,17 @@ extension ClickHouseStore {
     /// A later owner first writes its token and then reads the outcomes. So either it has found this one, or its token is
     /// found here, and then no sample may be stored without the events that follow from it.
     func checkOwnership() throws(StoreError) {
-        guard let token, !ledger.unchecked.isEmpty else { return }
+        guard token != nil, !ledger.unchecked.isEmpty else { return }
         // A device that was never written has no token. Then those of the others tell whether the share was taken over.
         let isNew = ledger.unchecked.contains { deviceIndexes[$0].map { devices[$0].firstSeen == nil } ?? true }
-        let ids = ledger.unchecked.union(isNew ? devices.map(\.address) : []).map { "\(DeviceRecord.id(of: $0))" }
-        for part in ids.chunks(of: 500) {
+        try checkOwnership(of: Set(ledger.unchecked.union(isNew ? devices.map(\.address) : []).map(DeviceRecord.id)))
+        ledger.unchecked = []
+    }
+
+    /// Checks that no later owner has taken over the devices with these ids.
+    func checkOwnership(of devices: Set<Int64>) throws(StoreError) {
+        guard let token else { return }
+        for part in devices.map({ "\($0)" }).chunks(of: 500) {
             // A replica may not have the token of a later owner yet.
             let newest = try client.rows(
                 "SELECT max(version) FROM received_devices WHERE device_id IN (\(part.joined(separator: ", ")))",
@@ -150,7 +156,6 @@ extension ClickHouseStore {
                 throw StoreError(.other, "another collector has taken over the devices: this one claims them again")
             }
         }
-        ledger.unchecked = []
     }
 
     /// Inserts the rows of committed events and of their notifications. Notifications come first, so that an event that is

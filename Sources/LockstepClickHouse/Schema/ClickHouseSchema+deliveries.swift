@@ -28,17 +28,28 @@ extension ClickHouseSchema {
     }
 
     /// Stores the rows about notifications that an earlier version of Lockstep has written again, with their devices. It may
-    /// still be used by another collector.
-    static func adoptDeliveries(_ client: ClickHouseClient) throws(StoreError) {
+    /// still be used by another collector. Rows that are stored again already are left out.
+    /// - Returns: the number of rows that were stored.
+    @discardableResult
+    static func adoptDeliveries(_ client: ClickHouseClient) throws(StoreError) -> Int {
         let old = try client.rows("SELECT count() FROM received_deliveries WHERE device_id = 0").first?[0]
-        guard old != "0" else { return }
+        guard old != "0" else { return 0 }
         let columns = deliveryColumns.dropLast().joined(separator: ", ")
         var reader = RowBinaryReader(
             try client.binary(
                 """
-                SELECT \(columns), if(device_id = 0, toInt64(\(noDevice)), device_id)
-                FROM (SELECT \(columns) FROM received_deliveries WHERE device_id = 0)
-                ANY INNER JOIN (SELECT event_id, device_id FROM received_events) USING event_id
+                SELECT \(columns), owner
+                FROM (
+                    SELECT \(columns), if(subject = 0, toInt64(\(noDevice)), subject) AS owner
+                    FROM (SELECT \(columns) FROM received_deliveries WHERE device_id = 0)
+                    ALL INNER JOIN (SELECT event_id, any(device_id) AS subject FROM received_events GROUP BY event_id)
+                    USING event_id
+                )
+                ANY LEFT JOIN (
+                    SELECT delivery_id, device_id AS owner, max(version) AS adopted, count() AS copies
+                    FROM received_deliveries WHERE device_id != 0 GROUP BY delivery_id, owner
+                ) USING delivery_id, owner
+                WHERE copies = 0 OR adopted < version
                 """))
         var rows = RowBinary()
         do {
@@ -55,7 +66,8 @@ extension ClickHouseSchema {
                 rows.endRow()
             }
         } catch { throw StoreError(.corrupt, "the server sent an incomplete row of received_deliveries") }
-        guard !rows.isEmpty else { return }
+        guard !rows.isEmpty else { return 0 }
         try client.insert(rows.bytes, into: "received_deliveries", columns: deliveryColumns)
+        return rows.count
     }
 }

@@ -40,7 +40,7 @@ extension ClickHouseSchema {
             ),
             (
                 "deliveries",
-                Self.selectDeliveries()
+                Self.selectDeliveries
             ),
         ]
     }
@@ -61,22 +61,19 @@ extension ClickHouseSchema {
             """
     }
 
-    /// Returns the query of the view `deliveries`, or of a part of it.
+    /// The query of the view `deliveries`.
     ///
     /// Two collectors may give the same number to events of different devices, so that a notification is identified by its
     /// number and the device. Rows of versions of Lockstep that did not store the device have 0 there; they are stored
-    /// again with the device, see ``updateDeliveries(_:)``.
-    /// - Parameter condition: a condition on rows of `received_deliveries`. All rows about a notification must meet it, or
-    ///   none.
-    static func selectDeliveries(where condition: String? = nil) -> String {
+    /// again with the device, see ``adoptDeliveries(_:)``.
+    static let selectDeliveries =
         """
         SELECT delivery_id, latest.1 AS event_id, latest.2 AS way, latest.3 AS state, latest.4 AS attempts,
         latest.5 AS due, latest.6 AS error, if(owner = \(noDevice), 0, owner) AS device_id
         FROM (SELECT delivery_id, device_id AS owner,
         argMax((event_id, way, state, attempts, due, error), version) AS latest
-        FROM received_deliveries WHERE device_id != 0\(condition.map { " AND (\($0))" } ?? "") GROUP BY delivery_id, owner)
+        FROM received_deliveries WHERE device_id != 0 GROUP BY delivery_id, owner)
         """
-    }
 
     /// The device in `received_deliveries` of an event that is about no device.
     static let noDevice: Int64 = -1

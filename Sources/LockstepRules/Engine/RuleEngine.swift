@@ -68,6 +68,7 @@ public struct RuleEngine: Sendable {
     private var undoHeld: [(key: Key, arrival: Int64?)] = []
     /// The names of the rules' states.
     private let stateNames: [String]
+    private let stateNameSet: Set<String>
     private let watched: Set<SensorStream>
     private let watchesAll: Bool
     /// Whether time alone can complete a condition.
@@ -78,6 +79,7 @@ public struct RuleEngine: Sendable {
     public init(_ ruleSet: RuleSet, states: [Change] = []) {
         self.ruleSet = ruleSet
         stateNames = ruleSet.rules.map(\.stateName)
+        stateNameSet = Set(stateNames)
         watched = Set(ruleSet.rules.compactMap(\.condition.stream))
         watchesAll = ruleSet.rules.contains { rule in
             switch rule.condition {
@@ -104,7 +106,7 @@ public struct RuleEngine: Sendable {
     public func watches(_ stream: SensorStream) -> Bool { watchesAll || watched.contains(stream) }
 
     /// Returns whether a rule has states with this name, see ``Rule/stateName``.
-    public func keepsStates(named name: String) -> Bool { stateNames.contains(name) }
+    public func keepsStates(named name: String) -> Bool { stateNameSet.contains(name) }
 
     /// Whether there are no rules.
     public var isEmpty: Bool { ruleSet.rules.isEmpty }
