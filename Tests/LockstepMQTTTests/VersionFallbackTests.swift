@@ -10,9 +10,30 @@ struct VersionFallbackTests {
     func fallback() throws {
         let broker = try OldBroker()
         defer { broker.stop() }
-        let link = makeLink(broker, version: nil)
+        // A backoff would last longer than the test.
+        let link = makeLink(broker, version: nil, backoff: .seconds(3600))
         #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
         _ = link.abandon(MQTTError(.other, "test"))
+        // Without the backoff after the loss.
+        link.reconnect()
+        #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
+    }
+
+    @Test("its refusal at the deadline of the handshake is not reported as a missing answer")
+    func deadline() throws {
+        let broker = try OldBroker(isSilent: true)
+        defer { broker.stop() }
+        let link = makeLink(broker, version: nil, backoff: .seconds(3600))
+        link.handshakeLimits = (one: .zero, several: .zero)
+        let deadline = ContinuousClock.now + .seconds(60)
+        while link.socket == nil, ContinuousClock.now < deadline {
+            link.wait(until: deadline)
+            #expect(link.read().isEmpty)
+        }
+        broker.answer()
+        var answer = pollfd(fd: try #require(link.socket).descriptor, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&answer, 1, 60_000) == 1)
+        link.handshakeLimits = (one: .seconds(60), several: .seconds(60))
         #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
     }
 
@@ -21,15 +42,14 @@ struct VersionFallbackTests {
         let broker = try OldBroker()
         defer { broker.stop() }
         #expect(
-            try events(of: makeLink(broker, version: .five), count: 2)
+            try events(of: makeLink(broker, version: .five, backoff: .milliseconds(1)), count: 2)
                 == Array(repeating: "failed: the broker does not support MQTT 5", count: 2))
     }
 
-    private func makeLink(_ broker: OldBroker, version: MQTTVersion?) -> BrokerLink {
+    private func makeLink(_ broker: OldBroker, version: MQTTVersion?, backoff: Duration) -> BrokerLink {
         let address = BrokerAddress(host: "127.0.0.1", port: broker.port)
         return BrokerLink(
-            wakeup: Wakeup(), version: version,
-            backoff: Backoff(initial: .milliseconds(1), maximum: .milliseconds(1))
+            wakeup: Wakeup(), version: version, backoff: Backoff(initial: backoff, maximum: backoff)
         ) { version in MQTTOptions(address: address, clientID: "test", version: version) }
     }
 
@@ -56,8 +76,13 @@ private final class OldBroker: Sendable {
 
     let port: UInt16
     private let descriptor: Int32
+    /// Counts the connections that may be answered.
+    private let answers: DispatchSemaphore
 
-    init() throws {
+    /// Starts a broker.
+    /// - Parameter isSilent: whether it does not answer before ``answer()`` is called.
+    init(isSilent: Bool = false) throws {
+        answers = DispatchSemaphore(value: 0)
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -72,12 +97,18 @@ private final class OldBroker: Sendable {
         }
         port = UInt16(bigEndian: address.sin_port)
         guard isListening else { throw SetupError() }
-        DispatchQueue(label: "old broker").async { Self.run(descriptor) }
+        if !isSilent { answer() }
+        DispatchQueue(label: "old broker").async { [answers] in Self.run(descriptor, answers) }
     }
 
-    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    func answer() { for _ in 1...1000 { answers.signal() } }
 
-    private static func run(_ descriptor: Int32) {
+    func stop() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        answer()
+    }
+
+    private static func run(_ descriptor: Int32, _ answers: DispatchSemaphore) {
         defer { close(descriptor) }
         var accepted: [Int32] = []
         defer { for connection in accepted { close(connection) } }
@@ -86,7 +117,9 @@ private final class OldBroker: Sendable {
             guard connection >= 0 else { return }
             var bytes = [UInt8](repeating: 0, count: 1024)
             // The CONNECT packet: type, length, the name MQTT with its length, and the version.
-            guard read(connection, &bytes, bytes.count) > 8, bytes[8] == 4 else {
+            let isAccepted = read(connection, &bytes, bytes.count) > 8 && bytes[8] == 4
+            answers.wait()
+            guard isAccepted else {
                 let refusal: [UInt8] = [0x20, 2, 0, 1]
                 _ = write(connection, refusal, refusal.count)
                 close(connection)

@@ -59,9 +59,10 @@ public final class RunningProgram: Sendable {
     /// Signals the process and its children: each program has its own process group.
     public func signalGroup(_ signal: Int32) { status.withLock { if $0 == nil { kill(-pid, signal) } } }
 
-    /// Waits until the output contains `part`.
+    /// Waits until the output contains `part`, or is complete without it.
     public func waitForOutput(_ part: String, within limit: Duration = .seconds(60)) async -> Bool {
-        await eventually(within: limit) { text.contains(part) }
+        _ = await eventually(within: limit) { text.contains(part) || output.withLock { $0.isComplete } }
+        return text.contains(part)
     }
 
     /// Waits until the process has ended. Then waits for the end of its output, but at most 5 s, because a child may

@@ -46,7 +46,7 @@ public final class BrokerLink {
     /// at all, and the system tries for minutes. With one node, the system decides.
     var connectLimit = Duration.seconds(5)
     /// The maximum time to wait for the CONNACK, with one node and with several.
-    private static let handshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
+    var handshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
 
     /// Which node to use, among the links that share it.
     private let node: NodeChoice
@@ -159,14 +159,15 @@ public final class BrokerLink {
             case .failure(let error): return [fail(error)]
             case .success(let connection):
                 connection.onMessage = onMessage
-                let limits = Self.handshakeLimits
+                let limits = handshakeLimits
                 state = .handshaking(connection, until: now + (hasSeveralNodes ? limits.several : limits.one))
                 nextKeepAlive = now
                 return handle(connection.read(limit: limit, while: shouldContinue))
             }
         case .handshaking(let connection, let deadline):
             let events = handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))
-            guard events.isEmpty, now >= deadline else { return events }
+            // An answer may have ended the handshake without an event.
+            guard events.isEmpty, now >= deadline, case .handshaking = state else { return events }
             return [fail(MQTTError(.refused, "no answer to CONNECT: check that the address is an MQTT broker"))]
         case .up(let connection):
             return handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))

@@ -8,6 +8,9 @@ public struct SensorDescription: Sendable, Hashable {
     public var stream: SensorStream
     /// The supported rates in samples/s, slowest to fastest; nil if the rate is fixed or unknown.
     public var rates: ClosedRange<Double>?
+    /// Whether the sensor may run faster than ``rates``, because they are only its current rate or those of its current
+    /// access method.
+    public var mayExceedRates = false
     /// The rows of the rotation matrix from sensor axes to device axes; nil if the mounting is unknown.
     public var mountMatrix: [[Double]]?
     /// The access method for users, such as `buffered, /dev/iio:device0` or `polled`.
@@ -27,4 +30,7 @@ public struct SensorDescription: Sendable, Hashable {
         self.access = access
         self.problem = problem
     }
+
+    /// The fastest rate in samples/s at which the sensor can run; nil if unknown.
+    public var fastestRate: Double? { mayExceedRates ? nil : rates?.upperBound }
 }

@@ -14,7 +14,7 @@ public struct SensorGraph: Sendable {
 
     private let provided: Set<SensorStream>
     private let nativeRates: [SensorStream: Double]
-    /// The fastest rates that the sensors support, as far as known.
+    /// The fastest rates that the sensors support; infinite if unknown.
     private let fastestRates: [SensorStream: Double]
     private var derived: DerivedSensors
     private var subscribers: [Subscriber: [SensorStream: Subscription]] = [:]
@@ -30,17 +30,20 @@ public struct SensorGraph: Sendable {
         let provided = Set(sources.flatMap(\.streams))
         self.provided = provided
         var nativeRates: [SensorStream: Double] = [:]
+        var fastestRates: [SensorStream: Double] = [:]
         for source in sources {
+            let sensors = source.sensors().filter { $0.problem == nil }
             for stream in source.streams {
                 if let rate = source.nativeRate(of: stream) {
                     nativeRates[stream] = max(nativeRates[stream] ?? 0, rate)
                 }
+                // Infinite if any is unknown: the stream may then be faster than those that are known.
+                let rates = sensors.filter { $0.stream == stream }.map { $0.fastestRate ?? .infinity }
+                fastestRates[stream] = max(fastestRates[stream] ?? 0, rates.max() ?? .infinity)
             }
         }
         self.nativeRates = nativeRates
-        fastestRates = Dictionary(
-            sources.flatMap { $0.sensors() }.filter { $0.problem == nil }
-                .compactMap { sensor in sensor.rates.map { (sensor.stream, $0.upperBound) } }, uniquingKeysWith: max)
+        self.fastestRates = fastestRates
         derived = DerivedSensors(options.sensors(provided: provided), provided: provided)
         let available = provided.union(derived.streams)
         streams =

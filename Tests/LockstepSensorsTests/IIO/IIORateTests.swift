@@ -67,4 +67,45 @@ struct IIORateTests {
             #expect(fake.text(device, "buffer/length") == "200")
         }
     }
+
+    @Test("the resulting rate of a request is limited by the supported rates")
+    func limit() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            _ = try fake.makeNode(device)
+            #expect(rateOf400(fake) == 200)
+        }
+    }
+
+    @Test("the resulting rate of a request is not limited by the current rate, because any rate can be set")
+    func unknownLimit() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(["accel"])
+            try fake.remove(device, "sampling_frequency_available")
+            _ = try fake.makeNode(device)
+            let source = fake.source
+            #expect(source.sensors().map(\.rates) == [25...25])
+            #expect(rateOf400(fake) == 400)
+            source.setRates([.accelerometer: 400])
+            try await withRunning(source) { _ in try await fake.wait(device, "sampling_frequency", for: "400") }
+        }
+    }
+
+    @Test("the resulting rate of a request is limited by polling, unless the sensor may get a buffer while it runs")
+    func pollingLimit() async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            #expect(rateOf400(fake) == 100)
+        }
+        try await withFakeIIO { fake in
+            // The character device is missing.
+            try fake.addBuffered(["accel"])
+            #expect(fake.source.sensors().map(\.rates?.upperBound) == [100])
+            #expect(rateOf400(fake) == 400)
+        }
+    }
+
+    private func rateOf400(_ fake: FakeIIO) -> Double {
+        SensorGraph(sources: [fake.source]).rate(of: SensorRequest(rate: 400), for: .accelerometer)
+    }
 }

@@ -79,6 +79,12 @@ struct SensorGraphTests {
             #expect(unknown.rate(of: request, for: .gyroscope) == rates.0)
             #expect(known.rate(of: request, for: .gyroscope) == rates.1)
         }
+        // Of two sources, the faster one counts, and one with an unknown limit may be faster.
+        let (slow, fast, other) = (Sensors(fastest: 250), Sensors(fastest: 300), Sensors())
+        let request = SensorRequest(rate: 400)
+        #expect(SensorGraph(sources: [slow, fast]).rate(of: request, for: .gyroscope) == 300)
+        #expect(SensorGraph(sources: [slow, other]).rate(of: request, for: .gyroscope) == 400)
+        #expect(SensorGraph(sources: [other, slow]).rate(of: request, for: .gyroscope) == 400)
     }
 
     @Test("gives each subscriber its own rate from one sensor")

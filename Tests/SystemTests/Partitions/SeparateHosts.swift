@@ -158,8 +158,12 @@ struct SeparateHosts {
             let status = await agent.waitForExit(within: .seconds(180))
             try #require(status == 0, "\(agent.text)\n\(log)")
         }
+        try await expectLastStatesRead()
         for name in Self.collectors { await programs[name]?.stop(SIGTERM) }
-        for reader in readers { await reader.stop(SIGTERM) }
+        for reader in readers {
+            try #require(reader.isRunning, "a reader of the states has ended: \(reader.text.suffix(1000))")
+            await reader.stop(SIGTERM)
+        }
     }
 
     // MARK: Expectations
@@ -246,13 +250,42 @@ struct SeparateHosts {
             ["verify", "--store", store]
                 + Self.devices.keys.flatMap { ["--journal", "\($0)=\(outbox(of: $0))"] }, on: Self.observer,
             within: .seconds(300))
-        let states: [(topic: String, payload: [UInt8])] = readers.flatMap { reader in
+        print(verification.text.split(separator: "\n").last.map(String.init) ?? "")
+        try await data.expectComplete(verification, states: states)
+    }
+
+    /// The published states, as the readers have received them.
+    private var states: [(topic: String, payload: [UInt8])] {
+        readers.flatMap { reader in
             reader.text.split(separator: "\n").compactMap { line in
                 line.firstIndex(of: " ").map { (String(line[..<$0]), Array(line[line.index(after: $0)...].utf8)) }
             }
         }
-        #expect(!states.isEmpty, "\(readers.map(\.text))")
-        print(verification.text.split(separator: "\n").last.map(String.init) ?? "")
-        try await data.expectComplete(verification, states: states)
+    }
+
+    /// Waits until a reader has received the last stored state of each device.
+    private func expectLastStatesRead() async throws {
+        struct State: Decodable { let seq: Int }
+        var missing: [String] = []
+        let isReached = await eventually(within: .seconds(60)) {
+            guard let last = try? await lastStates(), last.count == Self.devices.count else { return false }
+            let read = Set(
+                states.compactMap { topic, payload in
+                    (try? JSONDecoder().decode(State.self, from: Data(payload))).map { "\(topic) \($0.seq)" }
+                })
+            missing = last.filter { !read.contains($0) }
+            return missing.isEmpty
+        }
+        try #require(isReached, "no reader has received \(missing)\n\(log)")
+    }
+
+    /// Returns the topic and the sequence number of the last stored state of each device.
+    private func lastStates() async throws -> [String] {
+        try await query(
+            """
+            SELECT concat('lockstep/', group_name, '/', device, '/state ', toString(last))
+            FROM (SELECT device_id, max(seq) AS last FROM states GROUP BY device_id) AS states
+            ANY INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
+            """)
     }
 }

@@ -26,7 +26,10 @@ final class TestNetwork {
     private var programs: [RunningProgram] = []
 
     /// Whether this process may create network namespaces.
-    static func isAvailable() async -> Bool {
+    static func isAvailable() async -> Bool { await availability.value }
+
+    /// Determined once, because the suite and each of its tests ask for it.
+    private static let availability = Task {
         guard Programs.isInstalled("ip"), Programs.isInstalled("nsenter") else { return false }
         return
             (try? await withTemporaryFolder { folder in
@@ -129,7 +132,10 @@ final class TestNetwork {
         _ name: String, _ others: [String], _ segments: [Segment], _ command: (_ address: String) -> String
     ) async throws {
         guard let host = hosts[name] else { throw ProgramError("there is no host \(name)") }
-        let others = others.compactMap { hosts[$0] }
+        let others = try others.map { name in
+            guard let other = hosts[name] else { throw ProgramError("there is no host \(name)") }
+            return other
+        }
         func commands(_ hosts: [Host]) -> String {
             hosts.flatMap { host in segments.map { command(host.address(in: $0)) } }.joined(separator: "; ")
         }

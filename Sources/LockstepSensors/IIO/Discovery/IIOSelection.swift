@@ -110,9 +110,13 @@ extension IIOSensor {
         case .buffered(let buffer, _):
             description.access = "buffered, \(device.node)" + (buffer.index > 0 ? ", buffer \(buffer.index)" : "")
             description.rates = rate?.available?.bounds ?? rate?.current.map { $0...$0 }
-        case .polled(_, let note, _):
+            // Without a list of its rates, a sensor is set to any requested rate.
+            description.mayExceedRates = rate != nil && rate?.available == nil
+        case .polled(_, let note, let blocked):
             description.access = note.map { "polled: \($0)" } ?? "polled"
             description.rates = PolledSession.minRate...PolledSession.maxRate
+            // The buffer may become readable while the sensor runs.
+            description.mayExceedRates = blocked != nil
         }
         return description
     }
