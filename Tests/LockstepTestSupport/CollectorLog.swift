@@ -1,4 +1,3 @@
-import LockstepTestSupport
 
 extension RunningProgram {
     /// Waits until a collector logs a state change.
@@ -6,7 +5,7 @@ extension RunningProgram {
     ///   - device: the group and device, or nil for any.
     ///   - previous: the previous state, or nil for any.
     ///   - reason: the reason, or nil for any.
-    func waitForState(
+    public func waitForState(
         _ state: String, of device: String? = nil, from previous: String? = nil, reason: String? = nil,
         within limit: Duration = .seconds(60)
     ) async -> Bool {
@@ -16,7 +15,7 @@ extension RunningProgram {
     }
 
     /// Returns whether a collector has logged a state change. See ``waitForState(_:of:from:reason:within:)``.
-    func hasLoggedState(
+    public func hasLoggedState(
         _ state: String, of device: String? = nil, from previous: String? = nil, reason: String? = nil
     ) -> Bool {
         let expected = [
