@@ -29,6 +29,7 @@ struct AgentCommand: AsyncParsableCommand {
               replay:FILE.csv      a recording with columns such as t_us,x_g,y_g,z_g
               simulate[:seed]      a simulated walk: motion sensors, location,
                                    pressure and battery
+              none                 nothing: deliver the samples in the outbox, and exit
 
             DERIVED STREAMS (published if their inputs are available)
               motion/device        attitude, gravity, user acceleration, …

@@ -32,6 +32,9 @@ struct SourceSelection: ParsableArguments {
             """)
     var delay: [String] = []
 
+    /// The source of an agent that only delivers what its outbox holds.
+    static let none = "none"
+
     static let names = ["delay", "source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
 
     /// Returns the selected sources.
@@ -50,10 +53,19 @@ struct SourceSelection: ParsableArguments {
         }
         if let root = try settings.value("sysfs-root", sysfsRoot, parse: folder) { options.sysfsRoot = root }
         if let root = try settings.value("dev-root", devRoot, parse: folder) { options.devRoot = root }
+        let specifications = try settings.values("source", source) { $0 }
+        if specifications.contains(Self.none) {
+            guard specifications.count == 1 else {
+                throw CommandFailure("--source none cannot be combined with other sources: leave it out")
+            }
+            return []
+        }
         var sources = try settings.values("source", source) { try SensorSources.make($0, options: options) }
         if sources.isEmpty, let standard { sources = [try SensorSources.make(standard, options: options)] }
         guard !sources.isEmpty else {
-            throw CommandFailure("no source of samples: set one with --source \(SensorSources.forms)")
+            throw CommandFailure(
+                "no source of samples: set one with --source \(SensorSources.forms); or use "
+                    + "--source none to deliver only what the outbox holds")
         }
         let names = sources.map(\.name)
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {

@@ -54,6 +54,8 @@ public final class Outbox {
     public internal(set) var droppedSamples: Int64
     /// Whether the clock was set since the last run, so that a new epoch was started.
     public let wasClockSet: Bool
+    /// The device that the outbox belonged to before, if it was handed over to another one with this start.
+    public let previousDevice: String?
 
     /// The number of the next batch.
     var nextSeq: Int64
@@ -86,14 +88,17 @@ public final class Outbox {
     /// If the clock was set since the last run, a new epoch is started.
     /// - Parameters:
     ///   - path: the path of the file. Its folder must exist.
+    ///   - device: the device whose samples the outbox holds. The outbox records it, see ``OutboxOwner``. nil for any.
     ///   - limits: the limits above which the oldest batches are dropped.
     ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
     ///   - keepsJournal: whether to keep every accepted batch in the file, to verify a store.
     ///   - streams: the streams that batches can belong to.
     ///   - clock: the current state of the clocks.
-    /// - Throws: ``OutboxError`` if the file cannot be opened or another agent uses it.
+    /// - Throws: ``OutboxError`` if the file cannot be opened, if another agent uses it, or if it holds batches of
+    ///   another device.
     public init(
-        path: String, limits: Limits = Limits(), encoding: BatchEncoding = .json, keepsJournal: Bool = false,
+        path: String, device: DeviceAddress? = nil, limits: Limits = Limits(), encoding: BatchEncoding = .json,
+        keepsJournal: Bool = false,
         streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
     ) throws {
         do {
@@ -112,6 +117,10 @@ public final class Outbox {
             statements = try OutboxStatements(database, streams: streams)
             hasJournal = try keepsJournal || statements.hasJournal()
             (contents, bytes) = try statements.contents()
+            let owner = try OutboxOwner(
+                recorded: statements.text(OutboxOwner.key), pending: contents.pending.count,
+                hasJournal: statements.hasJournal())
+            previousDevice = try device.flatMap { try owner.previous(for: $0) }
             droppedSamples = try statements.meta("dropped_samples")
             let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
             let savedEpoch = try statements.text("epoch")
@@ -132,12 +141,19 @@ public final class Outbox {
                 try statements.setEpoch(epoch, base: base)
                 try statements.removeUnusedEpochs(before: base)
                 try statements.setClock(clock)
+                if let device, previousDevice == nil {
+                    try statements.setMeta(OutboxOwner.key, "\(device)")
+                }
                 if change == .restarted {
                     lastUndatedID = lastID
                     try statements.setMeta("undated", lastUndatedID)
                 }
             }
-            if wasClockSet { try startEpoch(clock: clock) }
+            if let device, previousDevice != nil {
+                try handOver(to: device, clock: clock)
+            } else if wasClockSet {
+                try startEpoch(clock: clock)
+            }
         } catch {
             throw OutboxError(path: path, error)
         }

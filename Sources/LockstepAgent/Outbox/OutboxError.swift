@@ -24,6 +24,9 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         case is NotAnOutboxError:
             isFull = false
             description = "'\(path)' is the database of another program. Choose another file with --outbox."
+        case let error as ForeignOutboxError:
+            isFull = false
+            description = error.description(path: path)
         case let error as SQLiteError where error.isCorrupt:
             isFull = false
             description = "'\(path)' is damaged or not an outbox. Move it away to start with a new one."

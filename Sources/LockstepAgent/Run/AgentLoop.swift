@@ -36,8 +36,9 @@ final class AgentLoop {
         self.logger = logger
         self.supervisor = supervisor
         outbox = try Outbox(
-            path: configuration.outboxPath, limits: configuration.outboxLimits, encoding: configuration.encoding,
-            keepsJournal: configuration.keepsJournal, streams: configuration.root.streams)
+            path: configuration.outboxPath, device: configuration.address, limits: configuration.outboxLimits,
+            encoding: configuration.encoding, keepsJournal: configuration.keepsJournal,
+            streams: configuration.root.streams)
         state = AgentState(configuration, pending: outbox.pending(), at: now)
         pongTopic = configuration.root.topic(configuration.address, .clockPong)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
@@ -57,6 +58,11 @@ final class AgentLoop {
                 "device": "\(configuration.address)", "epoch": "\(outbox.epoch)",
                 "outbox_batches": "\(state.delivery.unsentCount)",
             ])
+        if let previous = outbox.previousDevice {
+            logger.warning(
+                "outbox of another device continued, new epoch started",
+                metadata: ["previous": "\(previous)", "outbox": "\(configuration.outboxPath)"])
+        }
         if outbox.wasClockSet { logger.warning("clock was set since the last run, new epoch started") }
         send(.started)
         while !state.isStopping {
