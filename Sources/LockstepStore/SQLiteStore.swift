@@ -23,6 +23,8 @@ public final class SQLiteStore: SampleStore {
         public var cacheSize = 16_384
         /// The number of devices in a log from which rows are moved to a run. Tests reduce it.
         var minDevicesForRuns = RunPlacement.minDevices
+        /// The limits of maintenance.
+        var limits = MergeLimits()
 
         /// Creates the default options.
         public init() {}
@@ -68,6 +70,8 @@ public final class SQLiteStore: SampleStore {
     var mergeStartRows = 0
     /// The number of devices in a log from which rows are moved to a run.
     let minDevicesForRuns: Int
+    /// The limits of maintenance.
+    let limits: MergeLimits
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
     var evidence = NumberMap<Int64>()
     var placement = RowPlacement()
@@ -101,6 +105,7 @@ public final class SQLiteStore: SampleStore {
             try checkFolder(of: path)
             self.path = path
             minDevicesForRuns = options.minDevicesForRuns
+            limits = options.limits
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             var tables: [SampleTable] = []

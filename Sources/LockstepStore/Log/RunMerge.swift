@@ -27,11 +27,15 @@ struct RunMerge {
     private let first: Int64
     private let last: Int64
     private var next: Int64
+    /// The number of rows in the runs, and how many of them are deleted.
+    private let rows: Int
+    private var deleted = 0
     private var step = Step.devices
 
     /// - Parameter tables: the tables of the streams. Those of all streams in the runs must be among them.
     init(_ runs: RunSet, into tables: [SampleTable], in database: SQLiteDatabase) throws(SQLiteError) {
         parts = runs.parts.map { ($0.run, $0.stream) }
+        rows = runs.rows
         let streams = Set(runs.parts.map(\.stream))
         var merges: [Int64: SQLiteStatement] = [:]
         if streams.contains(ClockLog.stream) {
@@ -72,7 +76,7 @@ struct RunMerge {
     var progress: Double {
         switch step {
         case .devices: 0.8 * Double(next - first) / Double(max(1, last - first + 1))
-        case .clearing(let position): 0.8 + 0.2 * Double(position) / Double(Self.tables.count)
+        case .clearing: 0.8 + 0.2 * min(1, Double(deleted) / Double(max(1, rows)))
         case .done: 1
         }
     }
@@ -106,9 +110,11 @@ struct RunMerge {
             if next > last { step = .clearing(0) }
         case .clearing(let position):
             let isLast = position == Self.tables.count - 1
+            var deletedRows = 0
             let isEmpty = try database.transaction {
                 while true {
                     try deletes[position].run()
+                    deletedRows += database.changes
                     guard database.changes < Self.rowsPerPiece else {
                         if isOver() { return false }
                         continue
@@ -119,6 +125,7 @@ struct RunMerge {
                     return true
                 }
             }
+            deleted += deletedRows
             if isEmpty { step = isLast ? .done : .clearing(position + 1) }
         case .done: break
         }
