@@ -18,11 +18,8 @@ extension SQLiteStore {
     /// few milliseconds.
     public func performMaintenance() {
         // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
-        if needsCheckpoint {
-            hasTriedCheckpoint = true
-            // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
-            if (try? database.checkpoint()) == true { return }
-        }
+        // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
+        if needsCheckpoint, checkpoint() { return }
         do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
@@ -58,6 +55,14 @@ extension SQLiteStore {
     private static let maxDevicesAtStop = 1000
 
     private var needsCheckpoint: Bool { database.logPages >= limits.checkpointPages && !hasTriedCheckpoint }
+
+    /// Copies the write-ahead log into the database as far as readers allow.
+    /// - Returns: whether the whole log was copied.
+    @discardableResult
+    private func checkpoint() -> Bool {
+        hasTriedCheckpoint = true
+        return (try? database.checkpoint()) == true
+    }
 
     /// Starts to merge the runs if they hold enough rows. Otherwise makes the other log active if the active one holds
     /// enough rows, and starts to merge it.
@@ -100,6 +105,7 @@ extension SQLiteStore {
         do {
             while isMerging, share >= 1 || mergeProgress < share {
                 try mergeSlice(maxDuration: min(limits.slice, duration))
+                if needsCheckpoint { checkpoint() }
                 if fill < 1, ContinuousClock.now >= end { return }
             }
         } catch { hasMergeFailed = true }
@@ -122,7 +128,10 @@ extension SQLiteStore {
     }
 
     func finishMerge() throws {
-        while isMerging { try mergeSlice() }
+        while isMerging {
+            try mergeSlice()
+            if needsCheckpoint { checkpoint() }
+        }
     }
 
     /// Merges the rows of one or more devices, or clears tables of a merged log or of merged runs.

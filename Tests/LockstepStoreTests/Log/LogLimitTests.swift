@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepModel
 import LockstepSQLite
 import LockstepTestSupport
@@ -213,6 +214,25 @@ struct LogLimitTests {
         #expect(limits.paceShare(rows: 300_000, startRows: 0, fullRows: 4000, fill: 0.15) == 0.5)
         #expect(limits.paceShare(rows: 300_000, startRows: 250_000, fullRows: 4000, fill: 0.15) == 0.25)
         #expect(limits.paceShare(rows: 300_000, startRows: 0, fullRows: 4000, fill: 0.875) == 0.75)
+    }
+
+    @Test("a merge that has to be finished copies the write-ahead log meanwhile")
+    func checkpoints() throws {
+        var options = MergeWorkload.options(usesRuns: true)
+        options.limits.checkpointPages = 100
+        options.limits.slice = .zero
+        let store = try newStore(options).store
+        var group = IngestGroup()
+        for number in 0..<400 { group.append(received(acceleration(0..<10), from: device("d\(number)"))) }
+        try store.write(group)
+        try store.database.checkpoint(truncate: true)
+        var pages = 0
+        for step in 0..<2 {
+            if step == 0 { try store.startMerge(of: .first) } else { try store.startRunMerge() }
+            try store.finishMerge()
+            pages = max(pages, try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24))
+        }
+        #expect((100..<200).contains(pages))
     }
 
     @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")
