@@ -32,7 +32,9 @@ extension SQLiteStore {
         // If it fails, the rows stay in the log: the next collector merges them.
         let indexes = LogNumber.allCases.map { logs[$0].index }
         let rows = indexes.reduce(runs.rows) { $0 + $1.rows }
-        let devices = indexes.reduce(0) { $0 + $1.deviceCount }
+        // The same devices may be in several parts of the runs. Then less is merged than possible.
+        let inRuns = runs.parts.reduce(0) { $0 + $1.devices }
+        let devices = indexes.reduce(inRuns) { $0 + $1.deviceCount }
         if rows <= Self.maxRowsAtStop && devices <= Self.maxDevicesAtStop { try? mergeLogs() }
     }
 
