@@ -71,7 +71,8 @@ extension SQLiteStore {
     func startMergeIfFull() {
         guard !isMerging else { return }
         // If it fails, the next commit tries again.
-        if RunPlacement.isFull(runs) { return (try? startRunMerge()) ?? () }
+        let age = runsStart.map { ContinuousClock.now - $0 }
+        if RunPlacement.isFull(runs, age: age ?? .zero) { return (try? startRunMerge()) ?? () }
         guard !logs[activeLog].isEmpty else { return }
         let index = logs[activeLog].index
         let isFull =
@@ -153,6 +154,7 @@ extension SQLiteStore {
             if runMerge?.isDone == true {
                 runs.removeAll()
                 runMerge = nil
+                runsStart = nil
             }
         }
         // A checkpoint that copied the whole log makes the next writer start it again.
@@ -164,6 +166,7 @@ extension SQLiteStore {
         try merge?.runSlice(
             index, evidence: evidence, scopes: scopes, ledger: received, in: database, until: isOver)
         for part in merge?.lastMoved ?? [] { runs.add(part) }
+        if !runs.isEmpty, runsStart == nil { runsStart = .now }
         for device in merge?.lastMerged ?? [] {
             for stream in index.devices[Int(device)]?.streams ?? [] where stream.table != ClockLog.table {
                 tables[stream.table].didMerge(stream.newest, device: device)

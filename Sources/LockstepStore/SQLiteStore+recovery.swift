@@ -7,6 +7,7 @@ extension SQLiteStore {
     /// Restores the indexes of logs that were not merged when the store was closed.
     func recoverLogs() throws {
         runs = try RunSet(in: database)
+        if !runs.isEmpty { runsStart = .now }
         var recoveries = try readLogs()
         func hasUnknownStreams() throws -> Bool {
             let known = Set(try logStreams().keys).union([ClockLog.stream])

@@ -64,6 +64,8 @@ public final class SQLiteStore: SampleStore {
     var merge: LogMerge?
     /// What the runs contain: rows of former logs with few rows of each device.
     var runs = RunSet()
+    /// The time at which this process found or wrote the first of the runs, or nil if there are none.
+    var runsStart: ContinuousClock.Instant?
     /// The merge of the runs, if they are being merged. No log is merged meanwhile.
     var runMerge: RunMerge?
     /// The number of rows in the active log at the start of the current merge.
