@@ -102,7 +102,8 @@ extension SQLiteStore {
         let index = logs[activeLog].index
         let fill = limits.fill(rows: index.rows, turns: logs[activeLog].lastTurn)
         let share = limits.paceShare(
-            rows: index.rows, startRows: mergeStartRows, fullRows: Self.fullRows(devices: index.deviceCount), fill: fill)
+            rows: index.rows, startRows: mergeStartRows, fullRows: Self.fullRows(devices: index.deviceCount), fill: fill
+        )
         let duration = limits.paceDuration(fill: fill)
         let end = ContinuousClock.now + duration
         do {
@@ -126,7 +127,7 @@ extension SQLiteStore {
     }
 
     func startRunMerge() throws {
-        runMerge = try RunMerge(runs, into: tables, in: database)
+        runMerge = try RunMerge(runs, into: tables, limits: limits, in: database)
         mergeStartRows = logs[activeLog].index.rows
     }
 

@@ -12,6 +12,12 @@ struct MergeLimits {
     var maxRows = 2_000_000
     /// The maximum time that a commit merges while the active log is less than half full.
     var pace = Duration.milliseconds(10)
+    /// The approximate size of all rows of the runs, in bytes, up to which a table is cleared by one statement: a million
+    /// rows of an accelerometer. It frees the pages without writing them, but has to read all of them. Deleting rows in
+    /// pieces writes their pages once more.
+    var maxBytesAtOnce = 45_000_000
+    /// The number of rows that are deleted at once if there are more bytes.
+    var rowsPerPiece = 1000
 }
 
 extension MergeLimits {
