@@ -10,7 +10,8 @@ final class AverageCursor: QueryCursor {
     private let firstMerged: SQLiteStatement
     /// Computes the aggregates of one span, from the table of merged rows.
     private let merged: SQLiteStatement
-    /// Computes them from the view that also shows the logs and runs.
+    /// Computes them from the logs and runs as well. It searches only those parts that may contain the span, and the view
+    /// of the stream would search all of them.
     private let all: SQLiteStatement
     private let log: LogReader?
     private let columns: [SensorStream.Column]
@@ -33,11 +34,18 @@ final class AverageCursor: QueryCursor {
         let values = stream.columns.compactMap { column in
             column.aggregateSQL.map { present.contains(column.name) ? $0 : "NULL" }
         }
-        func rows(_ table: String) -> String { "FROM \(table) WHERE device_id = ?1 AND t >= ?2 AND t < ?3" }
+        let rows = "FROM \(stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
         let list = (values + ["count(*)"]).joined(separator: ", ")
-        firstMerged = try database.prepare("SELECT t \(rows(stream.mergedTable)) ORDER BY t LIMIT 1")
-        merged = try database.prepare("SELECT \(list) \(rows(stream.mergedTable))")
-        all = try database.prepare("SELECT \(list) \(rows(stream.table))")
+        firstMerged = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
+        merged = try database.prepare("SELECT \(list) \(rows)")
+        var allRows = rows
+        if let unmerged = try LogReader.selectOfDevice(stream, in: database) {
+            let indexes = stream.columns.indices.filter { present.contains(stream.columns[$0].name) }
+            let names = (["t"] + indexes.map { stream.columns[$0].name }).joined(separator: ", ")
+            let sources = (["t"] + indexes.map { "c\($0)" }).joined(separator: ", ")
+            allRows = "FROM (SELECT \(names) \(rows) UNION ALL SELECT \(sources) FROM (\(unmerged)))"
+        }
+        all = try database.prepare("SELECT \(list) \(allRows)")
         log = try LogReader(stream, in: database)
         columns = stream.aggregateColumns
         self.times = times
@@ -60,7 +68,7 @@ final class AverageCursor: QueryCursor {
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
         while nextUnmerged < unmerged.count, unmerged[nextUnmerged] < position { nextUnmerged += 1 }
         let logStart = nextUnmerged < unmerged.count ? unmerged[nextUnmerged] : .max
-        // Rows that are merged during the query are in the view as well, so a span may be read from either.
+        // Rows that are merged during the query are found in both ways, so a span may be read in either.
         var first = try firstMergedTime(before: logStart)
         if first == nil, logStart < .max { first = logStart }
         guard let found = first else { return nil }
