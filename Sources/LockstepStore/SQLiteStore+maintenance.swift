@@ -4,11 +4,6 @@ import LockstepSQLite
 // Checkpoints, and merges of the logs.
 
 extension SQLiteStore {
-    /// The length of the write-ahead log, in pages, at which a checkpoint is needed: 8,000 pages are 32 MB. A long log
-    /// saves copying: a page that changes several times before the checkpoint is copied once.
-    private static let checkpointLogPages = 8000
-    /// The maximum duration of a slice of a merge, apart from its commit.
-    static let maxSlice = Duration.milliseconds(6)
     /// The number of turns from which a log is merged. It is less than the maximum, so that the other log can be filled
     /// while this one is merged.
     private static let fullTurns = LogSchema.maxTurns - 1
@@ -23,11 +18,8 @@ extension SQLiteStore {
     /// few milliseconds.
     public func performMaintenance() {
         // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
-        if needsCheckpoint {
-            hasTriedCheckpoint = true
-            // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
-            if (try? database.checkpoint()) == true { return }
-        }
+        // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
+        if needsCheckpoint, checkpoint() { return }
         do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
@@ -40,7 +32,9 @@ extension SQLiteStore {
         // If it fails, the rows stay in the log: the next collector merges them.
         let indexes = LogNumber.allCases.map { logs[$0].index }
         let rows = indexes.reduce(runs.rows) { $0 + $1.rows }
-        let devices = indexes.reduce(0) { $0 + $1.deviceCount }
+        // The same devices may be in several parts of the runs. Then less is merged than possible.
+        let inRuns = runs.parts.reduce(0) { $0 + $1.devices }
+        let devices = indexes.reduce(inRuns) { $0 + $1.deviceCount }
         if rows <= Self.maxRowsAtStop && devices <= Self.maxDevicesAtStop { try? mergeLogs() }
     }
 
@@ -62,14 +56,23 @@ extension SQLiteStore {
     /// The maximum number of devices to merge at the stop. A merge rewrites at least a page for each of them.
     private static let maxDevicesAtStop = 1000
 
-    private var needsCheckpoint: Bool { database.logPages >= Self.checkpointLogPages && !hasTriedCheckpoint }
+    private var needsCheckpoint: Bool { database.logPages >= limits.checkpointPages && !hasTriedCheckpoint }
+
+    /// Copies the write-ahead log into the database as far as readers allow.
+    /// - Returns: whether the whole log was copied.
+    @discardableResult
+    private func checkpoint() -> Bool {
+        hasTriedCheckpoint = true
+        return (try? database.checkpoint()) == true
+    }
 
     /// Starts to merge the runs if they hold enough rows. Otherwise makes the other log active if the active one holds
     /// enough rows, and starts to merge it.
     func startMergeIfFull() {
         guard !isMerging else { return }
         // If it fails, the next commit tries again.
-        if RunPlacement.isFull(runs) { return (try? startRunMerge()) ?? () }
+        let age = runsStart.map { ContinuousClock.now - $0 }
+        if RunPlacement.isFull(runs, age: age ?? .zero) { return (try? startRunMerge()) ?? () }
         guard !logs[activeLog].isEmpty else { return }
         let index = logs[activeLog].index
         let isFull =
@@ -92,16 +95,23 @@ extension SQLiteStore {
         try startMerge(of: activeLog)
     }
 
-    /// Merges in proportion to the rows that a full log has received since the start of the merge. So the merge ends
-    /// before the log has received as many rows again, and the memory for its index is limited even if there is no time
-    /// for maintenance between the commits.
+    /// Merges in proportion to the rows that a full log has received since the start of the merge, but for a limited
+    /// time. So the memory for its index is limited even if there is no time for maintenance between the commits.
     private func keepPace() {
         guard isMerging, !hasMergeFailed else { return }
         let index = logs[activeLog].index
-        let limit = max(1, Self.fullRows(devices: index.deviceCount))
-        let share = Double(index.rows - max(limit, mergeStartRows)) / Double(limit)
+        let fill = limits.fill(rows: index.rows, turns: logs[activeLog].lastTurn)
+        let share = limits.paceShare(
+            rows: index.rows, startRows: mergeStartRows, fullRows: Self.fullRows(devices: index.deviceCount), fill: fill
+        )
+        let duration = limits.paceDuration(fill: fill)
+        let end = ContinuousClock.now + duration
         do {
-            while isMerging, share >= 1 || mergeProgress < share { try mergeSlice() }
+            while isMerging, share >= 1 || mergeProgress < share {
+                try mergeSlice(maxDuration: min(limits.slice, duration))
+                if needsCheckpoint { checkpoint() }
+                if fill < 1, ContinuousClock.now >= end { return }
+            }
         } catch { hasMergeFailed = true }
     }
 
@@ -117,23 +127,26 @@ extension SQLiteStore {
     }
 
     func startRunMerge() throws {
-        runMerge = try RunMerge(runs, into: tables, in: database)
+        runMerge = try RunMerge(runs, into: tables, limits: limits, in: database)
         mergeStartRows = logs[activeLog].index.rows
     }
 
     func finishMerge() throws {
-        while isMerging { try mergeSlice() }
+        while isMerging {
+            try mergeSlice()
+            if needsCheckpoint { checkpoint() }
+        }
     }
 
     /// Merges the rows of one or more devices, or clears tables of a merged log or of merged runs.
-    /// - Parameter maxDuration: the duration after which the slice ends with the current device.
-    func mergeSlice(maxDuration: Duration = maxSlice) throws {
+    /// - Parameter maxDuration: the duration after which the slice ends with the current device, or nil for the usual one.
+    func mergeSlice(maxDuration: Duration? = nil) throws {
         guard isMerging else { return }
         // A merge only moves rows that are already durable, so it does not wait for the disk. The next commit syncs it.
         let synchronous = try database.integer("PRAGMA synchronous")
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
-        let end = ContinuousClock.now + maxDuration
+        let end = ContinuousClock.now + (maxDuration ?? limits.slice)
         let pages = database.logPages
         if let log = merge?.log {
             try mergeSlice(of: log) { ContinuousClock.now >= end }
@@ -142,6 +155,7 @@ extension SQLiteStore {
             if runMerge?.isDone == true {
                 runs.removeAll()
                 runMerge = nil
+                runsStart = nil
             }
         }
         // A checkpoint that copied the whole log makes the next writer start it again.
@@ -153,6 +167,7 @@ extension SQLiteStore {
         try merge?.runSlice(
             index, evidence: evidence, scopes: scopes, ledger: received, in: database, until: isOver)
         for part in merge?.lastMoved ?? [] { runs.add(part) }
+        if !runs.isEmpty, runsStart == nil { runsStart = .now }
         for device in merge?.lastMerged ?? [] {
             for stream in index.devices[Int(device)]?.streams ?? [] where stream.table != ClockLog.table {
                 tables[stream.table].didMerge(stream.newest, device: device)

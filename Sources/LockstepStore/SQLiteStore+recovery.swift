@@ -7,6 +7,7 @@ extension SQLiteStore {
     /// Restores the indexes of logs that were not merged when the store was closed.
     func recoverLogs() throws {
         runs = try RunSet(in: database)
+        if !runs.isEmpty { runsStart = .now }
         var recoveries = try readLogs()
         func hasUnknownStreams() throws -> Bool {
             let known = Set(try logStreams().keys).union([ClockLog.stream])
@@ -31,17 +32,14 @@ extension SQLiteStore {
         }
         let isFilled = LogNumber.allCases.filter { !logs[$0].isEmpty }
         if merging == nil, isFilled.count == 2 { merging = .first }
+        // A merge counts the rows that the active log receives from its start.
+        activeLog = merging?.other ?? isFilled.first ?? .first
         if try database.integer("SELECT first_device FROM logs WHERE log = \(RowSource.runsNumber)") > 0 {
             try startRunMerge()
             // Rows of the log cannot be moved to a run meanwhile.
             if merging != nil { try finishMerge() }
         }
-        if let merging {
-            activeLog = merging.other
-            try startMerge(of: merging)
-        } else {
-            activeLog = isFilled.first ?? .first
-        }
+        if let merging { try startMerge(of: merging) }
         // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
         let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
         let streams = try logStreams()

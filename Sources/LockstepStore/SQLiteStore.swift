@@ -23,6 +23,8 @@ public final class SQLiteStore: SampleStore {
         public var cacheSize = 16_384
         /// The number of devices in a log from which rows are moved to a run. Tests reduce it.
         var minDevicesForRuns = RunPlacement.minDevices
+        /// The limits of maintenance.
+        var limits = MergeLimits()
 
         /// Creates the default options.
         public init() {}
@@ -62,12 +64,16 @@ public final class SQLiteStore: SampleStore {
     var merge: LogMerge?
     /// What the runs contain: rows of former logs with few rows of each device.
     var runs = RunSet()
+    /// The time at which this process found or wrote the first of the runs, or nil if there are none.
+    var runsStart: ContinuousClock.Instant?
     /// The merge of the runs, if they are being merged. No log is merged meanwhile.
     var runMerge: RunMerge?
     /// The number of rows in the active log at the start of the current merge.
     var mergeStartRows = 0
     /// The number of devices in a log from which rows are moved to a run.
     let minDevicesForRuns: Int
+    /// The limits of maintenance.
+    let limits: MergeLimits
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
     var evidence = NumberMap<Int64>()
     var placement = RowPlacement()
@@ -101,6 +107,7 @@ public final class SQLiteStore: SampleStore {
             try checkFolder(of: path)
             self.path = path
             minDevicesForRuns = options.minDevicesForRuns
+            limits = options.limits
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             var tables: [SampleTable] = []

@@ -10,7 +10,7 @@ import Synchronization
 /// failure, none of them is.
 ///
 /// The store's maintenance runs on the same thread, in pieces between two transactions. A commit waits for at most one
-/// piece.
+/// piece. If there is no time for pieces, the store also merges at the start of a transaction, usually for 10 ms at most.
 final class StoreWriter: Sendable {
     private struct State {
         let store: any SampleStore

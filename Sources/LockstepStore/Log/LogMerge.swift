@@ -129,7 +129,7 @@ struct LogMerge {
             let tables = LogShape.allCases.map { $0.table(of: log) } + [log.clocksTable, log.changesTable]
             let isLast = position == tables.count - 1
             try database.transaction {
-                // Without a condition, SQLite frees the pages and does not read the rows.
+                // Without a condition, SQLite reads the pages and frees them, but does not write them.
                 try database.execute("DELETE FROM \(tables[position])")
                 guard isLast else { return }
                 try database.execute("DELETE FROM \(log.spansTable)")

@@ -24,6 +24,14 @@ enum RunKey {
         return first...first + Int64(maxRows - 1)
     }
 
+    /// Returns the keys of a run from those of a device on.
+    static func range(run: Int64, fromDevice device: Int64) -> ClosedRange<Int64> {
+        first(run: run, device: device, stream: 0)...(run << runShift + (1 << runShift - 1))
+    }
+
+    /// Returns the device of a key.
+    static func device(of key: Int64) -> Int64 { key >> deviceShift & LogKey.maxDevice }
+
     /// The columns that are parts of the key `id`. They are computed, and take no space.
     static let columnsSQL = """
         run INTEGER AS (id >> \(runShift)), -- number of the run, from 1

@@ -12,28 +12,44 @@ struct RunMerge {
         case done
     }
 
-    private static let tables = LogShape.allCases.map { RowSource.runs.table($0) } + [RowSource.runs.clocksTable]
-    /// The number of rows that are deleted at once if there are many.
-    private static let rowsPerPiece = 1000
-    /// The number of rows up to which a table is cleared by one statement. It frees the pages without writing them, but
-    /// has to read all of them, about 1.5 µs each. Deleting rows in pieces writes their pages once more.
-    private static let maxRowsAtOnce = 1_000_000
+    /// The rows of a run in one table.
+    private struct Source {
+        let run: Int64
+        /// The index of the table.
+        let table: Int
+        let streams: [Int64]
+        /// The first device with rows that are not merged yet, or `Int64.max`.
+        var device = Int64.max
+    }
 
-    private let parts: [(run: Int64, stream: Int64)]
-    /// The statement that merges the rows of a device in one run, by the number of the stream in the logs.
+    private static let tables = LogShape.allCases.map { RowSource.runs.table($0) } + [RowSource.runs.clocksTable]
+
+    private var sources: [Source] = []
+    /// The statement that finds the first key in a range, by the index of the table.
+    private let seeks: [SQLiteStatement]
+    private let findDevice: SQLiteStatement
     private let merges: [Int64: SQLiteStatement]
     private let deletes: [SQLiteStatement]
+    private let rowsPerPiece: Int
     private let raiseFirstDevice: SQLiteStatement
     private let first: Int64
     private let last: Int64
     private var next: Int64
+    /// The number of rows in the runs, and how many of them are deleted.
+    private let rows: Int
+    private var deleted = 0
     private var step = Step.devices
 
     /// - Parameter tables: the tables of the streams. Those of all streams in the runs must be among them.
-    init(_ runs: RunSet, into tables: [SampleTable], in database: SQLiteDatabase) throws(SQLiteError) {
-        parts = runs.parts.map { ($0.run, $0.stream) }
+    init(
+        _ runs: RunSet, into tables: [SampleTable], limits: MergeLimits, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
+        rowsPerPiece = limits.rowsPerPiece
+        rows = runs.rows
         let streams = Set(runs.parts.map(\.stream))
         var merges: [Int64: SQLiteStatement] = [:]
+        /// The tables of the streams in the runs.
+        var tableNames = [ClockLog.stream: RowSource.runs.clocksTable]
         if streams.contains(ClockLog.stream) {
             merges[ClockLog.stream] = try database.prepare(ClockLog.mergeSQL(.runs), persistent: true)
         }
@@ -41,17 +57,19 @@ struct RunMerge {
             guard let logStream = try LogSchema.find(table.stream, in: database), streams.contains(logStream.id) else {
                 continue
             }
+            tableNames[logStream.id] = RowSource.runs.table(logStream.shape)
             merges[logStream.id] = try database.prepare(
                 LogMerge.mergeSQL(table.stream, logStream, .runs), persistent: true)
         }
         self.merges = merges
         var deletes: [SQLiteStatement] = []
         for table in Self.tables {
+            let isSmall = runs.streams.reduce(0) { $0 + $1.bytes } <= limits.maxBytesAtOnce
             let piece = """
                 WHERE id <= ifnull(
-                    (SELECT id FROM \(table) ORDER BY id LIMIT 1 OFFSET \(Self.rowsPerPiece - 1)), \(Int64.max))
+                    (SELECT id FROM \(table) ORDER BY id LIMIT 1 OFFSET \(limits.rowsPerPiece - 1)), \(Int64.max))
                 """
-            let condition = runs.rows <= Self.maxRowsAtOnce ? "" : piece
+            let condition = isSmall ? "" : piece
             deletes.append(try database.prepare("DELETE FROM \(table) \(condition)", persistent: true))
         }
         self.deletes = deletes
@@ -64,6 +82,38 @@ struct RunMerge {
         let start = try database.integer("SELECT first_device FROM logs WHERE log = \(RowSource.runsNumber)")
         first = max(1, min(start, last + 1))
         next = first
+        seeks = try Self.tables.map { table throws(SQLiteError) in
+            try database.prepare(
+                "SELECT id FROM \(table) WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1", persistent: true)
+        }
+        findDevice = try database.prepare("SELECT 1 FROM merged_devices WHERE device_id = ?", persistent: true)
+        for run in Set(runs.parts.map(\.run)).sorted() {
+            for (index, table) in Self.tables.enumerated() {
+                let streams = runs.parts.filter { $0.run == run && tableNames[$0.stream] == table }.map(\.stream)
+                guard !streams.isEmpty else { continue }
+                var source = Source(run: run, table: index, streams: streams)
+                source.device = try firstDevice(of: source, from: next)
+                sources.append(source)
+            }
+        }
+    }
+
+    /// Returns the first device from an id on with rows in a source, or `Int64.max` if there is none.
+    private func firstDevice(of source: Source, from device: Int64) throws(SQLiteError) -> Int64 {
+        guard device <= LogKey.maxDevice else { return .max }
+        let seek = seeks[source.table]
+        let keys = RunKey.range(run: source.run, fromDevice: device)
+        try seek.bind(keys.lowerBound, at: 1)
+        try seek.bind(keys.upperBound, at: 2)
+        defer { seek.reset() }
+        return try seek.step() ? RunKey.device(of: seek.int64(at: 0)) : .max
+    }
+
+    /// Returns whether a device is known. The rows of one whose row a user has deleted are dropped.
+    private func isKnown(_ device: Int64) throws(SQLiteError) -> Bool {
+        try findDevice.bind(device, at: 1)
+        defer { findDevice.reset() }
+        return try findDevice.step()
     }
 
     var isDone: Bool { step == .done }
@@ -72,7 +122,7 @@ struct RunMerge {
     var progress: Double {
         switch step {
         case .devices: 0.8 * Double(next - first) / Double(max(1, last - first + 1))
-        case .clearing(let position): 0.8 + 0.2 * Double(position) / Double(Self.tables.count)
+        case .clearing: 0.8 + 0.2 * min(1, Double(deleted) / Double(max(1, rows)))
         case .done: 1
         }
     }
@@ -83,33 +133,37 @@ struct RunMerge {
     mutating func runSlice(in database: SQLiteDatabase, until isOver: () -> Bool) throws {
         switch step {
         case .devices:
+            // If the transaction fails, the sources stay as they were.
+            var sources = sources
             let merged = try database.transaction {
-                var device = next
-                while device <= last {
-                    for (run, stream) in parts {
-                        guard let merge = merges[stream] else { continue }
-                        let keys = RunKey.range(run: run, device: device, stream: stream)
-                        try merge.bind(keys.lowerBound, at: 1)
-                        try merge.bind(keys.upperBound, at: 2)
-                        try merge.run()
+                var merged = next
+                while let device = sources.map(\.device).min(), device <= last {
+                    let isKnown = try isKnown(device)
+                    for index in sources.indices where sources[index].device == device {
+                        if isKnown { try merge(device, from: sources[index]) }
+                        sources[index].device = try firstDevice(of: sources[index], from: device + 1)
                     }
-                    device += 1
+                    merged = device + 1
                     if isOver() { break }
                 }
+                if sources.allSatisfy({ $0.device > last }) { merged = last + 1 }
                 // At least 1, so that the next start of the collector resumes the merge. It is never lowered: the rows
                 // remain hidden until all of them are deleted.
-                try raiseFirstDevice.bind(device, at: 1)
+                try raiseFirstDevice.bind(merged, at: 1)
                 try raiseFirstDevice.run()
-                return device
+                return merged
             }
+            self.sources = sources
             next = merged
             if next > last { step = .clearing(0) }
         case .clearing(let position):
             let isLast = position == Self.tables.count - 1
+            var deletedRows = 0
             let isEmpty = try database.transaction {
                 while true {
                     try deletes[position].run()
-                    guard database.changes < Self.rowsPerPiece else {
+                    deletedRows += database.changes
+                    guard database.changes < rowsPerPiece else {
                         if isOver() { return false }
                         continue
                     }
@@ -119,8 +173,18 @@ struct RunMerge {
                     return true
                 }
             }
+            deleted += deletedRows
             if isEmpty { step = isLast ? .done : .clearing(position + 1) }
         case .done: break
+        }
+    }
+    private func merge(_ device: Int64, from source: Source) throws(SQLiteError) {
+        for stream in source.streams {
+            guard let merge = merges[stream] else { continue }
+            let keys = RunKey.range(run: source.run, device: device, stream: stream)
+            try merge.bind(keys.lowerBound, at: 1)
+            try merge.bind(keys.upperBound, at: 2)
+            try merge.run()
         }
     }
 }

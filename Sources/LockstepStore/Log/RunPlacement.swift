@@ -11,6 +11,10 @@ enum RunPlacement {
     /// of them.
     static let maxRows = 20_000_000
 
+    /// The age of the first run from which the runs are merged. A fleet that keeps sending reaches ``maxRuns`` before: a
+    /// log is merged after ten minutes at most. A fleet that has become smaller may never write a run again.
+    static let maxAge = Duration.seconds(12 * 3600)
+
     private static let pageSize = 4096
     /// The number of pages of each device and stream that the rows in the runs fill before they are merged.
     private static let pages = 2
@@ -22,10 +26,12 @@ enum RunPlacement {
     /// - Parameter size: the size of a row in bytes.
     static func isMoved(rows: Int, size: Int) -> Bool { rows * size < pageSize / 2 }
 
-    /// Returns whether the runs are to be merged: they have enough rows to fill two pages of each device and stream.
-    static func isFull(_ runs: RunSet) -> Bool {
+    /// Returns whether the runs are to be merged: they have enough rows to fill two pages of each device and stream, or
+    /// have reached another limit.
+    /// - Parameter age: the age of the first run.
+    static func isFull(_ runs: RunSet, age: Duration = .zero) -> Bool {
         guard !runs.isEmpty else { return false }
-        if runs.count >= maxRuns || runs.rows >= maxRows { return true }
+        if runs.count >= maxRuns || runs.rows >= maxRows || age >= maxAge { return true }
         var bytes = 0
         var series = 0
         for stream in runs.streams {

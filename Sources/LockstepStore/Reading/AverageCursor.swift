@@ -6,32 +6,13 @@ import LockstepSQLite
 /// It runs one query per span instead of `GROUP BY t / span`. SQLite does not know that this expression increases with
 /// `t`, so it would sort all samples before returning the first row.
 final class AverageCursor: QueryCursor {
-    /// The statements for one source of rows: the table of merged rows, or the view that also shows the logs.
-    private struct Source {
-        /// Finds the first sample at or after ``position``.
-        let first: SQLiteStatement
-        /// Computes the aggregates of one span.
-        let average: SQLiteStatement
-
-        init(_ table: String, _ values: [String], in database: SQLiteDatabase) throws(SQLiteError) {
-            let source = "FROM \(table) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
-            first = try database.prepare("SELECT t \(source) ORDER BY t LIMIT 1")
-            average = try database.prepare("SELECT \((values + ["count(*)"]).joined(separator: ", ")) \(source)")
-        }
-
-        func start(device: Int64) throws(SQLiteError) {
-            try first.bind(device, at: 1)
-            try average.bind(device, at: 1)
-        }
-
-        func reset() {
-            first.reset()
-            average.reset()
-        }
-    }
-
-    private let merged: Source
-    private let all: Source
+    /// Finds the first merged sample at or after ``position``.
+    private let firstMerged: SQLiteStatement
+    /// Computes the aggregates of one span, from the table of merged rows.
+    private let merged: SQLiteStatement
+    /// Computes them from the logs and runs as well. It searches only those parts that may contain the span, and the view
+    /// of the stream would search all of them.
+    private let all: SQLiteStatement
     private let log: LogReader?
     private let columns: [SensorStream.Column]
     private let times: Range<Int64>
@@ -39,8 +20,10 @@ final class AverageCursor: QueryCursor {
     private let span: Int64
     /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
-    /// The time of the first row of the current device in the logs. Until then, the table of merged rows is enough.
-    private var logStart = Int64.max
+    /// The times of the rows of the current device that were not merged at the start, in order, and the index of the
+    /// first one that may be at or after ``position``. For spans without such rows, the table of merged rows is enough.
+    private var unmerged: [Int64] = []
+    private var nextUnmerged = 0
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
@@ -51,8 +34,18 @@ final class AverageCursor: QueryCursor {
         let values = stream.columns.compactMap { column in
             column.aggregateSQL.map { present.contains(column.name) ? $0 : "NULL" }
         }
-        merged = try Source(stream.mergedTable, values, in: database)
-        all = try Source(stream.table, values, in: database)
+        let rows = "FROM \(stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
+        let list = (values + ["count(*)"]).joined(separator: ", ")
+        firstMerged = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
+        merged = try database.prepare("SELECT \(list) \(rows)")
+        var allRows = rows
+        if let unmerged = try LogReader.selectOfDevice(stream, in: database) {
+            let indexes = stream.columns.indices.filter { present.contains(stream.columns[$0].name) }
+            let names = (["t"] + indexes.map { stream.columns[$0].name }).joined(separator: ", ")
+            let sources = (["t"] + indexes.map { "c\($0)" }).joined(separator: ", ")
+            allRows = "FROM (SELECT \(names) \(rows) UNION ALL SELECT \(sources) FROM (\(unmerged)))"
+        }
+        all = try database.prepare("SELECT \(list) \(allRows)")
         log = try LogReader(stream, in: database)
         columns = stream.aggregateColumns
         self.times = times
@@ -63,24 +56,25 @@ final class AverageCursor: QueryCursor {
     func start(device: Int64) throws(SQLiteError) {
         position = times.lowerBound
         reset()
-        try merged.start(device: device)
-        try all.start(device: device)
-        logStart = try log?.firstTime(of: device, times) ?? .max
+        for statement in [firstMerged, merged, all] { try statement.bind(device, at: 1) }
+        unmerged = try log?.times(of: device, times) ?? []
+        nextUnmerged = 0
     }
 
     func reset() {
-        merged.reset()
-        all.reset()
+        for statement in [firstMerged, merged, all] { statement.reset() }
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
-        // Rows that are merged during the query are in the view as well, so a span may be read from either.
-        var first = try firstTime(in: merged, before: logStart)
-        if first == nil { first = try firstTime(in: all, before: .max) }
+        while nextUnmerged < unmerged.count, unmerged[nextUnmerged] < position { nextUnmerged += 1 }
+        let logStart = nextUnmerged < unmerged.count ? unmerged[nextUnmerged] : .max
+        // Rows that are merged during the query are found in both ways, so a span may be read in either.
+        var first = try firstMergedTime(before: logStart)
+        if first == nil, logStart < .max { first = logStart }
         guard let found = first else { return nil }
         let start = spanStart(found)
         let end = min(start + span, times.upperBound)
-        let average = (end <= logStart ? merged : all).average
+        let average = end <= logStart ? merged : all
         try average.bind(found, at: 2)
         try average.bind(end, at: 3)
         guard try average.step() else { return nil }
@@ -90,13 +84,13 @@ final class AverageCursor: QueryCursor {
         return (Timestamp(microseconds: start), values)
     }
 
-    /// Returns the time of the first sample at or after ``position`` and before `end`, or nil if there is none.
-    private func firstTime(in source: Source, before end: Int64) throws(SQLiteError) -> Int64? {
+    /// Returns the time of the first merged sample at or after ``position`` and before `end`, or nil if there is none.
+    private func firstMergedTime(before end: Int64) throws(SQLiteError) -> Int64? {
         guard position < end else { return nil }
-        try source.first.bind(position, at: 2)
-        try source.first.bind(min(end, times.upperBound), at: 3)
-        defer { source.first.reset() }
-        return try source.first.step() ? source.first.int64(at: 0) : nil
+        try firstMerged.bind(position, at: 2)
+        try firstMerged.bind(min(end, times.upperBound), at: 3)
+        defer { firstMerged.reset() }
+        return try firstMerged.step() ? firstMerged.int64(at: 0) : nil
     }
 
     /// Returns the start of the span that contains `time`: the greatest multiple of `span` that is at most `time`.

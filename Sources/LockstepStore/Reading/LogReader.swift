@@ -7,6 +7,7 @@ struct LogReader {
 
     private let kinds: [SensorStream.Kind]
     private let rows: SQLiteStatement
+    private let times: SQLiteStatement
     private let endTimes: SQLiteStatement
     private let newest: SQLiteStatement
     /// The SELECT of the rows of all devices in the logs, and the database, for rarer queries.
@@ -37,6 +38,7 @@ struct LogReader {
         let stored = stream.columns.map { logStream.storedValue(of: $0) }
         rows = try database.prepare(
             Self.ofDevice(logStream, list: (["sample.t"] + stored).joined(separator: ", ")))
+        self.times = try database.prepare(Self.ofDevice(logStream, list: "sample.t"))
         endTimes = try database.prepare("SELECT min(t), max(t) FROM (\(ofDevice))")
         // SQLite takes the other columns from the row with the maximum.
         newest = try database.prepare(
@@ -57,11 +59,12 @@ struct LogReader {
         return result
     }
 
-    /// Returns the time of the oldest row of a device in a range of times, or nil if there is none.
-    func firstTime(of device: Int64, _ times: Range<Int64>) throws(SQLiteError) -> Int64? {
-        try bind(endTimes, device, times)
-        defer { endTimes.reset() }
-        return try endTimes.step() ? endTimes.optionalInt64(at: 0) : nil
+    /// Returns the times of the rows of a device in a range of times, in order.
+    func times(of device: Int64, _ range: Range<Int64>) throws(SQLiteError) -> [Int64] {
+        try bind(times, device, range)
+        var result: [Int64] = []
+        while try times.step() { result.append(times.int64(at: 0)) }
+        return result.sorted()
     }
 
     /// Returns the times of the oldest and the newest row of a device in a range of times, or none if there is no row.

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepModel
 import LockstepSQLite
 import LockstepTestSupport
@@ -129,7 +130,10 @@ struct LogLimitTests {
 
     @Test("without maintenance, a merge of a log or of runs ends before the other log has twice its rows")
     func pace() throws {
-        let store = try newStore(MergeWorkload.options(usesRuns: true)).store
+        var options = MergeWorkload.options(usesRuns: true)
+        options.limits.minPaceRows = 0
+        options.limits.pace = .seconds(60)
+        let store = try newStore(options).store
         var offset: Int64 = 0
         func writeOne() throws {
             try store.write(received(acceleration(offset..<offset + 125)))
@@ -151,6 +155,84 @@ struct LogLimitTests {
         #expect((4000...8250).contains(offset - first))
         try store.mergeLogs()
         #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == offset + 8)
+    }
+
+    /// Writes a row of each of forty devices and starts their merge.
+    private func startMerge(_ store: SQLiteStore) throws {
+        for number in 0..<40 { try store.write(received(acceleration([1]), from: device("d\(number)"))) }
+        try store.startMerge(of: store.activeLog)
+    }
+
+    @Test("a commit merges for a limited time, and rows of few devices do not force the merge of many")
+    func limitedPace() throws {
+        var options = MergeWorkload.options(usesRuns: false)
+        options.limits.pace = .zero
+        options.limits.maxRows = 1_000_000
+        for minPaceRows in [0, 200_000] {
+            options.limits.minPaceRows = minPaceRows
+            let store = try SQLiteStore(path: TemporaryFolder.path + "/store\(minPaceRows)", options: options)
+            try startMerge(store)
+            var steps: [Double] = []
+            for offset in stride(from: Int64(0), to: 6000, by: 100) {
+                let before = store.merge?.progress ?? 1
+                try store.write(received(acceleration(offset..<offset + 100)))
+                steps.append((store.merge?.progress ?? 1) - before)
+            }
+            let devices = steps.map { ($0 * 41).rounded() }
+            // A log of one device is full at 4000 rows.
+            #expect(devices.max() == (minPaceRows == 0 ? 1 : 0))
+            #expect(devices.prefix(40).allSatisfy { $0 == 0 })
+            try store.mergeLogs()
+            #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == 6040)
+        }
+    }
+
+    @Test("if the active log has its maximum number of rows, a commit finishes the merge")
+    func maxRows() throws {
+        var options = MergeWorkload.options(usesRuns: false)
+        options.limits.pace = .zero
+        options.limits.maxRows = 500
+        let store = try newStore(options).store
+        try startMerge(store)
+        for first in [0, 100, 200, 300, 400] as [Int64] {
+            #expect(store.merge?.log == .first)
+            try store.write(received(acceleration(first..<first + 100)))
+        }
+        #expect(store.merge?.log == .first)
+        try write(store, 500)
+        #expect(store.merge == nil)
+    }
+
+    @Test("the time that a commit merges grows when the active log is more than half full")
+    func paceDuration() {
+        let limits = MergeLimits()
+        #expect(limits.fill(rows: 1_000_000, turns: 0) == 0.5)
+        #expect(limits.fill(rows: 0, turns: LogSchema.maxTurns) == 1)
+        #expect(limits.paceDuration(fill: 0.5) == .milliseconds(10))
+        #expect(limits.paceDuration(fill: 0.75) == .milliseconds(500))
+        #expect(limits.paceDuration(fill: 1.5) == .seconds(1))
+        #expect(limits.paceShare(rows: 300_000, startRows: 0, fullRows: 4000, fill: 0.15) == 0.5)
+        #expect(limits.paceShare(rows: 300_000, startRows: 250_000, fullRows: 4000, fill: 0.15) == 0.25)
+        #expect(limits.paceShare(rows: 300_000, startRows: 0, fullRows: 4000, fill: 0.875) == 0.75)
+    }
+
+    @Test("a merge that has to be finished copies the write-ahead log meanwhile")
+    func checkpoints() throws {
+        var options = MergeWorkload.options(usesRuns: true)
+        options.limits.checkpointPages = 100
+        options.limits.slice = .zero
+        let store = try newStore(options).store
+        var group = IngestGroup()
+        for number in 0..<400 { group.append(received(acceleration(0..<10), from: device("d\(number)"))) }
+        try store.write(group)
+        try store.database.checkpoint(truncate: true)
+        var pages = 0
+        for step in 0..<2 {
+            if step == 0 { try store.startMerge(of: .first) } else { try store.startRunMerge() }
+            try store.finishMerge()
+            pages = max(pages, try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24))
+        }
+        #expect((100..<200).contains(pages))
     }
 
     @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")

@@ -19,6 +19,9 @@ struct MergeWorkload {
         var options = SQLiteStore.Options()
         options.survivesPowerLoss = false
         options.minDevicesForRuns = usesRuns ? 0 : .max
+        // Runs are cleared in pieces.
+        options.limits.maxBytesAtOnce = 0
+        options.limits.rowsPerPiece = 10
         return options
     }
 

@@ -42,6 +42,13 @@ struct RunPlacementTests {
         #expect(RunPlacement.isFull(runs([(1, 1, 1_000_000, 19_999_999), (2, 2, 1, 1)])))
     }
 
+    @Test("the runs are merged after twelve hours")
+    func age() {
+        #expect(!RunPlacement.isFull(runs([(1, 1, 1000, 1)]), age: .seconds(12 * 3600 - 1)))
+        #expect(RunPlacement.isFull(runs([(1, 1, 1000, 1)]), age: .seconds(12 * 3600)))
+        #expect(!RunPlacement.isFull(RunSet(), age: .seconds(12 * 3600)))
+    }
+
     @Test("parts of a run are added up, and are found by their times")
     func parts() {
         var runs = RunSet()

@@ -25,10 +25,12 @@ struct MaintenanceTests {
         #expect(try StoreReader(path: store.path).devices().map(\.samples) == [commits + 1])
     }
 
-    @Test("at the end, the logs of few devices are merged, and those of many are kept", arguments: [1000, 1001])
-    func end(devices: Int64) throws {
+    @Test(
+        "at the end, the logs and runs of few devices are merged, and those of many are kept", arguments: [1000, 1001],
+        [false, true])
+    func end(devices: Int64, usesRuns: Bool) throws {
         let path = TemporaryFolder.path + "/store"
-        let store = try SQLiteStore(path: path)
+        let store = try SQLiteStore(path: path, options: MergeWorkload.options(usesRuns: usesRuns))
         var group = IngestGroup()
         for number in 1...devices {
             group.clocks.append(
@@ -39,6 +41,11 @@ struct MaintenanceTests {
                         skew: 0, bound: 1, skewBound: 0)))
         }
         try store.write(group)
+        if usesRuns {
+            try store.startMerge(of: store.activeLog)
+            try store.finishMerge()
+            #expect(store.runs.rows == Int(devices))
+        }
         store.close()
         let reader = try StoreReader(path: path)
         let isKept = try reader.database.integer("SELECT count(*) FROM merged_clocks") == 0
