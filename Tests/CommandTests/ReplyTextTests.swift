@@ -22,7 +22,8 @@ struct ReplyTextTests {
                 == "50 Hz is leased until \(end), but motion/accelerometer stays at the rate of its source, because the "
                 + "highest request wins\n")
         #expect(
-            reply(100, requested: 50).contains("50 Hz is leased until \(end), but motion/accelerometer stays at 100 Hz"))
+            reply(100, requested: 50).contains("50 Hz is leased until \(end), but motion/accelerometer stays at 100 Hz")
+        )
         #expect(reply(nil, requested: nil, until: nil) == "motion/accelerometer is off\n")
     }
 }

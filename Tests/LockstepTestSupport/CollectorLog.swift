@@ -1,4 +1,3 @@
-
 extension RunningProgram {
     /// Waits until a collector logs a state change.
     /// - Parameters:
