@@ -43,7 +43,7 @@ struct DeviceJSONTests {
                 + #""since":1700000001000000,"previous":"resumed","reason":"test","seq":7,"#
                 + #""last_sample":1700000002000000,"samples":1102,"duplicates":1,"conflicts":2,"gaps":3,"#
                 + #""dropped_batches":4,"dropped_samples":5,"#
-                + #""rates":{"motion/accelerometer":50,"location":0.5,"battery":0.5},"phase":"foreground","#
+                + #""rates":{"motion/accelerometer":100,"location":0.5,"battery":0.5},"phase":"foreground","#
                 + #""sources":{"gpsd":"no \"fix\""},"#
                 + #""battery":{"level":0.5,"charging":false,"t":1700000001000000},"#
                 + #""position":{"lat":48.25,"lon":11.5,"hacc":5,"alt":null,"speed":1.5,"course":null,"#
