@@ -19,7 +19,8 @@ public struct FleetOutcome: Sendable {
     public internal(set) var elapsed: Int64 = 0
     /// The time of the last acknowledgement of a new batch, in µs since the start.
     public internal(set) var delivered: Int64 = 0
-    /// The data that devices have to deliver: the live data so far, and the backlog.
+    /// The data that devices have to deliver: the live data so far, and the backlog; after an interruption, without the
+    /// backlog that was not sent.
     public internal(set) var accepted = Amount()
     /// The data that was published at least once.
     public internal(set) var sent = Amount()

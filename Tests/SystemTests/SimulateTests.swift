@@ -1,5 +1,6 @@
 import Foundation
 import LockstepModel
+import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
 import Testing
@@ -37,6 +38,7 @@ struct SimulateTests {
         var confirmed: Int
         var collectors: Collectors
         var lagMs: [String: Lag]
+        var lateMs: Lag
         var memory: [String: Memory]
     }
 
@@ -125,6 +127,55 @@ struct SimulateTests {
             #expect(report.lost.batches == 0)
             let found = try await stored(in: system)
             #expect(found == (40, 2000))
+        }
+    }
+
+    @Test("after an interruption during an outage, devices still send all complete batches")
+    func interruptedInOutage() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let simulation = try simulate(
+                system, ["--devices", "40", "--connections", "4", "--seconds", "600", "--window", "0.1"])
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 400 }
+            await system.broker.stop(SIGKILL)
+            // While an agent fills its journal, simulated devices complete batches that they cannot send.
+            _ = try system.startAgent("walker")
+            let path = system.outbox(of: "walker")
+            await expectEventually {
+                // The agent creates the file first.
+                let outbox = try? SQLiteDatabase(path: path, mode: .readOnly)
+                return (try? outbox?.integer("SELECT count(*) FROM journal")) ?? 0 > 10
+            }
+            simulation.signal(SIGTERM)
+            try await system.broker.start()
+            let report = try await report(of: simulation)
+            #expect(report.complete && report.sent.batches == report.lateMs.count)
+            #expect(report.acknowledged == report.sent)
+            let found = try await stored(in: system)
+            #expect(found == (40, report.sent.samples))
+            let epochs = try reader.verification().filter { $0.address.group.rawValue == "simulated" }.flatMap(\.epochs)
+            #expect(epochs.count == 40 && epochs.allSatisfy(\.gaps.isEmpty))
+        }
+    }
+
+    @Test("after an interruption, backlog that was not sent does not count as lost")
+    func interruptedBacklog() async throws {
+        try await withSystem { system in
+            let collector = try system.startCollector()
+            #expect(await collector.waitForOutput("connected to"))
+            let simulation = try simulate(
+                system, ["--devices", "5", "--seconds", "600", "--backlog", "3600", "--backlog-rate", "2K"])
+            let reader = try await system.reader()
+            try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 200 }
+            simulation.signal(SIGTERM)
+            let report = try await report(of: simulation)
+            #expect(report.complete && report.acknowledged == report.sent && report.sent.batches < 5 * 3600)
+            let backlog = try #require(report.lagMs["backlog"])
+            #expect(backlog.count > 0 && report.sent.batches == report.lateMs.count + backlog.count)
+            let found = try await stored(in: system)
+            #expect(found == (5, report.sent.samples))
         }
     }
 

@@ -58,6 +58,10 @@ extension Fleet {
         if devices[device].log.publish(seq, isBacklog: plan.isBacklog(seq), at: elapsed) {
             outcome.sent.batches += 1
             outcome.sent.samples += plan.sampleCount(seq)
+            if plan.isBacklog(seq) {
+                unsentBacklog.batches -= 1
+                unsentBacklog.samples -= plan.sampleCount(seq)
+            }
         } else {
             outcome.resent += 1
         }

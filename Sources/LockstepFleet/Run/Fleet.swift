@@ -28,6 +28,9 @@ public final class Fleet {
     /// The results so far.
     public internal(set) var outcome: FleetOutcome
 
+    /// The backlog that was not published yet. It is part of ``FleetOutcome/accepted``.
+    var unsentBacklog = FleetOutcome.Amount()
+
     /// The number of started links, including the observer.
     var opened = 0
     /// The numbers of started links that are not up.
@@ -169,16 +172,17 @@ public final class Fleet {
         startBoot = moment.boot
         outcome.collectors.start()
         let backlog = Int64(plan.devices) * plan.backlogBatches
-        outcome.accepted.batches = Int(backlog)
-        outcome.accepted.samples =
+        unsentBacklog.batches = Int(backlog)
+        unsentBacklog.samples =
             plan.backlogBatches == 0
             ? 0 : (1...plan.backlogBatches).reduce(0) { $0 + plan.sampleCount($1) } * plan.devices
+        outcome.accepted = unsentBacklog
     }
 
     /// Waits until all batches are acknowledged or no acknowledgement arrives for `patience`, and then for the final
     /// counts of the collectors.
     private func drain(_ progress: (FleetOutcome) -> Void) throws(FleetError) {
-        if outcome.wasInterrupted { discardUnsent() }
+        if outcome.wasInterrupted { discardUnsentBacklog() }
         let since = elapsed
         while outcome.lost.batches > 0, elapsed - max(since, outcome.delivered) < configuration.patience {
             try turn()
@@ -194,12 +198,16 @@ public final class Fleet {
         while !outcome.collectors.isCurrent(after: last), elapsed < deadline { try turn() }
     }
 
-    /// After an interruption, removes the batches that were never sent from the expected data.
-    private func discardUnsent() {
-        outcome.accepted = outcome.sent
-        let last = (plan.backlogRounds + plan.liveRounds) * Int64(plan.streams.count)
+    /// After an interruption, removes the backlog that was never sent from the expected data, because it may take long.
+    ///
+    /// Complete live batches stay. Some of them could not be sent during an outage although later ones were, so that their
+    /// numbers would be missing in the store.
+    private func discardUnsentBacklog() {
+        guard plan.backlogBatches > 0 else { return }
+        outcome.accepted.batches -= unsentBacklog.batches
+        outcome.accepted.samples -= unsentBacklog.samples
         for index in devices.indices {
-            let unsent = SequenceSet([1...last]).subtracting(devices[index].log.sent)
+            let unsent = SequenceSet([1...plan.backlogBatches]).subtracting(devices[index].log.sent)
             devices[index].delivery.forget([devices[index].epoch: unsent])
         }
     }

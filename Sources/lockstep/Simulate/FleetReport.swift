@@ -89,7 +89,9 @@ struct FleetReport {
     /// The limitations of the results.
     var notes: [String] {
         var notes: [String] = []
-        if outcome.wasInterrupted { notes.append("interrupted: the results cover the data sent until then") }
+        if outcome.wasInterrupted {
+            notes.append("interrupted: the results cover the live data until then, and the backlog that was sent")
+        }
         if outcome.disconnections > 0 { notes.append("connections lost: \(outcome.disconnections)") }
         if outcome.collectors.restarts > 0 {
             notes.append(

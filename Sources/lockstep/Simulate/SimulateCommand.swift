@@ -16,7 +16,9 @@ struct SimulateCommand: ParsableCommand {
             The devices are named sim-0001, sim-0002, …. They and their samples remain in the store, in a group of \
             their own. The numbers from collectors also include the samples of all other devices.
 
-            The exit status is 1 if samples were not stored. Ctrl-C ends the simulation early, with a report.
+            The exit status is 1 if samples were not stored. Ctrl-C ends the simulation early, with a report, after \
+            complete live batches are delivered. Backlog that was not sent is left out; 'lockstep verify' reports it \
+            as missing.
 
             EXAMPLES
               lockstep simulate --devices 2000 --rate 10 --minutes 10
