@@ -18,7 +18,7 @@ struct WireFormatTests {
     func kinds() {
         let known = [
             "batch", "rejected", "series", "presence", "state", "ack", "event", "acknowledge", "acknowledged",
-            "request", "reply", "health", "ping", "pong",
+            "request", "reply", "health", "ping", "pong", "forget", "forgotten",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -61,7 +61,7 @@ struct WireFormatTests {
     }
 
     @Test(
-        "a presence, state, ack, event, request, reply, health, ping or pong is decoded, and encoded to the same text")
+        "an example of any other message is decoded, and encoded to the same text")
     func otherPayloads() throws {
         let recode: [String: (Data) throws -> [UInt8]] = [
             "presence": { PresenceJSON.encode(try PresenceJSON.decode($0)) },
