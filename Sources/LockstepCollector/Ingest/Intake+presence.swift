@@ -12,15 +12,15 @@ extension Intake {
         guard !message.payload.isEmpty, let device = topics[route].address else { return }
         try checkSize(of: message)
         let presence = try PresenceJSON.decode(message.payload)
-        if registry.isForgotten(device), presence.phase == .lost || presence.phase == .terminated {
-            return forgetting.addEnd(of: device)
-        }
         guard admitDevice(of: route) else { throw tooManyDevices(position: nil) }
-        if let number = topics[route].device { reportNewest(of: number, &registry, at: moment) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
+        if registry.isForgotten(device), !registry.showsReturn(presence, of: device) {
+            return forgetting.addEnd(of: device)
+        }
+        if let number = topics[route].device { reportNewest(of: number, &registry, at: moment) }
         if let clock = presence.clock { ingest(clock, of: device, epoch: presence.epoch, at: moment) }
         // A last will comes from the broker, so it does not show that the device is alive.
         if presence.phase != .lost {

@@ -88,6 +88,18 @@ public struct LifecycleMachine: Sendable {
         }
     }
 
+    /// Returns whether a presence shows that a forgotten device is back.
+    ///
+    /// The end of an earlier connection does not, nor does an earlier presence, which a gateway repeats with each of its
+    /// connections.
+    func showsReturn(_ presence: Presence) -> Bool {
+        guard presence.phase != .lost, presence.phase != .terminated else { return false }
+        guard !isOfAnotherEpoch(presence), let at = presence.at, let evidenceTime = snapshot.evidenceTime else {
+            return true
+        }
+        return at > evidenceTime
+    }
+
     private mutating func setForgotten(_ isForgotten: Bool) -> LifecycleTransition? {
         snapshot.isForgotten = isForgotten
         return nil
@@ -113,8 +125,7 @@ public struct LifecycleMachine: Sendable {
 
     private mutating func handle(_ presence: Presence, at moment: Moment) -> LifecycleTransition? {
         guard !isOutdated(presence) else { return nil }
-        // The end of an earlier connection does not show that a forgotten device is back.
-        if snapshot.isForgotten, presence.phase == .lost || presence.phase == .terminated { return nil }
+        if snapshot.isForgotten, !showsReturn(presence) { return nil }
         snapshot.isForgotten = false
         if isOfAnotherEpoch(presence) { snapshot.session = nil }
         if let epoch = presence.epoch { snapshot.epoch = epoch }

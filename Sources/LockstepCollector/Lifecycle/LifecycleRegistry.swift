@@ -59,6 +59,11 @@ struct LifecycleRegistry {
         hasForgotten && numbers[device].map { entries[$0].machine.snapshot.isForgotten } ?? false
     }
 
+    /// Returns whether a presence shows that a forgotten device is back.
+    func showsReturn(_ presence: Presence, of device: DeviceAddress) -> Bool {
+        numbers[device].map { entries[$0].machine.showsReturn(presence) } ?? true
+    }
+
     /// Returns whether a device is connected, as far as is known.
     func isOnline(_ device: DeviceAddress, at moment: Moment) -> Bool {
         numbers[device].map { entries[$0].machine.isOnline(at: moment) } ?? false

@@ -25,8 +25,10 @@ struct ForgottenDeviceTests {
             "lockstep/lab/pi/forget", ForgetJSON.encode(request: "7"), isRetained: isRetained, &registry, seconds)
     }
 
-    private mutating func ingestPresence(_ phase: Phase, _ seconds: Double) {
-        let presence = Presence(epoch: epoch, session: 1, phase: phase, at: time(seconds))
+    private mutating func ingestPresence(
+        _ phase: Phase, _ seconds: Double, session: Int64 = 1, at publication: Double? = nil
+    ) {
+        let presence = Presence(epoch: epoch, session: session, phase: phase, at: time(publication ?? seconds))
         intake.ingest("lockstep/lab/pi/presence", PresenceJSON.encode(presence), &registry, seconds)
     }
 
@@ -116,6 +118,23 @@ struct ForgottenDeviceTests {
         ingestPresence(.terminated, 8)
         #expect(intake.group.isEmpty && registry.isForgotten(device))
         #expect(intake.forgetting.takeDue().ended == [device, device])
+    }
+
+    @Test("an earlier presence, which a gateway repeats with a new connection, does not bring it back")
+    mutating func repeated() {
+        ingestPresence(.foreground, 1)
+        ingestPresence(.background, 2)
+        commit()
+        ingestRequest(100)
+        commit()
+        #expect(registry.isForgotten(device))
+        _ = intake.forgetting.takeDue()
+        ingestPresence(.background, 101, session: 2, at: 2)
+        #expect(intake.group.isEmpty && registry.isForgotten(device))
+        #expect(intake.forgetting.takeDue().ended == [device])
+        ingestPresence(.background, 102, session: 2)
+        commit()
+        #expect(!registry.isForgotten(device))
     }
 
     @Test("it stays forgotten after a restart")
