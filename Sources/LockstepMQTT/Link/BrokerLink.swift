@@ -1,3 +1,5 @@
+import Glibc
+
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
 /// failure, it uses the next of the broker's addresses.
 ///
@@ -218,6 +220,11 @@ public final class BrokerLink {
             connection.disconnect()
             while connection.descriptor != nil, ContinuousClock.now < deadline {
                 if connection.write().contains(where: { if case .ended = $0 { true } else { false } }) { break }
+                if connection.isDisconnecting {
+                    // A message that is read now would be acknowledged before the DISCONNECT, though nobody stores it.
+                    usleep(2000)
+                    continue
+                }
                 wakeup.wait(for: connection.descriptor.map { ($0, true) }, until: deadline)
                 if connection.read(limit: 1).contains(where: { if case .ended = $0 { true } else { false } }) { break }
             }
