@@ -49,7 +49,7 @@ extension ClickHouseSchema {
                     SELECT delivery_id, device_id AS owner, max(version) AS adopted, count() AS copies
                     FROM received_deliveries WHERE device_id != 0 GROUP BY delivery_id, owner
                 ) USING delivery_id, owner
-                WHERE copies = 0 OR adopted < version
+                WHERE ifNull(copies, 0) = 0 OR adopted < version
                 """))
         var rows = RowBinary()
         do {
