@@ -132,7 +132,7 @@ struct AverageSchedule {
     /// that is always busy, at most a tenth is spent on summaries, and minutes may stay without one.
     mutating func finish(after duration: Duration, at now: ContinuousClock.Instant) {
         pausedUntil = now + duration * 9
-        divisor = max(1, divisor - 1)
+        divisor = max(1, divisor / 2)
     }
 
     /// Returns minutes that could not be summarised, and waits before the next attempt, which is half as large.
