@@ -160,7 +160,7 @@ struct RequestSystemTests {
             }
             let described = try await ask("--describe")
             #expect(described.status == 0)
-            #expect(described.text.contains("motion/accelerometer  native  g\n"))
+            #expect(described.text.contains("motion/accelerometer  source  g\n"))
             let leased = try await ask("--rate", "gyroscope=200", "--lease", "5m")
             #expect(leased.text.hasPrefix("motion/gyroscope is published at 200 Hz, leased until "))
             let phase = try await ask("--phase", "inactive", "--json")

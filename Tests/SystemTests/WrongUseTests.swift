@@ -139,7 +139,6 @@ struct WrongUseTests {
             broker: \(system.broker.url)
             device: from-file
             source: [simulate:1]
-            outbox: \(system.folder)/config.outbox
             """.write(toFile: file, atomically: true, encoding: .utf8)
             let runs: [([String], [String: String], String)] = [
                 ([], [:], "from-file"), ([], ["LOCKSTEP_DEVICE": "from-environment"], "from-environment"),
@@ -147,7 +146,8 @@ struct WrongUseTests {
             ]
             for (arguments, environment, device) in runs {
                 let agent = try system.start(
-                    "lockstep-agent", ["--config", file] + arguments, environment: environment)
+                    "lockstep-agent", ["--config", file, "--outbox", system.outbox(of: device)] + arguments,
+                    environment: environment)
                 #expect(await agent.waitForOutput("device=default/\(device) "), "\(agent.text)")
                 await agent.stop()
             }
