@@ -31,7 +31,12 @@ extension ClickHouseSchema {
         // those of the other replicas.
         for client in replicas {
             try client.checkReplicaName()
-            if try client.hasReplicatedTables() == true { try updateDeliveries(client) }
+            // An earlier start may have created only some of the tables.
+            if try client.hasReplicatedTables() == true,
+                try client.rows("EXISTS TABLE received_deliveries").first?[0] == "1"
+            {
+                try updateDeliveries(client)
+            }
         }
         // The base tables come before the others: an insert needs them on as many replicas as the quorum has.
         for client in replicas { try createTables(client, database: database) }
