@@ -103,7 +103,7 @@ export class View {
 
     #draw() {
         const summary = this.#summary;
-        const { settings, sender, recorder, screen } = this.#parts;
+        const { settings, sender, recorder, sensors, screen } = this.#parts;
         const isRunning = recorder.isRunning;
         element("form").hidden = element("share").hidden = isRunning;
         element("running").hidden = !isRunning;
