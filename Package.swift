@@ -231,7 +231,9 @@ let package = Package(
             name: "LockstepWireTests",
             dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
         .testTarget(name: "LockstepNATSTests", dependencies: ["LockstepNATS", "LockstepTestSupport"]),
-        .testTarget(name: "LockstepMQTTTests", dependencies: ["LockstepMQTT", "LockstepSensors", "SensorTestSupport"]),
+        .testTarget(
+            name: "LockstepMQTTTests",
+            dependencies: ["LockstepMQTT", "LockstepSensors", "LockstepTestSupport", "SensorTestSupport"]),
         // Recordings, a seeded random number generator, and a sink that records samples.
         .target(
             name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],

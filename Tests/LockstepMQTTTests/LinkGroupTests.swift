@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import LockstepTestSupport
 import Synchronization
 import Testing
 
@@ -33,10 +34,8 @@ struct LinkGroupTests {
 
 /// Accepts MQTT 3.1.1 connections and closes each of them soon.
 final class ClosingBroker: Sendable {
-    private struct SetupError: Error {}
-
-    let port: UInt16
-    private let descriptor: Int32
+    private let listener: LoopbackListener
+    var port: UInt16 { listener.port }
     private let count = Atomic<Int>(0)
     private let accepted = Atomic<Int>(0)
 
@@ -46,30 +45,14 @@ final class ClosingBroker: Sendable {
     var probes: Int { count.load(ordering: .sequentiallyConsistent) }
 
     init() throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 10) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        guard isListening else { throw SetupError() }
+        listener = try LoopbackListener()
         DispatchQueue.global().async { [self] in run() }
     }
 
-    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    func stop() { listener.close() }
 
     private func run() {
-        defer { close(descriptor) }
-        while true {
-            let connection = accept(descriptor, nil, nil)
-            guard connection >= 0 else { return }
+        while let connection = listener.accept() {
             defer { close(connection) }
             var bytes = [UInt8](repeating: 0, count: 1024)
             guard read(connection, &bytes, bytes.count) > 0 else {

@@ -1,4 +1,7 @@
+import Dispatch
 import Glibc
+import LockstepTestSupport
+import Synchronization
 import Testing
 
 @testable import LockstepMQTT
@@ -82,6 +85,26 @@ struct SendOrderTests {
         #expect(broker.packets.map(\.type) == [.publish, .publish, .disconnect])
         #expect(broker.packets.compactMap(\.payload?.count) == [size, 1])
     }
+
+    @Test("a message that arrives while a DISCONNECT waits is not acknowledged, because nobody stores it")
+    func message() throws {
+        let broker = try ManualBroker()
+        let link = try broker.connectLink()
+        let payload = [UInt8](repeating: 0, count: 500_000)
+        // More than the sockets hold.
+        for _ in 0..<40 {
+            _ = try link.publish(MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce, mayOvertake: true))
+        }
+        _ = link.write()
+        #expect(link.wantsWrite)
+        // PUBLISH with QoS 1, topic t, id 7 and a byte.
+        broker.send([0x32, 6, 0, 1, 0x74, 0, 7, 1])
+        let packets = broker.readToEnd()
+        link.stop(until: .now + .seconds(60))
+        let types = packets().map(\.type)
+        #expect(types.last == .disconnect && types.dropLast().allSatisfy { $0 == .publish }, "\(types.suffix(3))")
+        #expect(types.count == 41)
+    }
 }
 
 /// A broker that reads only when it is told to.
@@ -92,6 +115,7 @@ private final class ManualBroker {
         enum Kind: UInt8 {
             case connect = 1
             case publish = 3
+            case puback = 4
             case subscribe = 8
             case disconnect = 14
         }
@@ -111,43 +135,32 @@ private final class ManualBroker {
 
     /// The packets that were received after CONNECT.
     private(set) var packets: [Packet] = []
-    private let listener: Int32
+    private let listener: LoopbackListener
     private var descriptor: Int32 = -1
     private var received: [UInt8] = []
 
-    init() throws { listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+    init() throws {
+        listener = try LoopbackListener()
+        setBuffer(SO_RCVBUF, of: listener.descriptor)
+    }
 
     deinit {
-        close(listener)
         if descriptor >= 0 { close(descriptor) }
     }
 
     /// Connects a client whose socket holds little.
     /// - Parameter answer: the packet CONNACK.
     func connect(_ version: MQTTVersion = .three, answer: [UInt8] = [0x20, 2, 0, 0]) throws -> MQTTConnection {
-        setBuffer(SO_RCVBUF, of: listener)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 10) == 0
-                    && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isListening else { throw SetupError() }
         let options = MQTTOptions(
-            address: BrokerAddress(host: "127.0.0.1", port: UInt16(bigEndian: address.sin_port)), clientID: "test",
-            version: version)
+            address: BrokerAddress(host: "127.0.0.1", port: listener.port), clientID: "test", version: version)
         let connection = try MQTTConnection(options)
         try connection.connect()
-        descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0, let socket = connection.descriptor else { throw SetupError() }
+        guard let accepted = listener.accept(), let socket = connection.descriptor else { throw SetupError() }
+        descriptor = accepted
         setBuffer(SO_SNDBUF, of: socket)
         guard exchange(with: connection, until: { packets.first?.type == .connect }) else { throw SetupError() }
         packets = []
-        send(descriptor, answer, answer.count, 0)
+        send(answer)
         let deadline = ContinuousClock.now + .seconds(60)
         while !connection.isAccepted {
             guard !connection.hasEnded, .now < deadline else { throw SetupError() }
@@ -155,6 +168,51 @@ private final class ManualBroker {
             _ = connection.read(limit: 1)
         }
         return connection
+    }
+
+    /// Connects a link with MQTT 3.1.1.
+    func connectLink() throws -> BrokerLink {
+        let port = listener.port
+        let link = BrokerLink(wakeup: Wakeup(), version: .three) { version in
+            MQTTOptions(address: BrokerAddress(host: "127.0.0.1", port: port), clientID: "test", version: version)
+        }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !link.isUp {
+            guard .now < deadline else { throw SetupError() }
+            link.wait(until: .now + .milliseconds(10))
+            _ = link.read()
+            _ = link.write()
+            if descriptor < 0, link.socket != nil, let accepted = listener.accept() {
+                descriptor = accepted
+                send([0x20, 2, 0, 0])
+            }
+        }
+        return link
+    }
+
+    func send(_ bytes: [UInt8]) { Glibc.send(descriptor, bytes, bytes.count, 0) }
+
+    /// Reads until the client ends the connection, on another thread.
+    /// - Returns: waits for the end, and returns the packets after CONNECT.
+    func readToEnd() -> () -> [Packet] {
+        let bytes = ReadBytes()
+        let isOver = DispatchSemaphore(value: 0)
+        DispatchQueue(label: "broker").async { [descriptor] in
+            var buffer = [UInt8](repeating: 0, count: 1_000_000)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { break }
+                bytes.add(buffer[..<count])
+            }
+            isOver.signal()
+        }
+        return {
+            isOver.wait()
+            var rest = bytes.all[...]
+            var packets: [Packet] = []
+            while let packet = Self.packet(in: &rest) { packets.append(packet) }
+            return packets.filter { $0.type != .connect }
+        }
     }
 
     /// Lets the client write and the broker read until a condition is true.
@@ -204,4 +262,13 @@ private final class ManualBroker {
         var size: Int32 = 16_384
         setsockopt(descriptor, SOL_SOCKET, option, &size, socklen_t(MemoryLayout<Int32>.size))
     }
+}
+
+/// Bytes that one thread adds and another one reads.
+private final class ReadBytes: Sendable {
+    private let bytes = Mutex<[UInt8]>([])
+
+    var all: [UInt8] { bytes.withLock { $0 } }
+
+    func add(_ new: ArraySlice<UInt8>) { bytes.withLock { $0 += new } }
 }

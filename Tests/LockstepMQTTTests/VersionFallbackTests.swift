@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepMQTT
@@ -74,10 +75,8 @@ struct VersionFallbackTests {
 
 /// Accepts connections with MQTT 3.1.1, and refuses those with MQTT 5.
 private final class OldBroker: Sendable {
-    private struct SetupError: Error {}
-
-    let port: UInt16
-    private let descriptor: Int32
+    private let listener: LoopbackListener
+    var port: UInt16 { listener.port }
     /// Counts the connections that may be answered.
     private let answers: DispatchSemaphore
 
@@ -85,38 +84,22 @@ private final class OldBroker: Sendable {
     /// - Parameter isSilent: whether it does not answer before ``answer()`` is called.
     init(isSilent: Bool = false) throws {
         answers = DispatchSemaphore(value: 0)
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 10) == 0
-                    && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        guard isListening else { throw SetupError() }
+        listener = try LoopbackListener()
         if !isSilent { answer() }
-        DispatchQueue(label: "old broker").async { [answers] in Self.run(descriptor, answers) }
+        DispatchQueue(label: "old broker").async { [listener, answers] in Self.run(listener, answers) }
     }
 
     func answer() { for _ in 1...1000 { answers.signal() } }
 
     func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        listener.close()
         answer()
     }
 
-    private static func run(_ descriptor: Int32, _ answers: DispatchSemaphore) {
-        defer { close(descriptor) }
+    private static func run(_ listener: LoopbackListener, _ answers: DispatchSemaphore) {
         var accepted: [Int32] = []
         defer { for connection in accepted { close(connection) } }
-        while true {
-            let connection = accept(descriptor, nil, nil)
-            guard connection >= 0 else { return }
+        while let connection = listener.accept() {
             var bytes = [UInt8](repeating: 0, count: 1024)
             // The CONNECT packet: type, length, the name MQTT with its length, and the version.
             let isAccepted = read(connection, &bytes, bytes.count) > 8 && bytes[8] == 4

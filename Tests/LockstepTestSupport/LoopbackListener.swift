@@ -1,8 +1,9 @@
 import Foundation
 
 /// A TCP socket that accepts connections on loopback.
-public struct LoopbackListener: Sendable {
-    private let descriptor: Int32
+public final class LoopbackListener: Sendable {
+    /// The descriptor, to set options of the connections.
+    public let descriptor: Int32
     /// The port.
     public let port: UInt16
 
@@ -24,10 +25,7 @@ public struct LoopbackListener: Sendable {
             }
         }
         self.port = UInt16(bigEndian: address.sin_port)
-        guard isBound else {
-            Glibc.close(descriptor)
-            throw POSIXError(.EADDRINUSE)
-        }
+        guard isBound else { throw POSIXError(.EADDRINUSE) }
     }
 
     /// Waits for a connection and returns its descriptor, or nil after ``close()``.
@@ -36,9 +34,9 @@ public struct LoopbackListener: Sendable {
         return connection >= 0 ? connection : nil
     }
 
-    /// Ends ``accept()``, and refuses further connections.
-    public func close() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        Glibc.close(descriptor)
-    }
+    /// Ends ``accept()``, and refuses further connections. The descriptor stays open until nothing uses the listener, so
+    /// that it cannot become that of another socket meanwhile.
+    public func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    deinit { Glibc.close(descriptor) }
 }
