@@ -137,6 +137,16 @@ struct ForgottenDeviceTests {
         #expect(!registry.isForgotten(device))
     }
 
+    @Test("batches that were dropped are recorded, also if the report about them does not bring the device back")
+    mutating func dropped() {
+        forgetDevice()
+        var presence = Presence(epoch: epoch, session: 1, phase: .lost, at: time(8))
+        presence.dropped = [3...5]
+        intake.ingest("lockstep/lab/pi/presence", PresenceJSON.encode(presence), &registry, 8)
+        #expect(commit().group.dropped.map(\.ranges) == [SequenceSet([3...5])])
+        #expect(registry.isForgotten(device))
+    }
+
     @Test("it stays forgotten after a restart")
     func restart() {
         var snapshot = LifecycleSnapshot(
