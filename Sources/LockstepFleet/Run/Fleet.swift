@@ -216,9 +216,10 @@ public final class Fleet {
     private func end() {
         recordMemory()
         for device in devices.indices { publishPresence(of: device, .terminated, reason: "end") }
+        let deadline = ContinuousClock.now + .seconds(3)
         for link in group.links {
             _ = link.write()
-            link.stop(until: .now + .seconds(3))
+            link.stop(until: max(deadline, .now + .milliseconds(10)))
         }
     }
 }

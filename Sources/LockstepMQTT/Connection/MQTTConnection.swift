@@ -55,7 +55,7 @@ public final class MQTTConnection {
     /// Whether libmosquitto may have sent a packet in part. Nothing else can be sent before its rest.
     private var isLibraryBlocked = true
     /// Whether a DISCONNECT is queued as soon as ``buffer`` is empty.
-    private(set) var isDisconnecting = false
+    private var isDisconnecting = false
 
     /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.

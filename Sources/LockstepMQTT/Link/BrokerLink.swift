@@ -1,5 +1,3 @@
-import Glibc
-
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
 /// failure, it uses the next of the broker's addresses.
 ///
@@ -216,18 +214,16 @@ public final class BrokerLink {
 
     /// Disconnects, and waits until the DISCONNECT is sent or the deadline is reached. The link cannot be used again.
     public func stop(until deadline: ContinuousClock.Instant) {
-        if case .up(let connection) = state {
+        if case .up(let connection) = state, let drain = connection.descriptor.flatMap({ SocketDrain($0) }) {
             connection.disconnect()
-            while connection.descriptor != nil, ContinuousClock.now < deadline {
+            var isOpen = true
+            while isOpen, connection.descriptor != nil, ContinuousClock.now < deadline {
                 if connection.write().contains(where: { if case .ended = $0 { true } else { false } }) { break }
-                if connection.isDisconnecting {
-                    // A message that is read now would be acknowledged before the DISCONNECT, though nobody stores it.
-                    usleep(2000)
-                    continue
-                }
-                wakeup.wait(for: connection.descriptor.map { ($0, true) }, until: deadline)
-                if connection.read(limit: 1).contains(where: { if case .ended = $0 { true } else { false } }) { break }
+                wakeup.wait(for: connection.descriptor.map { ($0, connection.wantsWrite) }, until: deadline)
+                // Nothing is passed on: a message would be acknowledged before the DISCONNECT, though nobody stores it.
+                isOpen = drain.discard()
             }
+            drain.finish(until: min(deadline, .now + .seconds(1)))
         }
         state = .stopped
     }
