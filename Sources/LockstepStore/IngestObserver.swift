@@ -21,6 +21,9 @@ public protocol IngestObserver: AnyObject {
     /// Evaluates a transition.
     func didChange(_ transition: LifecycleTransition, of device: Int64, _ address: DeviceAddress)
 
+    /// A device is forgotten by the current transaction, so nothing is evaluated for it until it sends again.
+    func didForget(_ device: Int64)
+
     /// Advances the time.
     /// - Parameter health: returns the numbers of missing and dropped batches of each device that has any.
     func tick(_ tick: IngestGroup.Tick, health: () throws -> [DeliveryFigures]) throws

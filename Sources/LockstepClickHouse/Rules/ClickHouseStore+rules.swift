@@ -89,6 +89,9 @@ extension ClickHouseStore {
             transaction.transitions[devices[device].id, default: []].append(entry.transition)
             observer.didChange(entry.transition, of: Int64(device), entry.device)
         }
+        for (device, snapshot) in group.lifecycles where snapshot.isForgotten {
+            if let index = deviceIndexes[device] { observer.didForget(Int64(index)) }
+        }
         guard let tick = group.tick else { return }
         do { try observer.tick(tick) { try deliveryFigures() } } catch { throw Self.storeError(error) }
     }

@@ -19,6 +19,8 @@ final class RuleObserver: IngestObserver {
     private var nextDisk: Int64 = 0
     /// The streams of devices whose newest times are known, as table-independent keys.
     private var prepared: [Int: Set<SensorStream>] = [:]
+    /// The devices that the current transaction forgets.
+    private var forgotten: Set<Int> = []
 
     /// - Parameter owns: returns whether rules are about a device. Other collectors may store other devices in the same place.
     init(
@@ -61,6 +63,7 @@ final class RuleObserver: IngestObserver {
         _ stream: SensorStream, of device: Int64, _ address: DeviceAddress, newest: () throws -> Int64?
     ) throws {
         let number = Int(device)
+        forgotten.remove(number)
         if prepared[number]?.contains(stream) == true { return }
         if !engine.knows(number) { engine.add(address, number: number, boot: boot) }
         if engine.needsNewest(of: stream, device: number) {
@@ -77,9 +80,12 @@ final class RuleObserver: IngestObserver {
     }
 
     func didChange(_ transition: LifecycleTransition, of device: Int64, _ address: DeviceAddress) {
+        forgotten.remove(Int(device))
         if !engine.knows(Int(device)) { engine.add(address, number: Int(device), boot: boot) }
         engine.transition(transition, of: Int(device), at: Moment.now().wall, into: &events)
     }
+
+    func didForget(_ device: Int64) { forgotten.insert(Int(device)) }
 
     func tick(_ tick: IngestGroup.Tick, health: () throws -> [DeliveryFigures]) throws {
         engine.tick(at: tick.moment, listeningSince: tick.listeningSince, into: &events)
@@ -115,10 +121,18 @@ final class RuleObserver: IngestObserver {
         return outcome
     }
 
-    func didCommit() { engine.commit() }
+    func didCommit() {
+        engine.commit()
+        for number in forgotten {
+            engine.remove(number)
+            prepared[number] = nil
+        }
+        forgotten.removeAll()
+    }
 
     func didRollBack() {
         engine.rollBack()
+        forgotten.removeAll()
         events.removeAll(keepingCapacity: true)
         prepared.removeAll()
         (nextDelivery, nextDisk) = (0, 0)

@@ -55,7 +55,7 @@ public struct RuleEngine: Sendable {
     /// The rules.
     public private(set) var ruleSet: RuleSet
     var devices: [Device?] = []
-    /// The states from before the start, until their devices appear.
+    /// The states from before the start or the removal of their devices, until these appear.
     private var stored: [String: RuleSlot] = [:]
     var machine: [Int: RuleSlot] = [:]
     var detectors: [Key: ShakeDetector] = [:]
@@ -136,6 +136,15 @@ public struct RuleEngine: Sendable {
         }
         devices[number] = device
         added.append(number)
+    }
+
+    /// Removes a device, between two transactions. Its states are kept for its return.
+    public mutating func remove(_ number: Int) {
+        guard knows(number), let device = devices[number] else { return }
+        for (rule, slot) in device.slots { stored[Self.text(stateNames[rule], device.address)] = slot }
+        detectors = detectors.filter { $0.key.device != number }
+        windows = windows.filter { $0.key.device != number }
+        devices[number] = nil
     }
 
     /// Returns whether the newest time of a device's stream has to be set with ``setNewest(_:of:device:)`` first.

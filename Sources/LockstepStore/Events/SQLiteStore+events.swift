@@ -91,6 +91,9 @@ extension SQLiteStore {
             observer.didChange(
                 entry.transition, of: devices.id(of: entry.device), entry.device)
         }
+        for (device, snapshot) in group.lifecycles where snapshot.isForgotten {
+            observer.didForget(devices.id(of: device))
+        }
         if let tick = group.tick { try observer.tick(tick) { try deliveryFigures() } }
     }
 
