@@ -24,6 +24,9 @@ public struct ClusterConfiguration: Sendable {
     /// will of a collector that hangs after 1.5 times this time.
     static let keepAlive = 8
 
+    /// The time in s after which a connection to the broker is lost if the broker's host acknowledges nothing.
+    static let peerTimeout = 12
+
     /// Creates a configuration.
     public init(cluster: GroupID, shares: [CollectorShare], collector: CollectorConfiguration) {
         self.cluster = cluster.rawValue
@@ -37,6 +40,7 @@ public struct ClusterConfiguration: Sendable {
         configuration.groups = [share.group]
         configuration.share = share
         configuration.mqttVersion = mqttVersion
+        configuration.peerTimeout = Self.peerTimeout
         // The session belongs to the share, so that the next owner receives what this one leaves.
         configuration.clientID = clientID("share", share.description)
         if share.partitions > 1 {

@@ -85,7 +85,8 @@ final class ClusterLoop {
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: collector.node) { version in
             MQTTOptions(
                 address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
-                keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls)
+                keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls,
+                peerTimeout: ClusterConfiguration.peerTimeout)
         }
     }
 

@@ -38,7 +38,7 @@ final class LeaseLoop {
                 address: configuration.collector.broker,
                 clientID: configuration.clientID("lease", lease.share.description),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version,
-                tls: configuration.collector.tls)
+                tls: configuration.collector.tls, peerTimeout: ClusterConfiguration.peerTimeout)
         }
     }
 

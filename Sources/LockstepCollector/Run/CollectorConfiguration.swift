@@ -15,6 +15,9 @@ public struct CollectorConfiguration: Sendable {
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
+    /// The time in s after which the connection of a share is lost if the broker's host acknowledges nothing; nil to rely on
+    /// the keep-alive.
+    var peerTimeout: Int?
     /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The groups to collect, or empty for all.

@@ -51,7 +51,8 @@ final class HealthReport {
             address: configuration.broker, clientID: configuration.clientID ?? "lockstep-collector-\(configuration.id)",
             keepsSession: true,
             keepAlive: configuration.keepAlive, will: message(will), version: version,
-            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls)
+            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls, peerTimeout: configuration.peerTimeout
+        )
     }
 
     /// Counts a committed transaction, and logs its rejected messages.

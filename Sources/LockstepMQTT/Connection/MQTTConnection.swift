@@ -90,6 +90,9 @@ public final class MQTTConnection {
         try check(
             mosquitto_connect_bind_v5(
                 handle, options.address.host, Int32(options.address.port), Int32(options.keepAlive), nil, properties))
+        if let seconds = options.peerTimeout, let descriptor {
+            PeerTimeout(seconds: Int32(seconds)).apply(to: descriptor)
+        }
         if options.address.usesTLS { awaitCertificateDecision(since: start) }
     }
 

@@ -18,12 +18,15 @@ public struct MQTTOptions: Sendable {
     public var receiveMaximum: UInt16
     /// The TLS files.
     public var tls: TLSOptions
+    /// The time in s after which the connection is lost if the broker's host acknowledges nothing that the system has sent.
+    /// A broker that is slow or stopped does not count, because its host still acknowledges. Nil to rely on the keep-alive.
+    public var peerTimeout: Int?
 
     /// Creates options.
     public init(
         address: BrokerAddress, clientID: String, keepsSession: Bool = false, keepAlive: Int = 15,
         will: MQTTMessage? = nil, version: MQTTVersion = .five, receiveMaximum: UInt16 = 1000,
-        tls: TLSOptions = TLSOptions()
+        tls: TLSOptions = TLSOptions(), peerTimeout: Int? = nil
     ) {
         self.address = address
         self.clientID = clientID
@@ -33,6 +36,7 @@ public struct MQTTOptions: Sendable {
         self.version = version
         self.receiveMaximum = receiveMaximum
         self.tls = tls
+        self.peerTimeout = peerTimeout
     }
 }
 

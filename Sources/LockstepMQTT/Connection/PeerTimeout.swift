@@ -1,0 +1,26 @@
+import Glibc
+
+/// Lets the system end a TCP connection whose peer's host no longer acknowledges anything.
+///
+/// The host acknowledges data and probes also while its program is busy or stopped, so that only a network or a host that
+/// fails ends the connection.
+struct PeerTimeout {
+    /// The time without an acknowledgement, in s.
+    let seconds: Int32
+
+    /// The time without traffic after which the system probes the connection, and between two probes, in s.
+    private static let probeInterval: Int32 = 2
+
+    /// Sets the options of a socket. Where the system has no such options, the keep-alive of MQTT remains.
+    func apply(to descriptor: Int32) {
+        set(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
+        set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, Self.probeInterval, of: descriptor)
+        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, Self.probeInterval, of: descriptor)
+        set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, seconds * 1000, of: descriptor)
+    }
+
+    private func set(_ level: Int32, _ name: Int32, _ value: Int32, of descriptor: Int32) {
+        var value = value
+        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+}
