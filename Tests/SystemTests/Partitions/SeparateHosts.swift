@@ -91,6 +91,12 @@ struct SeparateHosts {
                     <session_timeout_ms>4000</session_timeout_ms>
                 </zookeeper>
                 <macros><replica>\(host)</replica></macros>
+                <!-- Merged parts have so many small files that they would fill the disk within minutes. -->
+                <merge_tree>
+                    <old_parts_lifetime>5</old_parts_lifetime>
+                    <cleanup_delay_period>3</cleanup_delay_period>
+                    <cleanup_delay_period_random_add>1</cleanup_delay_period_random_add>
+                </merge_tree>
                 """)
         return try network.start(
             Programs.installed("clickhouse-server") ?? "", ["--config-file=\(home)/config.xml"], on: host)
