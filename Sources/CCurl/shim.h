@@ -39,3 +39,20 @@ static inline CURLcode curl_set_progress(
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
     return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L) : code;
 }
+
+static inline CURLcode curl_set_socket_callbacks(
+    CURL *handle, int (*opened)(void *context, curl_socket_t socket, curlsocktype purpose),
+    int (*closed)(void *context, curl_socket_t socket), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, opened);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_SOCKOPTDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, closed);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, context) : code;
+}
+
+static inline CURLcode curl_get_pretransfer_time(CURL *handle, curl_off_t *microseconds) {
+    return curl_easy_getinfo(handle, CURLINFO_PRETRANSFER_TIME_T, microseconds);
+}
+
+static inline CURLcode curl_get_os_error(CURL *handle, long *number) {
+    return curl_easy_getinfo(handle, CURLINFO_OS_ERRNO, number);
+}

@@ -99,6 +99,7 @@ public final class ClickHouseStore: SampleStore {
         streamIndexes = Dictionary(uniqueKeysWithValues: streams.enumerated().map { ($1, $0) })
         // A collector that waits longer would lose its connection to the broker, and then its supervisor stops it.
         client = try ClickHouseClient(address, timeout: 20_000)
+        client.silenceLimit = .seconds(5)
         let version = try ServerVersion(client)
         if options.survivesPowerLoss, !version.syncsInserts {
             throw StoreError(
@@ -240,7 +241,9 @@ public final class ClickHouseStore: SampleStore {
 
     /// Writes the counters of all devices.
     public func close() {
-        // If this fails, the counters are as old as after a crash.
+        // Otherwise, or if this fails, the counters are as old as after a crash. To wait for servers that cannot be reached would
+        // delay the next owner.
+        guard !client.isCutOff else { return }
         try? write(dirtyDevices.map { devices[$0] })
         dirtyDevices = []
     }

@@ -41,12 +41,20 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The lowest token with which the devices can be taken over, after a takeover with a lower one was refused.
     public let neededToken: FencingToken?
 
+    /// Whether the network, or the hosts of all servers of the store, do not answer. A server that is slow or not running
+    /// does not count. The code is ``Code/unreachable``.
+    public let isCutOff: Bool
+
     /// Creates an error with a description of what happened, where, and what to do.
-    public init(_ code: Code, _ description: String, stream: String? = nil, neededToken: FencingToken? = nil) {
+    public init(
+        _ code: Code, _ description: String, stream: String? = nil, neededToken: FencingToken? = nil,
+        isCutOff: Bool = false
+    ) {
         self.code = code
         self.description = description
         self.stream = stream
         self.neededToken = neededToken
+        self.isCutOff = isCutOff
     }
 
     /// Whether the disk is full. Nothing was written, and a later write may succeed.

@@ -57,9 +57,22 @@ struct ParallelInsertTests {
         #expect(servers[1].tables == ["c"])
     }
 
-    private func insert(_ tables: String, into servers: [FakeServer], timeout: Int = 60_000) throws {
+    @Test("a server that does not answer is not cut off while its host acknowledges packets", arguments: ["a", "ab"])
+    func slow(_ tables: String) throws {
+        let server = try FakeServer { _, _ in .silence }
+        let error = #expect(throws: StoreError.self) {
+            try insert(tables, into: [server], timeout: 3000, silenceLimit: .milliseconds(100))
+        }
+        #expect(error?.code == .unreachable)
+        #expect(error?.isCutOff == false)
+    }
+
+    private func insert(
+        _ tables: String, into servers: [FakeServer], timeout: Int = 60_000, silenceLimit: Duration? = nil
+    ) throws {
         let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
         let client = try ClickHouseClient(ClickHouseAddress("clickhouse://\(hosts)/lockstep"), timeout: timeout)
+        client.silenceLimit = silenceLimit
         try client.insert(tables.map { TableInsert([1], into: String($0), columns: ["n"]) })
     }
 }

@@ -37,6 +37,16 @@ final class ClickHouseClient {
     /// The time for which a request waits until the server is asked whether it still answers, and between two such
     /// questions.
     var pulseInterval = Duration.seconds(5)
+    /// The time for which the host of a server may acknowledge nothing until a request is sent to the next one; nil to wait
+    /// for the timeout.
+    var silenceLimit: Duration? {
+        didSet {
+            for connection in connections { connection.silenceLimit = silenceLimit }
+            groups = [:]
+        }
+    }
+    /// Whether the last request that failed on all servers could reach none of their hosts, and none has succeeded since.
+    private(set) var isCutOff = false
     /// Asks a server while another connection waits for it.
     private let pulse: HTTPConnection
 
@@ -127,7 +137,10 @@ final class ClickHouseClient {
         if let known = groups[current] {
             group = known
         } else {
-            do { group = try HTTPConnectionGroup(count: Self.maxInserts, headers: headers, timeout: timeout) } catch {
+            do {
+                group = try HTTPConnectionGroup(
+                    count: Self.maxInserts, headers: headers, timeout: timeout, silenceLimit: silenceLimit)
+            } catch {
                 throw StoreError(.other, "\(error)")
             }
             groups[current] = group
@@ -186,7 +199,9 @@ extension ClickHouseClient {
                 // Another server may have become the current one meanwhile.
                 if let (server, failure) = failure.take(), server == current { throw failure }
                 if needsProgress { try waitForProgress() }
-                return try sendOnce(parameters, body, isLast: errors.count == connections.count - 1)
+                let answer = try sendOnce(parameters, body, isLast: errors.count == connections.count - 1)
+                isCutOff = false
+                return answer
             } catch {
                 if isChecking { throw error.error }
                 if error.action == .failOver {
@@ -202,7 +217,11 @@ extension ClickHouseClient {
                     }
                 guard isRepeated else {
                     // What a server answers says more than that another one is away.
-                    throw errors.first { !$0.description.contains(Self.noAnswer) } ?? error.error
+                    if let answer = errors.first(where: { !$0.description.contains(Self.noAnswer) }) { throw answer }
+                    // One that is slow can be reached.
+                    let final = errors.first { !$0.isCutOff } ?? errors.first ?? error.error
+                    isCutOff = final.isCutOff
+                    throw final
                 }
                 // Several collectors that insert into the same table should not try again at the same time.
                 if error.action == .wait { usleep(.random(in: 10_000...50_000)) }
@@ -230,6 +249,8 @@ extension ClickHouseClient {
             if cancellation?.isCancelled == true { return true }
             // If it is the last one, nothing is gained by giving up.
             guard !isLast, ContinuousClock.now - lastPulse >= pulseInterval else { return false }
+            // This is noticed by its own limit, while the question would block.
+            guard silenceLimit == nil || !connection.hasSilentPeer(for: .seconds(2)) else { return false }
             defer { lastPulse = .now }
             // While this waits, libcurl cannot end the request.
             let rest = Int((end - .now) / .milliseconds(1))
@@ -261,7 +282,7 @@ extension ClickHouseClient {
                 error: StoreError(
                     .unreachable,
                     "the ClickHouse server \(server) \(Self.noAnswer) (\(isHanging ? "nor to SELECT 1" : "\(error)")): check that "
-                        + "it is running"))
+                        + "it is running", isCutOff: error.isCutOff))
         case .success(let response):
             guard response.status == 200 else {
                 let exception = ClickHouseException(String(decoding: response.body, as: UTF8.self))

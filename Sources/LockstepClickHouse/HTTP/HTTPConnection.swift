@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// A connection to an HTTP server that is kept open between requests. Use it from one thread at a time.
 ///
@@ -18,6 +19,8 @@ final class HTTPConnection {
         var code = CURLE_FAILED_INIT
         /// The reason as libcurl describes it: `Couldn't connect to server`.
         let description: String
+        /// Whether the host of the server did not answer the system at all.
+        var isCutOff = false
     }
 
     /// The largest body of an answer, in bytes.
@@ -28,17 +31,27 @@ final class HTTPConnection {
     private var headers: UnsafeMutablePointer<curl_slist>?
     /// Whether the current request should end early. libcurl asks about once a second, and whenever data arrive.
     var shouldStop: () -> Bool = { false }
+    /// The time for which the host of the server may acknowledge nothing during a request; nil for no limit.
+    var silenceLimit: Duration?
+    /// Whether the current request ended because of ``silenceLimit``.
+    private var isCutOff = false
+    private let sockets: PeerSockets
 
     /// - Parameters:
     ///   - headers: the header lines of every request.
     ///   - timeout: the maximum duration of a request, in ms.
+    ///   - sockets: shared by the connections of a group.
     /// - Throws: ``Failure`` if libcurl cannot start.
-    init(headers lines: [String], connectTimeout: Int = 5000, timeout: Int = 300_000) throws(Failure) {
+    init(
+        headers lines: [String], connectTimeout: Int = 5000, timeout: Int = 300_000,
+        sockets: PeerSockets = PeerSockets()
+    ) throws(Failure) {
         guard Self.isInitialized, let handle = curl_easy_init() else {
             throw Failure(description: "libcurl cannot start")
         }
         self.handle = handle
         self.timeout = timeout
+        self.sockets = sockets
         // libcurl would wait for "100 Continue" before a large body.
         for line in lines + ["Expect:"] { headers = curl_slist_append(headers, line) }
         try set { curl_set_pointer($0, CURLOPT_HTTPHEADER, headers) }
@@ -50,14 +63,39 @@ final class HTTPConnection {
                 handle,
                 { context, _, _, _, _ in
                     guard let context else { return 0 }
-                    return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().shouldStop() ? 1 : 0
+                    return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().mustEnd() ? 1 : 0
                 }, Unmanaged.passUnretained(self).toOpaque())
+        }
+        // Unretained is safe: deinit closes the sockets that are left.
+        try set { handle in
+            curl_set_socket_callbacks(
+                handle,
+                { context, descriptor, _ in
+                    if let context {
+                        Unmanaged<PeerSockets>.fromOpaque(context).takeUnretainedValue().opened(descriptor)
+                    }
+                    return CURL_SOCKOPT_OK
+                },
+                { context, descriptor in
+                    guard let context else { return close(descriptor) }
+                    Unmanaged<PeerSockets>.fromOpaque(context).takeUnretainedValue().closed(descriptor)
+                    return 0
+                }, Unmanaged.passUnretained(sockets).toOpaque())
         }
     }
 
     deinit {
         curl_easy_cleanup(handle)
         curl_slist_free_all(headers)
+    }
+
+    /// Returns whether the host of the server has acknowledged nothing for this time, although it should have.
+    func hasSilentPeer(for limit: Duration) -> Bool { sockets.isSilent(for: limit) }
+
+    /// Returns whether the current request has to end early.
+    private func mustEnd() -> Bool {
+        isCutOff = silenceLimit.map { sockets.isSilent(for: $0) } ?? false
+        return isCutOff || shouldStop()
     }
 
     /// A request that was prepared.
@@ -82,6 +120,7 @@ final class HTTPConnection {
     /// - Parameter body: bytes that stay in place until the request is performed.
     func prepare(_ url: String, body: UnsafeRawBufferPointer, timeout: Int? = nil) -> Transfer {
         let received = Buffer(limit: Self.maxBody)
+        isCutOff = false
         do throws(Failure) {
             try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout ?? self.timeout) }
             try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
@@ -121,7 +160,25 @@ final class HTTPConnection {
     }
 
     func failure(_ code: CURLcode) -> Failure {
-        Failure(code: code, description: String(cString: curl_easy_strerror(code)))
+        if isCutOff {
+            return Failure(code: code, description: "its host does not acknowledge anything", isCutOff: true)
+        }
+        return Failure(
+            code: code, description: String(cString: curl_easy_strerror(code)), isCutOff: isUnreachable(code))
+    }
+
+    /// Returns whether a request failed because the host could not be reached, and not because it refused.
+    private func isUnreachable(_ code: CURLcode) -> Bool {
+        switch code {
+        case CURLE_OPERATION_TIMEDOUT:
+            var pretransfer: curl_off_t = 0
+            return curl_get_pretransfer_time(handle, &pretransfer) == CURLE_OK && pretransfer == 0
+        case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            var number = 0
+            return curl_get_os_error(handle, &number) == CURLE_OK
+                && [ETIMEDOUT, EHOSTUNREACH, ENETUNREACH].contains(Int32(number))
+        default: return false
+        }
     }
 
     /// Whether libcurl is initialized. It has to be, once in a process, before a second thread uses it.

@@ -16,9 +16,16 @@ final class HTTPConnectionGroup {
     private let handle: UnsafeMutableRawPointer
 
     /// - Throws: ``HTTPConnection/Failure`` if libcurl cannot start.
-    init(count: Int, headers: [String], timeout: Int) throws(HTTPConnection.Failure) {
+    /// - Parameter silenceLimit: see ``HTTPConnection/silenceLimit``.
+    init(count: Int, headers: [String], timeout: Int, silenceLimit: Duration?) throws(HTTPConnection.Failure) {
         var connections: [HTTPConnection] = []
-        for _ in 0..<count { connections.append(try HTTPConnection(headers: headers, timeout: timeout)) }
+        // One may use a socket that another has opened.
+        let sockets = PeerSockets()
+        for _ in 0..<count {
+            let connection = try HTTPConnection(headers: headers, timeout: timeout, sockets: sockets)
+            connection.silenceLimit = silenceLimit
+            connections.append(connection)
+        }
         guard let handle = curl_multi_init() else {
             throw HTTPConnection.Failure(description: "libcurl cannot start")
         }

@@ -39,6 +39,7 @@ extension CollectorLoop {
             logger.info("share taken over", metadata: ["token": "\(token)", "devices": "\(registry.deviceCount)"])
         } catch {
             neededToken = (error as? StoreError)?.neededToken
+            isStoreCutOff = (error as? StoreError)?.isCutOff ?? false
             problem = "\(error)"
         }
     }

@@ -97,7 +97,8 @@ final class ShareRun: Sendable {
         clock.stop()
         if !isStopped {
             throw ShareProblem(
-                description: loop.problem ?? lease.end ?? "the connection ended", neededToken: loop.neededToken)
+                description: loop.problem ?? lease.end ?? "the connection ended", isStoreClosed: loop.isStoreCutOff,
+                neededToken: loop.neededToken)
         }
     }
 
@@ -111,7 +112,7 @@ final class ShareRun: Sendable {
 /// Why a run has ended, and what the next one needs to know.
 struct ShareProblem: Error {
     let description: String
-    /// Whether the store could not be opened.
+    /// Whether the store could not be opened, or none of its servers can be reached over the network.
     var isStoreClosed = false
     /// The lowest token with which the store lets the share be taken over, if the claim had a lower one.
     var neededToken: FencingToken?

@@ -113,12 +113,14 @@ extension CollectorLoop {
         // The broker delivers all messages again. They lead to the same transitions with the same sequence numbers.
         registry.rollback()
         // What rules have concluded from a transition stays, and so does the transition.
-        if let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
+        // A share is lost with the connection, and its next claim reads the store, which may not answer now.
+        if lease == nil, let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
         pending.rollBack()
         intake.discardGroup()
         // The broker delivers the requests again.
         _ = intake.forgetting.takePending()
         notifications.rollBack()
+        isStoreCutOff = (error as? StoreError)?.isCutOff ?? false
         report.stall("\(error)")
     }
 

@@ -49,6 +49,8 @@ final class CollectorLoop {
     var problem: String?
     /// The lowest token with which the share can be taken over, if the store has refused a lower one.
     var neededToken: FencingToken?
+    /// Whether the last commit failed because no server of the store can be reached over the network.
+    var isStoreCutOff = false
     /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
@@ -124,6 +126,9 @@ final class CollectorLoop {
         if hasLostShare {
             // Nothing may be sent: what was read and not committed belongs to the next owner.
             if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
+            // The others need not wait until the store is closed, which takes long if its servers do not answer. What is
+            // written until then has the token of this claim.
+            lease?.release()
         } else {
             report.publish(.offline, counting: fleet, over: link, at: .now())
             // A share that was released is not offline: its next owner reports under an id of its own.

@@ -55,6 +55,7 @@ struct PartitionTests {
                 let others = Self.all.subtracting([collector])
                 try await step("  taken over by the others") { try await hosts.expectTakenOver(by: others) }
                 try await hosts.expectOwned(by: others)
+                partition.expectCause(hosts.log(of: collector))
             case .none, .pause:
                 // Not waiting for an event: the partition outlasts the leases, the keep-alive and the session of the keeper.
                 try await Task.sleep(for: .seconds(25))
@@ -90,13 +91,38 @@ private struct Partition {
         case none
     }
 
+    /// What is expected in place of a time, which depends on the machine.
+    enum Cause {
+        case any
+        /// The system reported the end of the connection, before the keep-alive did.
+        case connection
+        /// The failure of a commit was reason enough to leave the shares, without an attempt to open the store again.
+        case commit
+    }
+
     let name: String
     let cuts: [(host: String, others: [String], segments: [TestNetwork.Segment])]
     let effect: Effect
     /// The devices whose samples wait until the parts are joined.
     var silent: Set<String> = []
+    /// How the collector that loses its shares must have noticed it.
+    var cause = Cause.any
     /// Whether it is part of the short test.
     var isShort = false
+
+    /// - Parameter log: what the collector has logged.
+    func expectCause(_ log: String) {
+        let lines = log.split(separator: "\n")
+        switch cause {
+        case .any: break
+        case .connection:
+            #expect(!lines.contains { $0.contains("share=") && $0.contains("the broker stopped responding") }, "\(log)")
+        case .commit:
+            let end = lines.lastIndex { $0.contains("leaving the shares to the other collectors") }
+            let last = lines.prefix(end ?? 0).last { $0.contains("claiming share") || $0.contains("share lost") }
+            #expect(last?.contains("share lost") == true, "\(log)")
+        }
+    }
 
     func isSelected(by text: String?) -> Bool { text.map { $0 == "all" || name.contains($0) } ?? isShort }
 
@@ -109,13 +135,13 @@ private struct Partition {
             ], effect: .takeover(from: "a"), silent: ["west/dog"], isShort: true),
         Partition(
             name: "collector a from brokers", cuts: [("a", SeparateHosts.nodes, [.main])],
-            effect: .takeover(from: "a")),
+            effect: .takeover(from: "a"), cause: .connection),
         Partition(
             name: "collector b from lease servers", cuts: [("b", SeparateHosts.nodes, [.other])],
             effect: .takeover(from: "b")),
         Partition(
             name: "collector c from ClickHouse", cuts: [("c", SeparateHosts.replicas, [.main])],
-            effect: .takeover(from: "c")),
+            effect: .takeover(from: "c"), cause: .commit),
         Partition(
             name: "collector c from a replica", cuts: [("c", ["replica-0"], [.main])], effect: .none),
         Partition(

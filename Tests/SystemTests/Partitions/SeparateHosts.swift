@@ -65,6 +65,9 @@ struct SeparateHosts {
         for host in Self.replicas { programs[host] = try startReplica(host) }
     }
 
+    /// What a program has logged since it was started.
+    func log(of host: String) -> String { programs[host]?.text ?? "" }
+
     private func startKeeper() throws -> RunningProgram {
         let file = folder + "/zoo.cfg"
         try "tickTime=250\ndataDir=\(folder)/keeper\nclientPort=2181\nadmin.enableServer=false\n"
