@@ -36,6 +36,27 @@ struct SeveralNodesTests {
         #expect(brokers.map(\.connections) == [2, 2])
     }
 
+    @Test("the system gives up a connection for lack of acknowledgements only, however long the broker takes")
+    func slowBroker() throws {
+        let silent = try SilentListener(isFull: false)
+        let options = MQTTOptions(
+            address: try BrokerAddress("mqtt://127.0.0.1:\(silent.port)"), clientID: "test", peerTimeout: 1)
+        let connection = try MQTTConnection(options)
+        try connection.connect()
+        var limit: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        #expect(
+            getsockopt(try #require(connection.descriptor), Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, &size) == 0)
+        #expect(limit == 1000)
+        let end = ContinuousClock.now + .seconds(3)
+        let wakeup = Wakeup()
+        // Not waiting for an event: there must be none.
+        while ContinuousClock.now < end {
+            #expect((connection.read(limit: 1) + connection.write()).isEmpty)
+            wakeup.wait(for: connection.descriptor.map { ($0, wantsWrite: false) }, until: end)
+        }
+    }
+
     @Test("a node that does not answer at all is left soon, and the next link begins with the other one")
     func silence() throws {
         let down = try SilentListener(isFull: true)
