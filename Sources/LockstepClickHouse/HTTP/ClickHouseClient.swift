@@ -250,7 +250,7 @@ extension ClickHouseClient {
             // If it is the last one, nothing is gained by giving up.
             guard !isLast, ContinuousClock.now - lastPulse >= pulseInterval else { return false }
             // This is noticed by its own limit, while the question would block.
-            guard silenceLimit == nil || !connection.hasSilentPeer(for: .seconds(2)) else { return false }
+            guard !connection.hasSuspiciousPeer else { return false }
             defer { lastPulse = .now }
             // While this waits, libcurl cannot end the request.
             let rest = Int((end - .now) / .milliseconds(1))

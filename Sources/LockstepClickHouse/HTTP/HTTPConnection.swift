@@ -35,6 +35,8 @@ final class HTTPConnection {
     var silenceLimit: Duration?
     /// Whether the current request ended because of ``silenceLimit``.
     private var isCutOff = false
+    /// Whether the host was silent when libcurl last asked.
+    private var wasSilent = false
     private let sockets: PeerSockets
 
     /// - Parameters:
@@ -89,12 +91,18 @@ final class HTTPConnection {
         curl_slist_free_all(headers)
     }
 
-    /// Returns whether the host of the server has acknowledged nothing for this time, although it should have.
-    func hasSilentPeer(for limit: Duration) -> Bool { sockets.isSilent(for: limit) }
+    /// The time from which silence is suspicious, although it does not end a request.
+    private static let suspiciousSilence = Duration.seconds(2)
+
+    /// Whether the host of the server may be about to exceed ``silenceLimit``.
+    var hasSuspiciousPeer: Bool { silenceLimit != nil && sockets.isSilent(for: Self.suspiciousSilence) }
 
     /// Returns whether the current request has to end early.
     private func mustEnd() -> Bool {
-        isCutOff = silenceLimit.map { sockets.isSilent(for: $0) } ?? false
+        if let silenceLimit {
+            wasSilent = sockets.isSilent(for: Self.suspiciousSilence)
+            isCutOff = wasSilent && sockets.isSilent(for: silenceLimit)
+        }
         return isCutOff || shouldStop()
     }
 
@@ -121,6 +129,7 @@ final class HTTPConnection {
     func prepare(_ url: String, body: UnsafeRawBufferPointer, timeout: Int? = nil) -> Transfer {
         let received = Buffer(limit: Self.maxBody)
         isCutOff = false
+        wasSilent = false
         do throws(Failure) {
             try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout ?? self.timeout) }
             try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
@@ -171,6 +180,7 @@ final class HTTPConnection {
     private func isUnreachable(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_OPERATION_TIMEDOUT:
+            if wasSilent { return true }
             var pretransfer: curl_off_t = 0
             return curl_get_pretransfer_time(handle, &pretransfer) == CURLE_OK && pretransfer == 0
         case CURLE_COULDNT_CONNECT, CURLE_SEND_ERROR, CURLE_RECV_ERROR:

@@ -118,9 +118,10 @@ private struct Partition {
         case .connection:
             #expect(!lines.contains { $0.contains("share=") && $0.contains("the broker stopped responding") }, "\(log)")
         case .commit:
-            let end = lines.lastIndex { $0.contains("leaving the shares to the other collectors") }
-            let last = lines.prefix(end ?? 0).last { $0.contains("claiming share") || $0.contains("share lost") }
-            #expect(last?.contains("share lost") == true, "\(log)")
+            let end = lines.lastIndex { $0.contains("leaving the shares to the other collectors") } ?? 0
+            let start = lines[..<end].lastIndex { $0.contains("share taken over") } ?? 0
+            let lost = lines[start..<max(start, end)].firstIndex { $0.contains("share lost") }
+            #expect(lost.map { !lines[$0..<end].contains { $0.contains("claiming share") } } == true, "\(log)")
         }
     }
 
