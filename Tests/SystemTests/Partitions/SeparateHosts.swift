@@ -22,8 +22,13 @@ struct SeparateHosts {
     private let folder: String
     /// The programs that run all the time, by their names.
     private var programs: [String: RunningProgram] = [:]
+    /// The configuration of each node of NATS.
+    private var nodeFiles: [String: String] = [:]
     private var agents: [RunningProgram] = []
-    private var readers: [RunningProgram] = []
+    /// The reader of the states at each node of NATS.
+    private var readers: [String: RunningProgram] = [:]
+    /// The readers at nodes that were stopped.
+    private var earlierReaders: [RunningProgram] = []
 
     /// Starts everything except for the agents.
     init(_ network: TestNetwork, in folder: String) async throws {
@@ -51,22 +56,47 @@ struct SeparateHosts {
             return true
         }
         for (index, name) in Self.collectors.enumerated() { self.programs[name] = try startCollector(name, index) }
-        for node in Self.nodes { readers.append(try startReader(at: node)) }
+        for node in Self.nodes { readers[node] = try startReader(at: node) }
     }
 
     private mutating func startServers() throws {
         let files = try NATSNode.writeConfiguration(
             of: Self.nodes.map { NATSNode(host: $0, listensOn: "0.0.0.0") }, in: folder, credentials,
             deviceRights: "lockstep.*.*.")
-        for (host, file) in zip(Self.nodes, files) {
-            programs[host] = try network.start(Programs.installed("nats-server") ?? "", ["-c", file], on: host)
-        }
+        nodeFiles = Dictionary(uniqueKeysWithValues: zip(Self.nodes, files))
+        for node in Self.nodes { try startNode(node) }
         programs["keeper"] = try startKeeper()
         for host in Self.replicas { programs[host] = try startReplica(host) }
     }
 
+    private mutating func startNode(_ node: String) throws {
+        programs[node] = try network.start(
+            Programs.installed("nats-server") ?? "", ["-c", nodeFiles[node] ?? ""], on: node)
+    }
+
+    /// The folder in which a node of NATS keeps messages.
+    static func messageFolder(of node: String, in folder: String) -> String {
+        "\(folder)/\(node.replacing("nats", with: "node"))/messages"
+    }
+
     /// What a program has logged since it was started.
     func log(of host: String) -> String { programs[host]?.text ?? "" }
+
+    /// Stops a node of NATS and its reader.
+    mutating func stop(_ node: String) async {
+        if let reader = readers.removeValue(forKey: node) {
+            await reader.stop(SIGTERM)
+            earlierReaders.append(reader)
+        }
+        await programs[node]?.stop(SIGTERM)
+    }
+
+    /// Starts a node of NATS that was stopped, and a reader.
+    mutating func start(_ node: String) async throws {
+        try startNode(node)
+        try await network.waitForListener(node, port: 8883, from: Self.observer)
+        readers[node] = try startReader(at: node)
+    }
 
     private func startKeeper() throws -> RunningProgram {
         let file = folder + "/zoo.cfg"
@@ -169,7 +199,7 @@ struct SeparateHosts {
         }
         try await expectLastStatesRead()
         for name in Self.collectors { await programs[name]?.stop(SIGTERM) }
-        for reader in readers {
+        for reader in readers.values {
             try #require(reader.isRunning, "a reader of the states has ended: \(reader.text.suffix(1000))")
             await reader.stop(SIGTERM)
         }
@@ -265,7 +295,7 @@ struct SeparateHosts {
 
     /// The published states, as the readers have received them.
     private var states: [(topic: String, payload: [UInt8])] {
-        readers.flatMap { reader in
+        (earlierReaders + readers.values).flatMap { reader in
             reader.text.split(separator: "\n").compactMap { line in
                 line.firstIndex(of: " ").map { (String(line[..<$0]), Array(line[line.index(after: $0)...].utf8)) }
             }

