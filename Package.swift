@@ -160,7 +160,8 @@ let package = Package(
         .target(
             name: "LockstepHTTP",
             dependencies: [
-                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioSSL, httpTypes, logging,
+                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioPosix, nioSSL, httpTypes,
+                logging,
             ]),
         // The HTTP server: its routes, rights and limits.
         .target(
@@ -316,7 +317,7 @@ let package = Package(
                 "LockstepStore", "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent",
                 "lockstep-collector",
                 "lockstep-serve", logging,
-                nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
+                nioCore, nioEmbedded, nioHTTPTypes, nioPosix, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
