@@ -317,7 +317,7 @@ let package = Package(
                 "LockstepStore", "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent",
                 "lockstep-collector",
                 "lockstep-serve", logging,
-                nioCore, nioEmbedded, nioHTTPTypes, nioPosix, httpTypes,
+                nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),

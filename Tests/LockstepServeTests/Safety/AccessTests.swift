@@ -1,9 +1,7 @@
 import Glibc
 import LockstepHTTP
 import LockstepMQTT
-import LockstepTestSupport
 import NIOCore
-import NIOPosix
 import Testing
 
 @testable import LockstepServe
@@ -130,18 +128,6 @@ struct AccessTests {
     func unusableAddress(_ code: Int32, _ reason: String) throws {
         let error = ServerError.explaining(IOError(errnoCode: code, reason: "bind"), at: .standard)
         #expect("\(error)".hasPrefix("--listen 127.0.0.1:8080: \(reason)"))
-    }
-
-    @Test("a port in use is found before the server starts, and a free one can be used after it was checked")
-    func listenerCheck() async throws {
-        var configuration = ServeConfiguration(broker: .init(host: "localhost", port: 1883))
-        configuration.listen = try #require(ListenAddress("\(freePort())"))
-        try await configuration.checkListener()
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .bind(host: configuration.listen.host, port: configuration.listen.port).get()
-        await #expect(throws: ServerError.self) { try await configuration.checkListener() }
-        try await listener.close()
     }
 
     @Test("another address than those of this machine needs tokens")
