@@ -160,7 +160,8 @@ let package = Package(
         .target(
             name: "LockstepHTTP",
             dependencies: [
-                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioSSL, httpTypes, logging,
+                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioPosix, nioSSL, httpTypes,
+                logging,
             ]),
         // The HTTP server: its routes, rights and limits.
         .target(

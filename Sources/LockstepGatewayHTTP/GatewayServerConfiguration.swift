@@ -27,4 +27,8 @@ public struct GatewayServerConfiguration: Sendable {
         }
         return nil
     }
+
+    /// Checks that the server can start: that its certificate can be read, and its address can be used.
+    /// - Throws: an error that says what to do.
+    public func checkListener() async throws { try await HTTPListener.check(listen, tls: tls) }
 }

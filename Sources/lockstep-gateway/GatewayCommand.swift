@@ -121,6 +121,8 @@ struct GatewayCommand: AsyncParsableCommand {
         var configuration = try gatewayConfiguration(settings)
         let phones = try phyphox.phones(settings, &configuration.mapping)
         let serverConfiguration = try server.configuration(settings, maximumPayload: configuration.maximumPayload)
+        // Before the gateway connects: it would take over the session of a gateway that is running, and then end.
+        try await serverConfiguration?.checkListener()
         let logger = try log.makeLogger("lockstep-gateway", settings)
         let gateway = Gateway(configuration, logger: logger, supervisor: Supervisor())
         var services: [any Service] = [gateway]

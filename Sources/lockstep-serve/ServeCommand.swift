@@ -119,6 +119,7 @@ struct ServeCommand: AsyncParsableCommand {
         let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
         let configuration = try serveConfiguration(settings)
         if let problem = configuration.safetyProblem { throw CommandFailure(problem) }
+        try await configuration.checkListener()
         let logger = try log.makeLogger("lockstep-serve", settings)
         raiseDescriptorLimit()
         let server = LockstepServer(configuration, logger: logger, supervisor: Supervisor())

@@ -44,7 +44,7 @@ enum ParsingMessage {
             guard !argument.hasPrefix("-") else { return nil }
             let names = known.map { $0._commandName }
             return "Error: '\(path.joined(separator: " "))' has no subcommand '\(argument)'"
-                + Suggestion.text(for: argument, among: names) + "; use \(names.joined(separator: ", "))"
+                + Suggestion.text(for: argument, among: names) + "\nUse one of: \(names.joined(separator: ", "))"
         }
         return nil
     }

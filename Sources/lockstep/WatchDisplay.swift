@@ -52,7 +52,7 @@ struct WatchDisplay {
     }
 
     /// Returns the table with the full names of streams, or with their abbreviations and a legend if it is too wide for the
-    /// screen.
+    /// screen. If that is still too wide, long names of devices are shortened too.
     private func table(_ model: WatchModel, columns: Int, at moment: Moment) -> [String] {
         let plain = Terminal(isInteractive: false, hasColours: false)
         let full = table(model, at: moment) { Self.title(of: $0) }
@@ -60,8 +60,26 @@ struct WatchDisplay {
         let legend = model.streams.compactMap { stream in
             Self.abbreviations[stream.table].map { "\($0) \(stream.table)" }
         }
-        return table(model, at: moment) { Self.abbreviations[$0.table] ?? Self.title(of: $0) }.lines(for: terminal)
+        var short = table(model, at: moment) { Self.abbreviations[$0.table] ?? Self.title(of: $0) }
+        let excess = (short.lines(for: plain).map(\.count).max() ?? 0) - columns
+        if excess > 0, let longest = short.rows.map(\.[0].text.count).max() {
+            let width = max(Self.minNameWidth, longest - excess)
+            for row in short.rows.indices {
+                short.rows[row][0].text = Self.shortened(short.rows[row][0].text, to: width)
+            }
+        }
+        return short.lines(for: terminal)
             + (legend.isEmpty ? [] : [terminal.styled(legend.joined(separator: ", "), .faint)])
+    }
+
+    /// The width to which names of devices are shortened at most.
+    private static let minNameWidth = 20
+
+    /// Returns a name with at most `width` characters. It keeps the beginning and the end, in which names often differ.
+    static func shortened(_ name: String, to width: Int) -> String {
+        guard name.count > width else { return name }
+        let end = (width - 1) / 2
+        return "\(name.prefix(width - 1 - end))…\(name.suffix(end))"
     }
 
     /// The abbreviations of built-in streams with long names, by table.

@@ -33,9 +33,12 @@ struct CommandTextTests {
             (["query", "steps", "--json", "--csv"], "Error: use --json or --csv, not both\n"),
             (
                 ["rules", "chek", "x"],
-                "Error: 'lockstep rules' has no subcommand 'chek': did you mean 'check'?; use check, list, test\n"
+                "Error: 'lockstep rules' has no subcommand 'chek': did you mean 'check'?\nUse one of: check, list, test\n"
             ),
-            (["quary"], "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?; use watch, devices"),
+            (
+                ["quary"],
+                "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?\nUse one of: watch, devices"
+            ),
             (["devices"], "use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"),
             (["watch", "--broker", "x"], "use mqtt[s]://[user@]host[:port]"),
         ])

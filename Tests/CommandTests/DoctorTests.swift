@@ -267,6 +267,23 @@ struct DoctorCommandTests {
         }
     }
 
+    @Test(
+        "the advice for a broker that cannot be reached fits the reason",
+        arguments: [
+            (MQTTError.Code.unreachable, "check that the broker is running"),
+            (.connectionLost, "check that the broker"),
+            (.badCredentials, "set the user with --user"), (.notAuthorized, "set the user with --user"),
+            (.tls, "correct --broker or the files of --ca-file"), (.invalid, "correct --broker or the files"),
+            (.unsupportedVersion, "set another version with --mqtt"), (.refused, "check host and port in --broker"),
+        ])
+    func connectionAdvice(_ code: MQTTError.Code, _ advice: String) {
+        var observations = Observations(broker: BrokerAddress(host: "localhost", port: 1883))
+        observations.failure = MQTTError(code, "reason")
+        let found = Diagnosis(observations: observations, now: Timestamp(microseconds: 0)).findings
+        #expect(found.map(\.level) == [.failure])
+        #expect(found.first?.advice?.hasPrefix(advice) == true, "\(found)")
+    }
+
     @Test("an unreachable broker is a failure")
     func unreachable() async throws {
         let run = try await RunningProgram.run(

@@ -104,6 +104,27 @@ struct WatchModelTests {
         #expect(lines(columns: 58)[2] == "DEVICE        STATE   AGE  ACCELEROMETER  LAST  PHASE")
     }
 
+    @Test("long names of devices are shortened if the table is too wide for the screen")
+    mutating func longNames() throws {
+        let long = DeviceAddress(
+            group: .standard, device: DeviceID(unchecked: String(repeating: "x", count: 60) + "-7"))
+        let transition = LifecycleTransition(from: nil, to: .active, since: moment(0).wall, reason: "start", seq: 1)
+        for device in [left, long] {
+            _ = model.handle(
+                topic: "lockstep/\(device)/state", payload: Data(StateJSON.encode(transition)), at: moment(0))
+        }
+        let display = WatchDisplay(terminal: Terminal(isInteractive: true, hasColours: false))
+        func lines(columns: Int) -> [String] {
+            display.lines(model, connection: "", columns: columns, at: moment(0)).filter { $0.hasPrefix("default/") }
+        }
+        #expect(lines(columns: 200).last?.hasPrefix("default/\(long.device)  active") == true)
+        let narrow = lines(columns: 60)
+        #expect(narrow.first?.hasPrefix("default/left ") == true)
+        #expect(narrow.last?.hasPrefix("default/x") == true && narrow.last?.contains("…xxx") == true)
+        #expect(narrow.allSatisfy { $0.count <= 60 && $0.contains("  active  ") }, "\(narrow)")
+        #expect(lines(columns: 10).last?.hasPrefix("default/xx…xxxxxxx-7  active") == true, "\(lines(columns: 10))")
+    }
+
     @Test("the counters of a collector are unknown until its second report")
     mutating func counters() throws {
         for (at, stored, text) in [(0, 0, "stored –"), (0, 5, "stored 5"), (10, 0, "stored 0")] {

@@ -29,7 +29,7 @@ package enum HTTPListener {
         }
     }
 
-    private static func tlsConfiguration(
+    static func tlsConfiguration(
         _ files: (certificateFile: String, keyFile: String)
     ) throws -> TLSConfiguration {
         let chain: [NIOSSLCertificate]

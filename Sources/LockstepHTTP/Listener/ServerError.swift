@@ -7,11 +7,23 @@ package struct ServerError: Error, CustomStringConvertible {
 
     package init(_ description: String) { self.description = description }
 
-    /// Returns an error that says so if another program uses the port, and `error` otherwise.
+    /// Returns an error that says why the address cannot be used and what to do, or `error` if that is not its cause.
     package static func explaining(_ error: any Error, at address: ListenAddress) -> any Error {
-        guard let cause = error as? IOError, cause.errnoCode == EADDRINUSE else { return error }
-        return ServerError(
-            "--listen \(address): another program uses this port: stop it ('ss -ltnp' shows it), or choose another port"
-        )
+        problem(error).map { ServerError("--listen \(address): \($0)") } ?? error
+    }
+
+    private static func problem(_ error: any Error) -> String? {
+        if error is SocketAddressError.UnknownHost {
+            return "cannot resolve the host name: use an address of this machine, or 0.0.0.0 for all of them"
+        }
+        return switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE:
+            "another program uses this port: stop it ('ss -ltnp' shows it), or choose another port"
+        case EADDRNOTAVAIL:
+            "this machine does not have this address: use one that 'ip address' shows, or 0.0.0.0 for all of them"
+        case EACCES:
+            "this user may not use this port: choose one above 1023, or grant CAP_NET_BIND_SERVICE"
+        default: nil
+        }
     }
 }

@@ -72,4 +72,8 @@ public struct ServeConfiguration: Sendable {
         return "--listen \(listen): without tokens, everyone who reaches this address could read all data and send "
             + "commands: name a file with tokens with --token-file, or listen on 127.0.0.1"
     }
+
+    /// Checks that the server can start: that its certificate can be read, and its address can be used.
+    /// - Throws: an error that says what to do.
+    public func checkListener() async throws { try await HTTPListener.check(listen, tls: tls) }
 }

@@ -24,8 +24,20 @@ struct Diagnosis {
         let reason = observations.failure.map { "\($0)" } ?? "no answer"
         return Finding(
             .failure, "broker", "\(observations.broker): \(reason)",
-            "check that the broker is running and that no firewall blocks its port; for connection options see "
-                + "'lockstep doctor --help'")
+            Self.connectionAdvice(observations.failure?.code) + "; for connection options see 'lockstep doctor --help'")
+    }
+
+    /// Returns what to do if the broker cannot be reached for this reason.
+    private static func connectionAdvice(_ code: MQTTError.Code?) -> String {
+        switch code {
+        case .badCredentials, .notAuthorized:
+            "set the user with --user, and its password with --password-file or LOCKSTEP_PASSWORD"
+        case .tls, .invalid: "correct --broker or the files of --ca-file, --cert-file and --key-file"
+        case .unsupportedVersion: "set another version with --mqtt"
+        case .refused, .tooLarge, .takenOver: "check host and port in --broker, and the log of the broker"
+        case .unreachable, .connectionLost, .other, nil:
+            "check that the broker is running and that no firewall blocks its port"
+        }
     }
 
     private var broker: Finding {

@@ -1,5 +1,7 @@
+import Glibc
 import LockstepHTTP
 import LockstepMQTT
+import NIOCore
 import Testing
 
 @testable import LockstepServe
@@ -115,6 +117,17 @@ struct AccessTests {
         ] {
             #expect(ServeConfiguration.joinURL(wrong) == nil, "\(wrong)")
         }
+    }
+
+    @Test(
+        "an address that cannot be used is explained",
+        arguments: [
+            (EADDRINUSE, "another program uses this port"), (EADDRNOTAVAIL, "this machine does not have this address"),
+            (EACCES, "this user may not use this port"),
+        ])
+    func unusableAddress(_ code: Int32, _ reason: String) throws {
+        let error = ServerError.explaining(IOError(errnoCode: code, reason: "bind"), at: .standard)
+        #expect("\(error)".hasPrefix("--listen 127.0.0.1:8080: \(reason)"))
     }
 
     @Test("another address than those of this machine needs tokens")

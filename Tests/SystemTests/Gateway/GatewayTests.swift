@@ -53,6 +53,21 @@ private func location(_ seconds: Int, lat: Double = 50, more: String = "") -> St
 
 @Suite("Gateway", needsBroker)
 struct GatewayTests {
+    @Test("a gateway whose port is in use ends before it connects to the broker")
+    func portInUse() async throws {
+        try await withSystem { system in
+            let first = try system.startGateway(["--listen", "0"])
+            #expect(await first.waitForOutput("server started"))
+            let port = try #require(first.text.firstMatch(of: /address=http:\/\/[^ ]*?:([0-9]+)\//)).1
+            let second = try await RunningProgram.run(
+                Programs.built("lockstep-gateway"),
+                ["--broker", system.broker.url, "--outbox", system.folder + "/second.db", "--listen", "\(port)"])
+            #expect(second.status != 0)
+            // Neither a log of a started gateway nor an error of the HTTP library.
+            #expect(second.text.hasPrefix("Error: --listen 127.0.0.1:\(port): another program uses this port"))
+        }
+    }
+
     @Test("OwnTracks locations over MQTT arrive in the store once, with battery and life cycle")
     func ownTracks() async throws {
         try await withSystem { system in

@@ -1,0 +1,21 @@
+import NIOCore
+import NIOPosix
+
+extension HTTPListener {
+    /// Checks that a server can start: that the files of its certificate can be read, and its address can be used.
+    ///
+    /// Programs call this before they do anything that others notice. Otherwise a program that cannot start would, for
+    /// example, have taken over a session of the broker, or have left a status there.
+    /// - Throws: an error that says what to do.
+    package static func check(
+        _ address: ListenAddress, tls files: (certificateFile: String, keyFile: String)?
+    ) async throws {
+        if let files { _ = try tlsConfiguration(files) }
+        do {
+            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address.host, port: address.port).get()
+            try await channel.close()
+        } catch { throw ServerError.explaining(error, at: address) }
+    }
+}
