@@ -17,7 +17,8 @@ extension SQLiteStore {
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
     /// few milliseconds.
     public func performMaintenance() {
-        // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
+        // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
+        // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
         do { try mergeSlice() } catch { hasMergeFailed = true }
@@ -56,13 +57,18 @@ extension SQLiteStore {
     /// The maximum number of devices to merge at the stop. A merge rewrites at least a page for each of them.
     private static let maxDevicesAtStop = 1000
 
-    private var needsCheckpoint: Bool { database.logPages >= limits.checkpointPages && !hasTriedCheckpoint }
+    private var needsCheckpoint: Bool { database.logPages >= nextCheckpoint }
+
+    /// Adapts the length of the next checkpoint to that of the write-ahead log after a transaction.
+    func didChangeLogLength() {
+        if database.logPages < limits.checkpointPages { nextCheckpoint = limits.checkpointPages }
+    }
 
     /// Copies the write-ahead log into the database as far as readers allow.
     /// - Returns: whether the whole log was copied.
     @discardableResult
     private func checkpoint() -> Bool {
-        hasTriedCheckpoint = true
+        nextCheckpoint = database.logPages + limits.checkpointRetryPages
         return (try? database.checkpoint()) == true
     }
 
@@ -147,7 +153,7 @@ extension SQLiteStore {
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + (maxDuration ?? limits.slice)
-        let pages = database.logPages
+        defer { didChangeLogLength() }
         if let log = merge?.log {
             try mergeSlice(of: log) { ContinuousClock.now >= end }
         } else {
@@ -158,8 +164,6 @@ extension SQLiteStore {
                 runsStart = nil
             }
         }
-        // A checkpoint that copied the whole log makes the next writer start it again.
-        if database.logPages < pages { hasTriedCheckpoint = false }
     }
 
     private func mergeSlice(of log: LogNumber, until isOver: () -> Bool) throws {

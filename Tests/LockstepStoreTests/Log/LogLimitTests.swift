@@ -235,6 +235,30 @@ struct LogLimitTests {
         #expect((100..<200).contains(pages))
     }
 
+    @Test("the write-ahead log starts again during a merge after a reader has prevented it once")
+    func checkpointAfterReader() throws {
+        var options = MergeWorkload.options(usesRuns: false)
+        options.limits.checkpointPages = 100
+        options.limits.checkpointRetryPages = 20
+        options.limits.slice = .zero
+        let store = try newStore(options).store
+        var group = IngestGroup()
+        for number in 0..<400 { group.append(received(acceleration(0..<10), from: device("d\(number)"))) }
+        try store.write(group)
+        try store.database.checkpoint(truncate: true)
+        let reader = try SQLiteDatabase(path: store.path, mode: .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM logs")
+        try store.startMerge(of: .first)
+        // The first transaction after the checkpoint updates the length of the write-ahead log.
+        try store.mergeSlice()
+        while store.database.logPages < 110, store.isMerging { store.performMaintenance() }
+        #expect(store.isMerging)
+        try reader.execute("COMMIT")
+        try store.finishMerge()
+        let pages = try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24)
+        #expect((110..<200).contains(pages))
+    }
+
     @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")
     func changesOnly() throws {
         let store = try open()
