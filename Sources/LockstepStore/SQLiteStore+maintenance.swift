@@ -90,7 +90,8 @@ extension SQLiteStore {
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
     /// per device; but the time to merge one device, the time to read the log and the memory for the index are limited.
     static func fullRows(devices: Int) -> Int {
-        min(max(20_000, min(500 * devices, 500_000), 100 * devices), 1_000_000, 4000 * devices)
+        let share = max(min(1000 * devices, 100_000), min(500 * devices, 500_000), 100 * devices)
+        return min(max(20_000, share), 1_000_000, 4000 * devices)
     }
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.

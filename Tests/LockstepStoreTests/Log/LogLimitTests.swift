@@ -91,9 +91,10 @@ struct LogLimitTests {
     }
 
     @Test(
-        "a log is merged at 500 rows of few devices, 100 of many, at most 1,000,000 in all, and 4000 of one device",
+        "a log is merged at 1000 rows of few devices, 500 of more, 100 of many, at most 1,000,000 in all, and 4000 of one",
         arguments: [
-            (0, 0), (1, 4000), (10, 20_000), (100, 50_000), (1000, 500_000), (6000, 600_000), (100_000, 1_000_000),
+            (0, 0), (1, 4000), (10, 20_000), (50, 50_000), (100, 100_000), (150, 100_000), (300, 150_000),
+            (1000, 500_000), (6000, 600_000), (100_000, 1_000_000),
         ])
     func fullRows(devices: Int, rows: Int) {
         #expect(SQLiteStore.fullRows(devices: devices) == rows)
