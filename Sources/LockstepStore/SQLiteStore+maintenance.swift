@@ -17,7 +17,8 @@ extension SQLiteStore {
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
     /// few milliseconds.
     public func performMaintenance() {
-        // Ignore errors: the maintenance after the next commit tries again, and that commit reports a full disk.
+        // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
+        // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
         do { try mergeSlice() } catch { hasMergeFailed = true }
@@ -56,13 +57,18 @@ extension SQLiteStore {
     /// The maximum number of devices to merge at the stop. A merge rewrites at least a page for each of them.
     private static let maxDevicesAtStop = 1000
 
-    private var needsCheckpoint: Bool { database.logPages >= limits.checkpointPages && !hasTriedCheckpoint }
+    private var needsCheckpoint: Bool { database.logPages >= nextCheckpoint }
+
+    /// Adapts the length of the next checkpoint to that of the write-ahead log after a transaction.
+    func didChangeLogLength() {
+        if database.logPages < limits.checkpointPages { nextCheckpoint = limits.checkpointPages }
+    }
 
     /// Copies the write-ahead log into the database as far as readers allow.
     /// - Returns: whether the whole log was copied.
     @discardableResult
     private func checkpoint() -> Bool {
-        hasTriedCheckpoint = true
+        nextCheckpoint = database.logPages + limits.checkpointRetryPages
         return (try? database.checkpoint()) == true
     }
 
@@ -84,7 +90,8 @@ extension SQLiteStore {
     /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
     /// per device; but the time to merge one device, the time to read the log and the memory for the index are limited.
     static func fullRows(devices: Int) -> Int {
-        min(max(20_000, min(500 * devices, 500_000), 100 * devices), 1_000_000, 4000 * devices)
+        let share = max(min(1000 * devices, 100_000), min(500 * devices, 500_000), 100 * devices)
+        return min(max(20_000, share), 1_000_000, 4000 * devices)
     }
 
     /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
@@ -147,7 +154,7 @@ extension SQLiteStore {
         try database.execute("PRAGMA synchronous = NORMAL")
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + (maxDuration ?? limits.slice)
-        let pages = database.logPages
+        defer { didChangeLogLength() }
         if let log = merge?.log {
             try mergeSlice(of: log) { ContinuousClock.now >= end }
         } else {
@@ -158,8 +165,6 @@ extension SQLiteStore {
                 runsStart = nil
             }
         }
-        // A checkpoint that copied the whole log makes the next writer start it again.
-        if database.logPages < pages { hasTriedCheckpoint = false }
     }
 
     private func mergeSlice(of log: LogNumber, until isOver: () -> Bool) throws {

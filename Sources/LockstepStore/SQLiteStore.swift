@@ -85,8 +85,9 @@ public final class SQLiteStore: SampleStore {
     var isChangedScope = NumberMap<Bool>()
     /// The batches of a run in the log. It is kept to reuse its memory.
     var marks: [LogMark] = []
-    /// Whether a checkpoint was tried since the last commit. The length of the log is only updated by the next commit.
-    var hasTriedCheckpoint = false
+    /// The length of the write-ahead log, in pages, from which a checkpoint is tried. The log starts again with the commit
+    /// that follows a complete checkpoint, unless a reader uses it at that moment. Then it grows to the next length.
+    var nextCheckpoint: Int
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
     var hasMergeFailed = false
 
@@ -108,6 +109,7 @@ public final class SQLiteStore: SampleStore {
             self.path = path
             minDevicesForRuns = options.minDevicesForRuns
             limits = options.limits
+            nextCheckpoint = options.limits.checkpointPages
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             var tables: [SampleTable] = []
@@ -175,7 +177,7 @@ public final class SQLiteStore: SampleStore {
             result.acknowledged = acknowledged
             try database.execute("COMMIT")
             observer?.didCommit()
-            hasTriedCheckpoint = false
+            didChangeLogLength()
             hasMergeFailed = false
             devices.commit()
             epochs.commit()

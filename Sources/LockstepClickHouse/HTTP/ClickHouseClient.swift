@@ -177,6 +177,9 @@ extension ClickHouseClient {
 
     /// The maximum duration of the answer to the question whether a server still answers, in ms.
     private static let pulseTimeout = 5000
+    /// The time in ms that is left of a request at least when its server is asked. With less, a server under load could
+    /// seem to hang. The request ends soon anyway.
+    private static let minPulse = 500
 
     /// A request that failed.
     private struct Failure: Error {
@@ -254,7 +257,7 @@ extension ClickHouseClient {
             defer { lastPulse = .now }
             // While this waits, libcurl cannot end the request.
             let rest = Int((end - .now) / .milliseconds(1))
-            guard rest > 0 else { return false }
+            guard rest >= Self.minPulse else { return false }
             // Any answer will do.
             let url = address.url(of: address.servers[current]) + "?query=SELECT%201"
             hangs = (try? pulse.post(url, body: [], timeout: min(rest, Self.pulseTimeout))) == nil

@@ -91,9 +91,10 @@ struct LogLimitTests {
     }
 
     @Test(
-        "a log is merged at 500 rows of few devices, 100 of many, at most 1,000,000 in all, and 4000 of one device",
+        "a log is merged at 1000 rows of few devices, 500 of more, 100 of many, at most 1,000,000 in all, and 4000 of one",
         arguments: [
-            (0, 0), (1, 4000), (10, 20_000), (100, 50_000), (1000, 500_000), (6000, 600_000), (100_000, 1_000_000),
+            (0, 0), (1, 4000), (10, 20_000), (50, 50_000), (100, 100_000), (150, 100_000), (300, 150_000),
+            (1000, 500_000), (6000, 600_000), (100_000, 1_000_000),
         ])
     func fullRows(devices: Int, rows: Int) {
         #expect(SQLiteStore.fullRows(devices: devices) == rows)
@@ -233,6 +234,30 @@ struct LogLimitTests {
             pages = max(pages, try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24))
         }
         #expect((100..<200).contains(pages))
+    }
+
+    @Test("the write-ahead log starts again during a merge after a reader has prevented it once")
+    func checkpointAfterReader() throws {
+        var options = MergeWorkload.options(usesRuns: false)
+        options.limits.checkpointPages = 100
+        options.limits.checkpointRetryPages = 20
+        options.limits.slice = .zero
+        let store = try newStore(options).store
+        var group = IngestGroup()
+        for number in 0..<400 { group.append(received(acceleration(0..<10), from: device("d\(number)"))) }
+        try store.write(group)
+        try store.database.checkpoint(truncate: true)
+        let reader = try SQLiteDatabase(path: store.path, mode: .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM logs")
+        try store.startMerge(of: .first)
+        // The first transaction after the checkpoint updates the length of the write-ahead log.
+        try store.mergeSlice()
+        while store.database.logPages < 110, store.isMerging { store.performMaintenance() }
+        #expect(store.isMerging)
+        try reader.execute("COMMIT")
+        try store.finishMerge()
+        let pages = try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24)
+        #expect((110..<200).contains(pages))
     }
 
     @Test("a log that holds only heartbeats is merged after its turns, and its merge is short")

@@ -63,7 +63,7 @@ struct MergeReaderTests {
         try reader.execute("BEGIN; SELECT count(*) FROM logs")
         let database = work.store.database
         try database.execute("CREATE TABLE filler (bytes)")
-        while database.logPages < 8000 {
+        while database.logPages < work.store.limits.checkpointPages {
             try database.execute("INSERT INTO filler VALUES (zeroblob(4000000)); DELETE FROM filler")
         }
         try work.startMerge()

@@ -9,16 +9,18 @@ import Testing
 struct MaintenanceTests {
     @Test("when the log is long, maintenance is needed, and it restarts the log")
     func log() throws {
-        let store = try SQLiteStore(path: TemporaryFolder.path + "/store")
+        var options = SQLiteStore.Options()
+        options.limits.checkpointPages = 2000
+        let store = try SQLiteStore(path: TemporaryFolder.path + "/store", options: options)
         #expect(!store.needsMaintenance)
         var commits: Int64 = 0
         // Each commit writes at least one page.
-        while !store.needsMaintenance, commits < 9000 {
+        while !store.needsMaintenance, commits < 3000 {
             try store.write(received(acceleration(commits...commits), seq: commits + 1))
             commits += 1
         }
         // A commit writes at most five pages here, so the checkpoint was not requested too early.
-        #expect(store.needsMaintenance && commits > 800)
+        #expect(store.needsMaintenance && commits > 200)
         while store.needsMaintenance { store.performMaintenance() }
         try store.write(received(acceleration([commits]), seq: commits + 1))
         #expect(!store.needsMaintenance)

@@ -7,7 +7,7 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
-        case attitude, agent, codec, gateway, live, refine, scale, outage, latency, query, writes, rules
+        case attitude, agent, codec, gateway, live, refine, scale, outage, latency, query, writes, merges, rules
         case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
         case servePoints = "serve-points"
@@ -113,6 +113,11 @@ struct Bench: ParsableCommand {
         case .clusterQuorum: [cluster.quorum]
         // Reports its results itself, run by run.
         case .writes: [writeBytes]
+        case .merges:
+            MergesBenchmark(
+                syncs: chosenSync.map { [$0] } ?? ["full"], options: writes,
+                seconds: writes.seconds ?? Int(300 * length)
+            ).parts
         case .servePoints: [ServePointsBenchmark(store: try QueryStore(rows: rows, in: cache), rounds: rounds).run]
         case .query:
             QueryBenchmarks(

@@ -1,15 +1,16 @@
 import ArgumentParser
 import Foundation
 
-/// The options of the benchmark `writes`.
+/// The options of the benchmarks `writes` and `merges`.
 struct WritesOptions: ParsableArguments {
-    @Option(help: "Duration of a run of 'writes', in s (default: 30, or 6 with --quick).")
+    @Option(
+        help: "Duration of a run of 'writes' (default: 30, or 6 with --quick) or samples of 'merges' (300, 60), in s.")
     var seconds: Int?
 
-    @Option(help: "Fleets of 'writes', separated by commas: DEVICES or DEVICES:SAMPLES-PER-MESSAGE.")
+    @Option(help: "Fleets of 'writes' and 'merges', separated by commas: DEVICES or DEVICES:SAMPLES-PER-MESSAGE.")
     var devices: String?
 
-    @Option(help: "Older rows of each device that are in the store before a run of 'writes'.")
+    @Option(help: "Older rows of each device that are in the store before a run of 'writes' or 'merges'.")
     var prefill = 0
 
     var fleets: [WritesFleet] { devices.map(Self.fleets) ?? WritesFleet.standard }

@@ -19,7 +19,6 @@ struct WritesLoad {
     let rowFile: String
 
     var samples: Int { messages * fleet.samples }
-    private static let epoch = "bench"
 
     init(_ fleet: WritesFleet, seconds: Int, prefill: Int, in folder: String) throws {
         self.fleet = fleet
@@ -47,40 +46,19 @@ struct WritesLoad {
         try files.1.close()
     }
 
-    /// Fills a new store with the older rows. Each device has sent them as one batch.
-    func fill(_ path: String) throws {
-        guard prefill > 0 else { return }
-        let store = try SQLiteStore(path: path)
-        var (group, rows) = (IngestGroup(), 0)
-        func write() throws {
-            try store.add(group)
-            _ = try store.commit()
-            if store.needsMaintenance { store.performMaintenance() }
-            (group, rows) = (IngestGroup(), 0)
-        }
-        for device in 0..<fleet.devices {
-            // The first live samples are at most a window older than the start.
-            let end = begin - Int64(fleet.window)
-            let batch = try batch(device: device, round: 0, first: -prefill, count: prefill, end: end)
-            group.append(ReceivedBatch(device: try fleet.address(device), batch: batch, receivedAt: begin))
-            rows += prefill
-            if rows >= 100_000 { try write() }
-        }
-        if rows > 0 { try write() }
-    }
+    /// Fills a new store with the older rows.
+    func fill(_ path: String) throws { try fleet.fill(path, rows: prefill, begin: begin) }
 
     private func batch(device: Int, round: Int, first: Int, count: Int, end: Timestamp) throws -> Batch {
-        Batch(
-            position: BatchPosition(
-                epoch: try Epoch(validating: Self.epoch), seq: Int64(round + (prefill > 0 ? 1 : 0))),
-            isLive: true, samples: fleet.block(device: device, first: first, count: count, end: end))
+        try fleet.batch(
+            device: device, seq: Int64(round + (prefill > 0 ? 1 : 0)), first: first, count: count, end: end)
     }
 
     private func writePresence() throws {
         let file = try LoadFile(presenceFile)
         for device in 0..<fleet.devices {
             let presence = Presence(
-                epoch: try Epoch(validating: Self.epoch), session: begin.microseconds, phase: .foreground, at: begin,
+                epoch: try WritesFleet.epoch, session: begin.microseconds, phase: .foreground, at: begin,
                 reason: "start")
             file.add(
                 topic: TopicRoot.standard.topic(try fleet.address(device), .presence),
