@@ -124,6 +124,9 @@ final class CollectorLoop {
         if hasLostShare {
             // Nothing may be sent: what was read and not committed belongs to the next owner.
             if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
+        } else if report.isStalled, !link.isUp, lease == nil {
+            OfflineReport(configuration: configuration, report: report, fleet: fleet)
+                .publish(until: .now + .seconds(3))
         } else {
             report.publish(.offline, counting: fleet, over: link, at: .now())
             // A share that was released is not offline: its next owner reports under an id of its own.

@@ -75,6 +75,13 @@ struct Diagnosis {
                 .failure, subject, "offline for \(age)",
                 "start it again; agents keep their samples until then. If it is gone for good: lockstep forget "
                     + "--collector \(name)")
+        case .stalled where now - health.at > Self.maxHealthAge:
+            // While it is stalled, a collector has no connection, so it repeats no report.
+            return Finding(
+                .failure, subject,
+                "reported \(age) ago that it stores no data: \((health.problem ?? "unknown reason").printable)",
+                "if it still runs, free disk space or repair the store: it then continues automatically. If it was "
+                    + "killed, start it again. If it is gone for good: lockstep forget --collector \(name)")
         case .stalled:
             return Finding(
                 .failure, subject, "stores no data: \((health.problem ?? "unknown reason").printable)",
