@@ -36,6 +36,11 @@ extension Intake {
                 topics[route].group = 0
             }
             recordUnstorable(error, route: route)
+            if error.isRetryable, !message.isRetained, let position = error.position,
+                let address = topics[route].address
+            {
+                refusedBatches.add(position, of: address, reason: error.description)
+            }
             if !message.isRetained { recordReturn(of: route, &registry, at: moment) }
             throw error
         }

@@ -150,8 +150,9 @@ struct Diagnosis {
             ]
         }
         return observations.devices.sorted { $0.key < $1.key }.flatMap { address, device in
-            let found = DeviceDiagnosis(address: address, device: device, seconds: observations.seconds, now: now)
-                .findings
+            let found = DeviceDiagnosis(
+                address: address, device: device, seconds: observations.seconds, now: now, rejectedQuery: rejectedQuery
+            ).findings
             return found.map { finding in
                 var finding = finding
                 finding.subject = "device \(address)"
