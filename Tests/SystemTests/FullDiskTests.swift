@@ -57,9 +57,9 @@ struct FullDiskTests {
                     "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(disk)/samples.db"])
                 try await system.waitForSubscription()
                 let client = try await system.connect(["lockstep/default/$collector/main"])
-                let filler = [UInt8](repeating: 0, count: 4_000_000)
                 // It ends with an error when the disk is full.
-                try? Data(filler).write(to: URL(fileURLWithPath: disk + "/filler"), options: [])
+                _ = try await RunningProgram.run(
+                    "/bin/dd", ["if=/dev/zero", "of=\(disk)/filler", "bs=4096", "count=1000"])
                 _ = try system.startAgent("walker", ["--window", "200ms"])
                 #expect(
                     await collector.waitForOutput("store not writable", within: .seconds(120)), "\(collector.text)")

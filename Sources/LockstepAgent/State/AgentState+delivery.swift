@@ -40,7 +40,8 @@ extension AgentState {
         isConnected = false
         delivery.didDisconnect()
         backlogStart = .max
-        let retry = "\((delay / .milliseconds(100)).rounded() / 10)s"
+        // Whole seconds, so that repetitions are equal and the log limits them.
+        let retry = "\(max(1, Int((delay / .seconds(1)).rounded())))s"
         // Only the link can distinguish a second agent from a broker that restarts often.
         guard error.code == .takenOver, deliveryProblems.didLoseSession(at: boot) else {
             return [
