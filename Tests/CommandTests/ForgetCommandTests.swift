@@ -60,7 +60,7 @@ struct ForgetDecisionTests {
     mutating func asked() throws {
         try read(["main": health(.online)], retained: ["state", "presence", "x/co2"])
         let request = try removal.takeMessages(at: moment(0))
-        #expect(try ForgetJSON.decodeRequest(Data(request.first?.payload ?? [])) == "7")
+        #expect(try ForgetJSON.decodeRequest(Data(request.first?.payload ?? [])) == ForgetRequest(id: "7"))
         answer(.forgotten, id: "of another client")
         #expect(try removal.takeMessages(at: moment(1)).isEmpty)
         clear(["state", "presence"])

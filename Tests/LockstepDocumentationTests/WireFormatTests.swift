@@ -73,7 +73,7 @@ struct WireFormatTests {
             "acknowledged": {
                 EventAcknowledgementJSON.encode(try EventAcknowledgementJSON.decodeConfirmation($0, of: exampleDevice))
             },
-            "forget": { ForgetJSON.encode(request: try ForgetJSON.decodeRequest($0) ?? "") },
+            "forget": { ForgetJSON.encode(try ForgetJSON.decodeRequest($0)) },
             "forgotten": { ForgetJSON.encode(try ForgetJSON.decodeAnswer($0)) },
             "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },
             "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },

@@ -31,7 +31,7 @@ struct MQTTErrorTests {
     @Test(
         "the reason codes of DISCONNECT are explained",
         arguments: [
-            (142, .takenOver, "another client connected with the same client id"),
+            (142, .takenOver, "session taken over: another client connected with the same client id"),
             (149, .tooLarge, "a packet was too large for the broker"),
             (139, .refused, "the broker closed the connection: "),
             (7, .connectionLost, "the connection was lost"),

@@ -46,6 +46,34 @@ struct FullDiskTests {
             }
         }
     }
+
+    @Test(
+        "a collector that is stopped while its disk is full reports that it is offline",
+        .enabled("a small file system cannot be mounted here") { await canMount() })
+    func collector() async throws {
+        try await withSystem { system in
+            try await withSmallDisk(kilobytes: 3000, in: system.folder) { disk in
+                let collector = try system.start(
+                    "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(disk)/samples.db"])
+                try await system.waitForSubscription()
+                let client = try await system.connect(["lockstep/default/$collector/main"])
+                // It ends with an error when the disk is full.
+                _ = try await RunningProgram.run(
+                    "/bin/dd", ["if=/dev/zero", "of=\(disk)/filler", "bs=4096", "count=1000"])
+                _ = try system.startAgent("walker", ["--window", "200ms"])
+                #expect(
+                    await collector.waitForOutput("store not writable", within: .seconds(120)), "\(collector.text)")
+                await client.expectMessage { $0.text.contains(#""status":"stalled""#) }
+                await collector.stop()
+                #expect(collector.text.contains("collector stopped"), "\(collector.text)")
+                let reader = try await system.connect(["lockstep/default/$collector/main"])
+                await reader.expectMessage { _ in true }
+                #expect(
+                    reader.messages.first?.text.contains(#""status":"offline""#) == true,
+                    "\(reader.messages.map(\.text))")
+            }
+        }
+    }
 }
 
 /// Calls `body` with a small file system.

@@ -60,6 +60,9 @@ public struct Delivery: Sendable {
     private var retryDelay = Delivery.initialRetryDelay
     /// The time of the last acknowledgement, connection or retry, in µs of the boot clock.
     private var progressAt: Int64 = 0
+    /// The time since which batches wait for a collector that has acknowledged none, in µs of the boot clock; nil if none
+    /// wait.
+    package private(set) var waitingSince: Int64?
 
     /// Whether the collector acknowledges batches; otherwise the broker does.
     private let waitsForCollector: Bool
@@ -88,6 +91,13 @@ public struct Delivery: Sendable {
     public var canSendBacklog: Bool {
         hasBacklog && inFlight.count < Self.maxBacklogInFlight && (window.isOpen || !waitsForCollector)
     }
+    /// Returns whether a batch waits for its acknowledgement.
+    package func contains(_ position: BatchPosition) -> Bool {
+        ([unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches)).contains {
+            $0[position.epoch]?.contains(position.seq) ?? false
+        } || inFlight.values.contains(position)
+    }
+
     /// The number of unsent batches.
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
 
@@ -133,6 +143,7 @@ public struct Delivery: Sendable {
     public mutating func didReceivePuback(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
         guard let position = inFlight.removeValue(forKey: id) else { return nil }
         if let boot { window.confirm(position, at: boot) }
+        if waitsForCollector { waitingSince = waitingSince ?? boot }
         awaiting[awaiting.count - 1].batches.insert(position)
         let confirmed = SequenceSet(CollectionOfOne(position.seq...position.seq))
         // If a retry of a refused batch succeeds, the broker accepts the other refused batches, too.
@@ -150,6 +161,7 @@ public struct Delivery: Sendable {
     /// Handles a new connection: resets all delays, and releases excluded and failed batches.
     public mutating func didConnect(at boot: Int64) {
         progressAt = boot
+        waitingSince = nil
         retryDelay = Self.initialRetryDelay
         unsent.formUnion(tooLarge)
         tooLarge = [:]
@@ -176,6 +188,7 @@ public struct Delivery: Sendable {
         inFlight = inFlight.filter { $0.value.epoch != ack.epoch || !stored.contains($0.value.seq) }
         if pendingCount(of: ack.epoch) < before {
             progressAt = boot
+            waitingSince = nil
             retryDelay = Self.initialRetryDelay
         }
         requeueLost(ack, stored: stored, at: boot)
@@ -190,6 +203,7 @@ public struct Delivery: Sendable {
     /// Moves the batches whose retry delay has passed to the backlog.
     public mutating func tick(at boot: Int64) {
         window.tick(at: boot)
+        if waitingSince != nil, isEmpty { waitingSince = nil }
         for position in refused.takeReady(at: boot) + neverStored.takeReady(at: boot) { enqueue(position) }
         guard !awaiting.allSatisfy(\.isEmpty) else {
             // Nothing awaits an acknowledgement: the delay starts with the next batch.

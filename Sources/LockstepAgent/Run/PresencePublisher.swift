@@ -39,7 +39,7 @@ final class PresencePublisher {
             epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
             reason: report.reason, dropped: current.ranges,
             droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources,
-            clock: report.clock)
+            problem: report.problem, clock: report.clock)
         var published: Int32?
         do {
             guard let id = try link.publish(message(presence)) else { return nil }
@@ -50,6 +50,7 @@ final class PresencePublisher {
                 earlier.epoch = epoch
                 earlier.after = nil
                 earlier.clock = nil
+                earlier.problem = nil
                 earlier.dropped = batches.ranges
                 var message = message(earlier)
                 message.isRetained = false

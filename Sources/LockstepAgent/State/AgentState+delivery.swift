@@ -20,7 +20,7 @@ extension AgentState {
                 .subscribe,
                 .publishPresence(presence.didConnect(at: timeLine.timestamp(boot: moment.boot))),
             ]
-        case .disconnected(let error, _): return didDisconnect(error)
+        case .disconnected(let error, let delay): return didDisconnect(error, retryIn: delay, at: moment.boot)
         case .failed(let error, _):
             guard problems.isNew("broker \(error.code)") else { return [] }
             return [
@@ -36,26 +36,30 @@ extension AgentState {
         }
     }
 
-    private mutating func didDisconnect(_ error: MQTTError) -> [Action] {
+    private mutating func didDisconnect(_ error: MQTTError, retryIn delay: Duration, at boot: Int64) -> [Action] {
         isConnected = false
         delivery.didDisconnect()
         backlogStart = .max
-        var actions = [Action.stopBacklog]
+        // Whole seconds, so that repetitions are equal and the log limits them.
+        let retry = "\(max(1, Int((delay / .seconds(1)).rounded())))s"
         // Only the link can distinguish a second agent from a broker that restarts often.
-        if error.code == .takenOver {
-            if problems.isNew("takeover") {
-                actions.append(
-                    .log(
-                        .error, "another agent uses the same device id",
-                        ["device": "\(configuration.address)", "hint": "give each agent its own --device"]))
-            }
-        } else {
-            actions.append(
+        guard error.code == .takenOver, deliveryProblems.didLoseSession(at: boot) else {
+            return [
+                .stopBacklog,
                 .log(
                     .warning, "connection lost, samples kept in outbox",
-                    ["broker": "\(configuration.broker)", "error": "\(error)"]))
+                    ["broker": "\(configuration.broker)", "error": "\(error)", "retry_in": "\(retry)"]),
+            ]
         }
-        return actions
+        return [
+            .stopBacklog,
+            .log(
+                .error, "another agent uses the same device id",
+                [
+                    "device": "\(configuration.address)", "error": "\(error)", "retry_in": "\(retry)",
+                    "hint": "give each agent its own --device",
+                ]),
+        ]
     }
 
     private mutating func didSubscribe(isGranted: Bool, at boot: Int64) -> [Action] {
@@ -105,10 +109,49 @@ extension AgentState {
             contradictingAck = ack
             return []
         }
+        if let refusal = ack.refusal { return didRefuse(refusal, of: ack.epoch, at: boot) }
         delivery.handle(ack, at: boot)
+        deliveryProblems.handle(ack)
         markRemovable([ack.epoch: ack.stored], at: boot)
         backlogStart = min(backlogStart, boot)
         return []
+    }
+
+    /// Handles a message of a collector that refuses a batch for now.
+    private mutating func didRefuse(_ refusal: Acknowledgement.Refusal, of epoch: Epoch, at boot: Int64) -> [Action] {
+        let position = BatchPosition(epoch: epoch, seq: refusal.seq)
+        guard delivery.contains(position),
+            deliveryProblems.didRefuse(position, reason: refusal.reason, at: boot)
+        else { return [] }
+        return [
+            .log(
+                .warning, "collector refuses batches, kept in outbox",
+                [
+                    "epoch": "\(epoch)", "seq": "\(refusal.seq)", "error": "\(refusal.reason)",
+                    "hint": "they are sent again until they are accepted; to give them up, use another --outbox",
+                ])
+        ]
+    }
+
+    /// Updates the problem in the presence, and reports that no collector acknowledges batches.
+    mutating func reviewDelivery(at boot: Int64) -> [Action] {
+        if delivery.isEmpty { deliveryProblems.didDeliverAll() }
+        presence.problem = deliveryProblems.text(at: boot)
+        guard let since = delivery.waitingSince else {
+            problems.resolve("unacknowledged")
+            return []
+        }
+        guard boot - since >= Self.acknowledgementPatience, !deliveryProblems.hasRefusal,
+            problems.isNew("unacknowledged")
+        else { return [] }
+        return [
+            .log(
+                .warning, "no collector acknowledges batches, kept in outbox",
+                [
+                    "seconds": "\((boot - since) / 1_000_000)",
+                    "hint": "check with 'lockstep doctor' that a collector of the group is online and stores",
+                ])
+        ]
     }
 
     mutating func reportUnreadableAcknowledgement(_ error: any Error) -> [Action] {

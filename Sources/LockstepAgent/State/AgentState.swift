@@ -22,6 +22,8 @@ struct AgentState {
     /// The delay from the subscription to the first backlog, in µs. The retained acknowledgement arrives in this time
     /// and may list most of the backlog as stored.
     static let acknowledgementDelay: Int64 = 500_000
+    /// The time without an acknowledgement of any batch after which this is reported, in µs.
+    static let acknowledgementPatience: Int64 = 30_000_000
     /// The time until a refused subscription is retried, in µs.
     static let subscriptionRetryInterval: Int64 = 5_000_000
     /// The maximum interval between turns, in µs.
@@ -88,6 +90,7 @@ struct AgentState {
     var remainingAnswers = 0
 
     var problems = ProblemLog()
+    var deliveryProblems = DeliveryProblems()
     /// Whether the loop ends after this turn.
     var isStopping = false
     var shutdown = Shutdown.running
@@ -150,7 +153,7 @@ struct AgentState {
         case .window: return write(coalescer.takeReady(at: moment.boot), at: moment)
         case .retransmission:
             delivery.tick(at: moment.boot)
-            return []
+            return reviewDelivery(at: moment.boot)
         case .backlog: return beginBacklog(at: moment.boot)
         case .presence:
             guard isConnected, presence.isDue(at: moment.boot) else { return [] }

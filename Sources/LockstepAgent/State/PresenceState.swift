@@ -9,6 +9,8 @@ struct PresenceState {
     private(set) var phase = Phase.foreground
     /// The status of each source, by source name.
     private(set) var sources: [String: String] = [:]
+    /// The problem of the delivery that a person has to solve, or nil.
+    var problem: String? { didSet { if problem != oldValue { isChanged = true } } }
     /// Whether the presence has changed since it was last published.
     var isChanged = false
     /// The number of samples dropped before they reached the outbox.
@@ -32,8 +34,8 @@ struct PresenceState {
     /// Returns the presence to publish.
     func report(at time: Timestamp) -> PresenceReport {
         PresenceReport(
-            phase: phase, reason: reason, sources: sources, unsavedDropped: unsavedDropped, time: time,
-            clock: clock.report)
+            phase: phase, reason: reason, sources: sources, problem: problem, unsavedDropped: unsavedDropped,
+            time: time, clock: clock.report)
     }
 
     /// Sets the phase and its reason.
@@ -85,6 +87,8 @@ struct PresenceReport: Hashable {
     var reason: String
     /// The status of each source, by source name.
     var sources: [String: String]
+    /// The problem of the delivery that a person has to solve, or nil.
+    var problem: String?
     /// The number of samples dropped before they reached the outbox.
     var unsavedDropped: Int64
     var time: Timestamp

@@ -18,7 +18,7 @@ extension Intake {
             try decode(message, route: route, into: run, at: moment)
             let newest = Timestamp(microseconds: group.runs[run].samples.times.last ?? 0)
             let isLive = group.runs[run].batches.last?.isLive == true
-            try validateLastBatch(of: run, newest: newest, route: route, at: moment)
+            try validateLastBatch(of: run, newest: newest, route: route, registry, at: moment)
             let count = group.runs[run].samples.count - before
             pendingSamples += count
             topics[route].batches += 1
@@ -35,7 +35,12 @@ extension Intake {
                 group.runs.removeLast()
                 topics[route].group = 0
             }
-            recordUnstorable(error, route: route)
+            recordUnstorable(error, route: route, registry)
+            if error.isRetryable, !message.isRetained, let position = error.position,
+                let address = topics[route].address
+            {
+                refusedBatches.add(position, of: address, reason: error.description)
+            }
             if !message.isRetained { recordReturn(of: route, &registry, at: moment) }
             throw error
         }
@@ -113,10 +118,10 @@ extension Intake {
 
     /// Checks the batch that was just decoded, and removes it from its run if it is not acceptable.
     private mutating func validateLastBatch(
-        of run: Int, newest: Timestamp, route: Int, at moment: Moment
+        of run: Int, newest: Timestamp, route: Int, _ registry: borrowing LifecycleRegistry, at moment: Moment
     ) throws(PayloadError) {
         let isTimePlausible = newest - moment.wall <= maximumFuture
-        if isTimePlausible, admitDevice(of: route) { return }
+        if isTimePlausible, admitDevice(of: route, registry) { return }
         let position = group.runs[run].batches.last?.position
         group.runs[run].removeLast()
         guard !isTimePlausible else { throw tooManyDevices(position: position) }
@@ -128,8 +133,10 @@ extension Intake {
     /// Records the sequence number of a batch that can never be stored. Otherwise its agent would resend it forever.
     ///
     /// A batch that may be accepted later stays with the agent: recording its number would make the agent delete it.
-    private mutating func recordUnstorable(_ error: PayloadError, route: Int) {
-        guard let position = error.position, !error.isRetryable, admitDevice(of: route),
+    private mutating func recordUnstorable(
+        _ error: PayloadError, route: Int, _ registry: borrowing LifecycleRegistry
+    ) {
+        guard let position = error.position, !error.isRetryable, admitDevice(of: route, registry),
             let address = topics[route].address
         else { return }
         group.dropped.append(

@@ -12,6 +12,8 @@ struct Forgetting {
         /// The id that the client has given, or nil.
         let id: String?
         let outcome: ForgetAnswer.Outcome
+        /// Whether the retained messages of an unknown device are deleted. Another collector may know it.
+        var deletesUnknown = false
     }
 
     /// The requests of the current transaction, which take effect with its commit.
@@ -20,9 +22,11 @@ struct Forgetting {
     private(set) var answerable: [Request] = []
     /// The forgotten devices with a new presence message that shows only the end of an earlier connection.
     private(set) var ended: [DeviceAddress] = []
+    /// The known devices whose retained state was deleted by another client.
+    private(set) var deleted: [DeviceAddress] = []
 
     /// Whether there is something to publish before the next commit.
-    var isDue: Bool { !answerable.isEmpty || !ended.isEmpty }
+    var isDue: Bool { !answerable.isEmpty || !ended.isEmpty || !deleted.isEmpty }
 
     mutating func add(_ request: Request, needsCommit: Bool) {
         if needsCommit || pending.contains(where: { $0.device == request.device }) {
@@ -34,6 +38,8 @@ struct Forgetting {
 
     mutating func addEnd(of device: DeviceAddress) { ended.append(device) }
 
+    mutating func addDeletedState(of device: DeviceAddress) { deleted.append(device) }
+
     /// Takes the requests that the last commit has carried out.
     mutating func takePending() -> [Request] {
         defer { pending = [] }
@@ -41,9 +47,9 @@ struct Forgetting {
     }
 
     /// Takes what to publish before the next commit.
-    mutating func takeDue() -> (requests: [Request], ended: [DeviceAddress]) {
-        defer { (answerable, ended) = ([], []) }
-        return (answerable, ended)
+    mutating func takeDue() -> (requests: [Request], ended: [DeviceAddress], deleted: [DeviceAddress]) {
+        defer { (answerable, ended, deleted) = ([], [], []) }
+        return (answerable, ended, deleted)
     }
 }
 
@@ -56,9 +62,12 @@ extension Intake {
         // A retained request would be repeated after each connection.
         guard !message.payload.isEmpty, !message.isRetained, let device = topics[route].address else { return }
         try checkSize(of: message)
-        let id = try ForgetJSON.decodeRequest(Data(message.payload))
+        let request = try ForgetJSON.decodeRequest(Data(message.payload))
+        let id = request.id
         guard let index = index(of: device) else {
-            return forgetting.add(.init(device: device, id: id, outcome: .unknown), needsCommit: false)
+            return forgetting.add(
+                .init(device: device, id: id, outcome: .unknown, deletesUnknown: request.deletesUnknown),
+                needsCommit: false)
         }
         reportNewest(of: index, &registry, at: moment)
         guard !registry.isOnline(device, at: moment) else {
@@ -70,9 +79,20 @@ extension Intake {
         forgetting.add(.init(device: device, id: id, outcome: .forgotten), needsCommit: isNew)
     }
 
+    /// Handles the deletion of a device's retained state. Another collector has forgotten the device, or has deleted the
+    /// state after the device had returned.
+    mutating func ingestDeletedState(_ message: IncomingMessage, route: Int, _ registry: borrowing LifecycleRegistry) {
+        guard message.payload.isEmpty, let device = topics[route].address, !registry.isForgotten(device),
+            registry.lastTransition(of: device) != nil
+        else { return }
+        forgetting.addDeletedState(of: device)
+    }
+
     /// Lets a forgotten device be known again, because it has sent a batch that changes no state.
     mutating func recordReturn(of route: Int, _ registry: inout LifecycleRegistry, at moment: Moment) {
-        guard registry.hasForgotten, let device = topics[route].address, registry.isForgotten(device) else { return }
+        guard registry.hasForgotten, let device = topics[route].address, registry.isForgotten(device),
+            hasPlace(registry)
+        else { return }
         registry.handle(.backlog, of: device, at: moment, into: &group)
     }
 }

@@ -12,14 +12,13 @@ extension Intake {
         guard !message.payload.isEmpty, let device = topics[route].address else { return }
         try checkSize(of: message)
         let presence = try PresenceJSON.decode(message.payload)
-        guard admitDevice(of: route) else { throw tooManyDevices(position: nil) }
+        let isReturn = !registry.isForgotten(device) || registry.showsReturn(presence, of: device)
+        guard !isReturn || admitDevice(of: route, registry) else { throw tooManyDevices(position: nil) }
         if let epoch = presence.epoch, !presence.dropped.isEmpty {
             group.dropped.append(
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
-        if registry.isForgotten(device), !registry.showsReturn(presence, of: device) {
-            return forgetting.addEnd(of: device)
-        }
+        guard isReturn else { return forgetting.addEnd(of: device) }
         if let number = topics[route].device { reportNewest(of: number, &registry, at: moment) }
         if let clock = presence.clock { ingest(clock, of: device, epoch: presence.epoch, at: moment) }
         // A last will comes from the broker, so it does not show that the device is alive.

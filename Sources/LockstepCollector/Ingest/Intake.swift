@@ -41,10 +41,12 @@ struct Intake {
 
     /// What to do about forgotten devices. The collector takes it.
     var forgetting = Forgetting()
+    /// The batches that were rejected for now. The collector reports them to their agents.
+    var refusedBatches = RefusedBatches()
 
     /// The destination of a topic's messages.
     struct Route {
-        enum Destination { case samples, presence, acknowledgement, forget, ignored }
+        enum Destination { case samples, presence, acknowledgement, forget, state, ignored }
 
         let destination: Destination
         let address: DeviceAddress?
@@ -138,6 +140,7 @@ struct Intake {
             case .presence: try ingestPresence(message, route: route, &registry, at: moment)
             case .acknowledgement: try ingestAcknowledgement(message, route: route, at: moment)
             case .forget: try ingestForget(message, route: route, &registry, at: moment)
+            case .state: ingestDeletedState(message, route: route, registry)
             case .ignored: break
             }
         } catch {
@@ -146,16 +149,24 @@ struct Intake {
     }
 
     /// Adds the topic's device if it is new. The number of devices is limited because a client could invent device ids.
+    /// Forgotten devices do not count, until they send again.
     /// - Returns: false if the limit is reached.
-    mutating func admitDevice(of route: Int) -> Bool {
-        if topics[route].device != nil { return true }
-        guard let address = topics[route].address else { return false }
+    mutating func admitDevice(of route: Int, _ registry: borrowing LifecycleRegistry) -> Bool {
+        let hasPlace = hasPlace(registry)
+        // Without a place, it matters whether a known device is forgotten. The look-up takes time.
+        if topics[route].device != nil, hasPlace || registry.forgottenCount == 0 { return true }
+        guard let address = topics[route].address, hasPlace || !registry.isForgotten(address) else { return false }
         if deviceIndices[address] == nil {
-            guard devices.count < maximumDevices else { return false }
+            guard hasPlace else { return false }
             add(address)
         }
         topics[route].device = deviceIndices[address]
         return true
+    }
+
+    /// Returns whether one more device may be known.
+    func hasPlace(_ registry: borrowing LifecycleRegistry) -> Bool {
+        devices.count - registry.forgottenCount < maximumDevices
     }
 
     /// Returns the index of a device in `devices`, or nil if it is unknown.
@@ -210,8 +221,10 @@ struct Intake {
                 Route(destination: .acknowledgement, address: nil, stream: nil, streamNumber: nil, reader: nil)
             case .device(let address, .forget):
                 Route(destination: .forget, address: address, stream: nil, streamNumber: nil, reader: nil)
+            case .device(let address, .state):
+                Route(destination: .state, address: address, stream: nil, streamNumber: nil, reader: nil)
             // Messages of collectors and gateways and commands to agents are not stored.
-            case .device(_, .state), .device(_, .ack), .device(_, .command), .device(_, .commandReply),
+            case .device(_, .ack), .device(_, .command), .device(_, .commandReply),
                 .device(_, .event), .device(_, .eventAcknowledged), .device(_, .forgotten), .device(_, .clockPing),
                 .device(_, .clockPong),
                 .collector, .collectorEvent, .gateway:

@@ -30,14 +30,19 @@ struct LifecycleRegistry {
     /// The number of committed devices, including forgotten ones.
     private var committedCount = 0
     /// The number of committed devices that are forgotten.
-    private var forgottenCount = 0
+    private var committedForgotten = 0
+    /// The change of that number by the current transaction.
+    private var uncommittedForgotten = 0
     /// Whether any device was forgotten since the start, or before it.
     private(set) var hasForgotten = false
     /// The devices that were forgotten before the current transaction, and that have sent again in it.
     private var returned: [Int] = []
 
     /// The number of committed devices that are not forgotten.
-    var deviceCount: Int { committedCount - forgottenCount }
+    var deviceCount: Int { committedCount - committedForgotten }
+
+    /// The number of devices that are forgotten, also by the current transaction.
+    var forgottenCount: Int { committedForgotten + uncommittedForgotten }
 
     init(_ snapshots: [DeviceAddress: LifecycleSnapshot], timing: LifecycleMachine.Timing, at moment: Moment) {
         self.timing = timing
@@ -45,8 +50,8 @@ struct LifecycleRegistry {
             add(device, LifecycleMachine(snapshot, timing: timing, at: moment), isCommitted: true)
         }
         committedCount = entries.count
-        forgottenCount = snapshots.values.count(where: \.isForgotten)
-        hasForgotten = forgottenCount > 0
+        committedForgotten = snapshots.values.count(where: \.isForgotten)
+        hasForgotten = committedForgotten > 0
     }
 
     /// The committed devices that are not forgotten.
@@ -115,7 +120,10 @@ struct LifecycleRegistry {
             let transition = entries[number].machine.handle(event, at: moment)
             let (device, snapshot) = (entries[number].device, entries[number].machine.snapshot)
             if snapshot.isForgotten { hasForgotten = true }
-            if before.isForgotten, !snapshot.isForgotten { returned.append(number) }
+            if before.isForgotten != snapshot.isForgotten {
+                uncommittedForgotten += snapshot.isForgotten ? 1 : -1
+                if before.isForgotten { returned.append(number) }
+            }
             if let transition { group.transitions.append(DeviceTransition(device: device, transition: transition)) }
             if snapshot.isEqualIgnoringEvidenceTime(before) {
                 addEvidence(of: number, into: &group)
@@ -166,12 +174,13 @@ struct LifecycleRegistry {
             if !entries[number].isCommitted {
                 entries[number].isCommitted = true
                 committedCount += 1
-                if isForgotten { forgottenCount += 1 }
+                if isForgotten { committedForgotten += 1 }
             } else if before.snapshot.isForgotten != isForgotten {
-                forgottenCount += isForgotten ? 1 : -1
+                committedForgotten += isForgotten ? 1 : -1
             }
         }
         changed.removeAll(keepingCapacity: true)
+        uncommittedForgotten = 0
         guard !returned.isEmpty else { return [] }
         defer { returned = [] }
         return returned.map { entries[$0].device }
@@ -186,6 +195,7 @@ struct LifecycleRegistry {
             enqueue(number, deadline: .min)
         }
         changed.removeAll(keepingCapacity: true)
+        uncommittedForgotten = 0
         returned = []
     }
 
@@ -197,8 +207,8 @@ struct LifecycleRegistry {
                 stored.seq > entries[number].machine.snapshot.last?.seq ?? 0
             else { continue }
             let isCommitted = entries[number].isCommitted
-            if isCommitted, entries[number].machine.snapshot.isForgotten { forgottenCount -= 1 }
-            if snapshot.isForgotten { forgottenCount += 1 }
+            if isCommitted, entries[number].machine.snapshot.isForgotten { committedForgotten -= 1 }
+            if snapshot.isForgotten { committedForgotten += 1 }
             entries[number].machine = LifecycleMachine(snapshot, timing: timing, at: moment)
             if !isCommitted {
                 entries[number].isCommitted = true

@@ -141,11 +141,23 @@ extension CollectorLoop {
             publishState(transition, of: device)
         }
         moment = .now()
+        if acknowledgements { publishRefusals() }
         for (device, ack) in acknowledgements ? schedule.takeExpired(at: moment.boot) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
         publishEvents()
         report.publishIfDue(counting: fleet, over: link, at: moment)
+    }
+
+    /// Reports batches that were rejected for now to their agents. The messages are not retained, because they must not
+    /// replace an acknowledgement.
+    private func publishRefusals() {
+        for refusal in intake.refusedBatches.take(at: moment.boot) {
+            let ack = Acknowledgement(
+                epoch: refusal.position.epoch, through: 0,
+                refusal: .init(seq: refusal.position.seq, reason: refusal.reason))
+            publish(.ack, of: refusal.device, AcknowledgementJSON.encode(ack), qos: .atMostOnce, isRetained: false)
+        }
     }
 
     /// Sends the queued packets, unless the share was lost.
@@ -162,12 +174,16 @@ extension CollectorLoop {
         publish(.state, of: device, StateJSON.encode(transition), qos: .atLeastOnce)
     }
 
-    /// Publishes a retained message of a device. An empty payload deletes it.
-    func publish(_ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService) {
+    /// Publishes a message of a device. An empty payload deletes the retained one.
+    func publish(
+        _ channel: Channel, of device: DeviceAddress, _ payload: [UInt8], qos: QualityOfService,
+        isRetained: Bool = true
+    ) {
         do {
             let id = try link.publish(
                 MQTTMessage(
-                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos, isRetained: true,
+                    topic: configuration.root.topic(device, channel), payload: payload, qos: qos,
+                    isRetained: isRetained,
                     mayOvertake: channel == .ack))
             if let id, qos == .atLeastOnce { handle(.queued(id: id)) }
         } catch {

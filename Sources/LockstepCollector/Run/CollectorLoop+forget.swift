@@ -4,11 +4,15 @@ import LockstepWire
 import Logging
 
 extension CollectorLoop {
-    /// Publishes what needs no commit: answers to requests, and the deletion of presence messages of forgotten devices.
+    /// Publishes what needs no commit: answers to requests, the deletion of presence messages of forgotten devices, and the
+    /// states that other clients have deleted.
     func publishForgotten() {
-        let (requests, ended) = intake.forgetting.takeDue()
+        let (requests, ended, deleted) = intake.forgetting.takeDue()
         for request in requests { finish(request) }
         for device in ended { publish(.presence, of: device, [], qos: .atLeastOnce) }
+        for device in deleted {
+            if let transition = registry.lastTransition(of: device) { publishState(transition, of: device) }
+        }
     }
 
     /// Publishes what follows from a commit for forgotten devices, and for those that have sent again.
@@ -25,10 +29,10 @@ extension CollectorLoop {
         }
     }
 
-    /// Deletes the retained messages of a device that is not online, and answers the request.
+    /// Deletes the retained messages of a device that is forgotten, and answers the request.
     private func finish(_ request: Forgetting.Request) {
         let device = request.device
-        if request.outcome != .online {
+        if request.outcome == .forgotten || request.outcome == .unknown && request.deletesUnknown {
             schedule.cancel(device)
             for channel: Channel in [.state, .ack, .presence] { publish(channel, of: device, [], qos: .atLeastOnce) }
         }

@@ -129,6 +129,9 @@ final class CollectorLoop {
             // The others need not wait until the store is closed, which takes long if its servers do not answer. What is
             // written until then has the token of this claim.
             lease?.release()
+        } else if report.isStalled, !link.isUp, lease == nil {
+            OfflineReport(configuration: configuration, report: report, fleet: fleet)
+                .publish(until: .now + .seconds(3))
         } else {
             report.publish(.offline, counting: fleet, over: link, at: .now())
             // A share that was released is not offline: its next owner reports under an id of its own.

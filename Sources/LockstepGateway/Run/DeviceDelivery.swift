@@ -16,6 +16,8 @@ struct DeviceDelivery {
     var heardAt: Int64
     /// Whether its sender has told its phase since the start.
     var isHeard = false
+    /// The time at which a refusal of its batches was logged, in µs of the boot clock.
+    var refusalLoggedAt: Int64?
     /// Whether the presence must be published.
     var needsPresence = false
 

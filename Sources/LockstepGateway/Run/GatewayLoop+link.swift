@@ -172,6 +172,7 @@ extension GatewayLoop {
         let boot = Moment.now().boot
         do {
             let ack = try AcknowledgementJSON.decode(Data(message.payload))
+            if let refusal = ack.refusal { return report(refusal, of: ack.epoch, to: index, at: boot) }
             deliveries[index].delivery.handle(ack, at: boot)
             let stored = ack.stored
             let pending = outbox.devices[index].pending[ack.epoch]?.intersection(stored) ?? SequenceSet()
@@ -183,5 +184,20 @@ extension GatewayLoop {
                 "acknowledgement unreadable",
                 metadata: ["device": "\(deliveries[index].address)", "error": "\(error)"])
         }
+    }
+
+    /// Logs that a collector refuses the batches of a device for now, at most once in ten minutes.
+    private func report(_ refusal: Acknowledgement.Refusal, of epoch: Epoch, to index: Int, at boot: Int64) {
+        let position = BatchPosition(epoch: epoch, seq: refusal.seq)
+        guard deliveries[index].delivery.contains(position),
+            boot - (deliveries[index].refusalLoggedAt ?? .min / 2) >= 600_000_000
+        else { return }
+        deliveries[index].refusalLoggedAt = boot
+        logger.warning(
+            "collector refuses batches, kept in outbox",
+            metadata: [
+                "device": "\(deliveries[index].address)", "epoch": "\(epoch)", "seq": "\(refusal.seq)",
+                "error": "\(refusal.reason)",
+            ])
     }
 }

@@ -107,7 +107,7 @@ extension MQTTError {
     /// Creates the error for the reason code of a DISCONNECT (MQTT 5), or for a return value of libmosquitto.
     init(disconnectReason reason: Int32, detail: String?) {
         switch reason {
-        case 142: self.init(.takenOver, "another client connected with the same client id")
+        case 142: self.init(.takenOver, "session taken over: another client connected with the same client id")
         case 149: self.init(.tooLarge, "a packet was too large for the broker")
         case 128...:
             self.init(.refused, "the broker closed the connection: \(String(cString: mosquitto_reason_string(reason)))")

@@ -15,16 +15,35 @@ public struct Acknowledgement: Hashable, Sendable {
     /// Acknowledgements are coalesced. An agent subtracts the hold time when it measures the round trip of a batch, as
     /// with QUIC's ACK Delay (RFC 9000, section 13.2.5).
     public let holdTime: Int64?
+    /// A batch of the epoch that the collector has refused for now, or nil if this message is not about a refusal. Such a
+    /// message acknowledges nothing.
+    public let refusal: Refusal?
+
+    /// The refusal of a batch that the collector may accept later.
+    public struct Refusal: Hashable, Sendable {
+        /// The number of the batch. Others may be refused for the same reason.
+        public let seq: Int64
+        /// The reason, as one sentence.
+        public let reason: String
+
+        /// Creates a refusal.
+        public init(seq: Int64, reason: String) {
+            self.seq = seq
+            self.reason = reason
+        }
+    }
 
     /// Creates an acknowledgement. `highest` is raised to `through` if it is lower or nil.
     public init(
-        epoch: Epoch, through: Int64, missing: [ClosedRange<Int64>] = [], highest: Int64? = nil, holdTime: Int64? = nil
+        epoch: Epoch, through: Int64, missing: [ClosedRange<Int64>] = [], highest: Int64? = nil, holdTime: Int64? = nil,
+        refusal: Refusal? = nil
     ) {
         self.epoch = epoch
         self.through = through
         self.missing = missing
         self.highest = max(through, highest ?? through)
         self.holdTime = holdTime
+        self.refusal = refusal
     }
 
     /// Creates an acknowledgement of all `received` batches.

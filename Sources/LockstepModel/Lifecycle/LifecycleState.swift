@@ -71,6 +71,12 @@ public struct Presence: Hashable, Sendable {
     public var droppedSamples: Int64
     /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
+    /// A problem of the delivery that a person has to solve, as one sentence; nil if there is none.
+    public var problem: String?
+
+    /// The beginning of ``problem`` if a collector refuses batches. The reason follows.
+    public static let refusalProblem = "a collector refuses its batches: "
+
     /// What the device knows of its clock, or nil if it does not compare it.
     public var clock: ClockReport?
 
@@ -78,7 +84,7 @@ public struct Presence: Hashable, Sendable {
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:],
-        clock: ClockReport? = nil
+        problem: String? = nil, clock: ClockReport? = nil
     ) {
         self.epoch = epoch
         self.after = after
@@ -89,6 +95,7 @@ public struct Presence: Hashable, Sendable {
         self.dropped = dropped
         self.droppedSamples = droppedSamples
         self.sources = sources
+        self.problem = problem
         self.clock = clock
     }
 }

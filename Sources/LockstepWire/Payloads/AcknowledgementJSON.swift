@@ -4,6 +4,9 @@ public import LockstepModel
 /// The JSON encoding of an acknowledgement, see `Acknowledgement` for its members:
 /// `{"epoch":"…","through":40,"missing":[[42,44]],"highest":60,"held":98000}`.
 public enum AcknowledgementJSON {
+    /// The maximum length of the reason of a refusal, in characters.
+    static let maxReason = 500
+
     /// Encodes an acknowledgement.
     public static func encode(_ ack: Acknowledgement) -> [UInt8] {
         var object = JSONObjectWriter()
@@ -12,6 +15,12 @@ public enum AcknowledgementJSON {
         object.member("missing", ranges: ack.missing)
         object.member("highest", ack.highest)
         object.member("held", ifPresent: ack.holdTime)
+        if let refusal = ack.refusal {
+            object.member("refused") { refused in
+                refused.member("seq", refusal.seq)
+                refused.member("reason", refusal.reason)
+            }
+        }
         return object.finish()
     }
 
@@ -31,9 +40,13 @@ public enum AcknowledgementJSON {
             }
             // The hold time is optional: ignore an invalid value instead of rejecting the acknowledgement.
             let holdTime = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
+            let refusal = wire.refused.flatMap { refused in
+                (1..<1 << 53).contains(refused.seq)
+                    ? Acknowledgement.Refusal(seq: refused.seq, reason: String(refused.reason.prefix(maxReason))) : nil
+            }
             return Acknowledgement(
                 epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing,
-                highest: wire.highest, holdTime: holdTime)
+                highest: wire.highest, holdTime: holdTime, refusal: refusal)
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {
@@ -47,5 +60,11 @@ public enum AcknowledgementJSON {
         var missing: [[Int64]]?
         var highest: Int64?
         var held: Int64?
+        var refused: Refused?
+    }
+
+    private struct Refused: Decodable {
+        var seq: Int64
+        var reason: String
     }
 }

@@ -1,6 +1,21 @@
 public import FoundationEssentials
 public import LockstepModel
 
+/// A request to forget a device.
+public struct ForgetRequest: Sendable, Hashable {
+    /// The id, which the answers repeat, or nil if it has none.
+    public var id: String?
+    /// Whether a collector that does not know the device deletes its retained messages. Set it only if no collector knows
+    /// the device: one that knows it needs them.
+    public var deletesUnknown: Bool
+
+    /// Creates a request.
+    public init(id: String?, deletesUnknown: Bool = false) {
+        self.id = id
+        self.deletesUnknown = deletesUnknown
+    }
+}
+
 /// A collector's answer to a request to forget a device.
 public struct ForgetAnswer: Sendable, Hashable {
     /// What the collector has done.
@@ -38,24 +53,24 @@ public enum ForgetJSON {
     public static let maxIDBytes = 64
 
     /// Encodes a request.
-    public static func encode(request id: String) -> [UInt8] {
+    public static func encode(_ request: ForgetRequest) -> [UInt8] {
         var object = JSONObjectWriter()
-        object.member("id", id)
+        object.member("id", ifPresent: request.id)
+        if request.deletesUnknown { object.member("delete_unknown", true) }
         return object.finish()
     }
 
     /// Decodes a request.
-    /// - Returns: its id, or nil if it has none.
     /// - Throws: ``PayloadError`` with the reason.
-    public static func decodeRequest(_ payload: Data) throws(PayloadError) -> String? {
-        let id: String?
-        do { id = try JSONDecoder().decode(Request.self, from: payload).id } catch {
+    public static func decodeRequest(_ payload: Data) throws(PayloadError) -> ForgetRequest {
+        let wire: Request
+        do { wire = try JSONDecoder().decode(Request.self, from: payload) } catch {
             throw PayloadError(decoding: error)
         }
-        guard id?.utf8.count ?? 0 <= maxIDBytes else {
+        guard wire.id?.utf8.count ?? 0 <= maxIDBytes else {
             throw PayloadError("'id' is longer than \(maxIDBytes) bytes")
         }
-        return id
+        return ForgetRequest(id: wire.id, deletesUnknown: wire.deletesUnknown ?? false)
     }
 
     /// Encodes an answer.
@@ -81,6 +96,12 @@ public enum ForgetJSON {
 
     private struct Request: Decodable {
         var id: String?
+        var deletesUnknown: Bool?
+
+        enum CodingKeys: String, CodingKey {
+            case id
+            case deletesUnknown = "delete_unknown"
+        }
     }
 
     private struct Answer: Decodable {

@@ -41,6 +41,10 @@ extension CanonicalScanner {
             guard let sources = scanRestOfStringObject() else { return nil }
             presence.sources = sources
         }
+        if scan(#","problem":""#) {
+            guard let problem = scanRestOfString(), problem.utf8.count <= PresenceJSON.maxProblem else { return nil }
+            presence.problem = problem
+        }
         if scan(#","clock":{"#) {
             guard let clock = scanRestOfClock() else { return nil }
             presence.clock = clock

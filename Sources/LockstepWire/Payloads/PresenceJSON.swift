@@ -6,6 +6,8 @@ public enum PresenceJSON {
     /// The maximum number of ranges of dropped batches in one message. Further ranges are not sent, and are ignored in
     /// a received message.
     public static let maxRanges = 1000
+    /// The maximum length of `problem`, in characters.
+    static let maxProblem = 500
 
     /// Encodes a presence message.
     public static func encode(_ presence: Presence) -> [UInt8] {
@@ -19,6 +21,7 @@ public enum PresenceJSON {
         if !presence.dropped.isEmpty { object.member("dropped", ranges: Array(presence.dropped.prefix(maxRanges))) }
         if presence.droppedSamples > 0 { object.member("dropped_samples", presence.droppedSamples) }
         if !presence.sources.isEmpty { object.member("sources", presence.sources) }
+        object.member("problem", ifPresent: presence.problem)
         if let clock = presence.clock { ClockReportJSON.encode(clock, into: &object) }
         return object.finish()
     }
@@ -64,6 +67,7 @@ public enum PresenceJSON {
                 // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
                 droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:],
+                problem: wire.problem.map { String($0.prefix(maxProblem)) },
                 clock: try wire.clock?.report())
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
@@ -82,10 +86,11 @@ public enum PresenceJSON {
         var dropped: [[Int64]]?
         var droppedSamples: Int64?
         var sources: [String: String]?
+        var problem: String?
         var clock: ClockReportJSON?
 
         enum CodingKeys: String, CodingKey {
-            case epoch, after, session, phase, at, reason, dropped, sources, clock
+            case epoch, after, session, phase, at, reason, dropped, sources, problem, clock
             case droppedSamples = "dropped_samples"
         }
     }

@@ -17,9 +17,11 @@ struct DeviceDiagnosis {
     /// The duration of the observation, in s.
     let seconds: Double
     let now: Timestamp
+    /// The command that shows rejected messages.
+    var rejectedQuery = ""
 
     var findings: [Finding] {
-        let found = [state, clock, gaps, backlog, dropped].compactMap(\.self) + sources
+        let found = [state, twins, problem, clock, gaps, backlog, dropped].compactMap(\.self) + sources
         if !found.isEmpty { return found }
         let state = device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" } ?? "known"
         return [Finding(.ok, "", latency.map { "\(state), latency \($0 / 1000) ms" } ?? state)]
@@ -51,6 +53,23 @@ struct DeviceDiagnosis {
                 "check its sensors: lockstep command \(address) --describe")
         default: return nil
         }
+    }
+
+    private var twins: Finding? {
+        guard device.liveEpochs.alternate else { return nil }
+        return Finding(
+            .warning, "", "live batches of several outboxes alternate: several agents use this name",
+            "stop all but one, and give each agent its own --device")
+    }
+
+    private var problem: Finding? {
+        let refusal = device.refusal.map { Presence.refusalProblem + $0.reason }
+        guard let problem = device.presence?.problem ?? refusal else { return nil }
+        return Finding(
+            .warning, "", problem.printable,
+            problem.hasPrefix(Presence.refusalProblem)
+                ? "the batches stay in its outbox and are sent again; show them all: \(rejectedQuery)"
+                : "see the log of its agent")
     }
 
     private var clock: Finding? {

@@ -87,6 +87,13 @@ struct Diagnosis {
                 .failure, subject, "offline for \(age)",
                 "start it again; agents keep their samples until then. If it is gone for good: lockstep forget "
                     + "--collector \(name)")
+        case .stalled where now - health.at > Self.maxHealthAge:
+            // While it is stalled, a collector has no connection, so it repeats no report.
+            return Finding(
+                .failure, subject,
+                "reported \(age) ago that it stores no data: \((health.problem ?? "unknown reason").printable)",
+                "if it still runs, free disk space or repair the store: it then continues automatically. If it was "
+                    + "killed, start it again. If it is gone for good: lockstep forget --collector \(name)")
         case .stalled:
             return Finding(
                 .failure, subject, "stores no data: \((health.problem ?? "unknown reason").printable)",
@@ -155,8 +162,9 @@ struct Diagnosis {
             ]
         }
         return observations.devices.sorted { $0.key < $1.key }.flatMap { address, device in
-            let found = DeviceDiagnosis(address: address, device: device, seconds: observations.seconds, now: now)
-                .findings
+            let found = DeviceDiagnosis(
+                address: address, device: device, seconds: observations.seconds, now: now, rejectedQuery: rejectedQuery
+            ).findings
             return found.map { finding in
                 var finding = finding
                 finding.subject = "device \(address)"

@@ -12,6 +12,10 @@ struct Observations {
         var state: LifecycleTransition?
         var presence: Presence?
         var ack: Acknowledgement?
+        /// A batch that a collector has refused for now, or nil.
+        var refusal: Acknowledgement.Refusal?
+        /// The epochs of the live batches.
+        var liveEpochs = LiveEpochs()
         /// The highest sequence number received, by epoch.
         var highest: [Epoch: Int64] = [:]
         /// The time from the newest sample of each live batch to its arrival, in µs.
@@ -94,12 +98,19 @@ struct Observations {
         switch channel {
         case .state: devices[address, default: Device()].state = try StateJSON.decode(payload)
         case .presence: devices[address, default: Device()].presence = try PresenceJSON.decode(payload)
-        case .ack: devices[address, default: Device()].ack = try AcknowledgementJSON.decode(payload)
+        case .ack:
+            let ack = try AcknowledgementJSON.decode(payload)
+            if let refusal = ack.refusal {
+                devices[address, default: Device()].refusal = refusal
+            } else {
+                devices[address, default: Device()].ack = ack
+            }
         case .stream(let stream):
             let batch = try BatchEncoding.decode(payload, contentType: contentType, stream: stream)
             if let position = batch.position {
                 let before = devices[address]?.highest[position.epoch] ?? 0
                 devices[address, default: Device()].highest[position.epoch] = max(before, position.seq)
+                if batch.isLive, !isRetained { devices[address]?.liveEpochs.add(position.epoch) }
             }
             if batch.isLive, !isRetained, let last = batch.samples.times.last {
                 devices[address, default: Device()].latencies.append(now.microseconds - last)

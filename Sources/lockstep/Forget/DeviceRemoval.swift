@@ -8,17 +8,20 @@ import LockstepWire
 ///
 /// An empty message to the channel `forget`, which all programs ignore, is sent first: when it comes back, everything that
 /// is retained has arrived.
+///
+/// Each collector answers for itself, so the removal waits for all that run: one that knows the device decides, whoever
+/// answers first.
 struct DeviceRemoval: ForgetTask {
     private enum Step {
         /// Waiting for the empty message.
         case reading
-        /// Waiting for a collector.
+        /// Waiting for the collectors.
         case asking
         /// Waiting until nothing is retained.
         case clearing(ForgetAnswer.Outcome?)
     }
 
-    /// The time to wait for a collector, in µs. A commit on a slow disk takes a while.
+    /// The time to wait for the collectors, in µs. A commit on a slow disk takes a while.
     static let patience: Int64 = 10_000_000
     /// The time that collectors have to delete messages before this program does it, in µs.
     static let clearingTime: Int64 = 1_000_000
@@ -68,6 +71,9 @@ struct DeviceRemoval: ForgetTask {
                 retained.remove(topic)
             } else if isRetained {
                 retained.insert(topic)
+            } else if case .clearing = step {
+                // The device has returned: what it sends now must stay.
+                retained.remove(topic)
             }
         }
     }
@@ -115,7 +121,7 @@ struct DeviceRemoval: ForgetTask {
         if collectors.values.contains(where: { $0.isRunning(at: now.wall) }) {
             step = .asking
             deadline = now.boot + Self.patience
-            return [MQTTMessage(topic: forgetTopic, payload: ForgetJSON.encode(request: id), qos: .atLeastOnce)]
+            return [request(ForgetRequest(id: id))]
         }
         if let (name, health) = collectors.min(by: { $0.key < $1.key }) {
             throw CommandFailure(
@@ -129,22 +135,34 @@ struct DeviceRemoval: ForgetTask {
     }
 
     private mutating func ask(at now: Moment) throws -> [MQTTMessage] {
-        if let online = answers.first(where: { $0.outcome == .online }) {
-            throw CommandFailure(
-                "\(device) is online\(online.state.map { " (\($0.rawValue))" } ?? ""), and would be back at once: stop "
-                    + "its agent first. A device that was switched off counts as offline after 75 s without messages")
+        try checkOnline()
+        let hasAllAnswers = collectors.filter { $0.value.isRunning(at: now.wall) }.keys.allSatisfy { name in
+            answers.contains { name.hasSuffix("/\($0.collector)") }
         }
-        if answers.contains(where: { $0.outcome == .forgotten }) {
-            beginClearing(.forgotten, at: now)
-        } else if !answers.isEmpty {
-            guard hadRetained else { throw unknown }
-            beginClearing(.unknown, at: now)
-        } else if now.boot >= deadline {
+        guard hasAllAnswers || now.boot >= deadline else { return [] }
+        guard !answers.isEmpty else {
             throw CommandFailure(
                 "no collector has answered: check with 'lockstep doctor' that a collector of the group "
                     + "'\(device.group)' is online, can write its store, and has the version of this program")
         }
-        return []
+        guard !answers.contains(where: { $0.outcome == .forgotten }) else {
+            beginClearing(.forgotten, at: now)
+            return []
+        }
+        guard hadRetained else { throw unknown }
+        beginClearing(.unknown, at: now)
+        return [request(ForgetRequest(id: id, deletesUnknown: true))]
+    }
+
+    private func request(_ request: ForgetRequest) -> MQTTMessage {
+        MQTTMessage(topic: forgetTopic, payload: ForgetJSON.encode(request), qos: .atLeastOnce)
+    }
+
+    private func checkOnline() throws {
+        guard let online = answers.first(where: { $0.outcome == .online }) else { return }
+        throw CommandFailure(
+            "\(device) is online\(online.state.map { " (\($0.rawValue))" } ?? ""), and would be back at once: stop "
+                + "its agent first. A device that was switched off counts as offline after 75 s without messages")
     }
 
     private mutating func beginClearing(_ outcome: ForgetAnswer.Outcome?, at now: Moment) {
@@ -153,6 +171,7 @@ struct DeviceRemoval: ForgetTask {
     }
 
     private mutating func clear(_ outcome: ForgetAnswer.Outcome?, at now: Moment) throws -> [MQTTMessage] {
+        try checkOnline()
         guard !retained.isEmpty, now.boot >= deadline else { return [] }
         guard !hasCleared else { throw CommandFailure(Self.advice(for: retained.sorted())) }
         hasCleared = true

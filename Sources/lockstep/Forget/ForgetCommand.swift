@@ -12,7 +12,8 @@ struct ForgetCommand: ParsableCommand {
             and 'lockstep verify', nor in Home Assistant. Its samples stay in the store and can be queried and exported \
             as before. If the device sends again, it is listed again.
 
-            The collectors of the device carry this out, so one must be running, and the device must be offline. A \
+            The collectors of the device carry this out, so one must be running, and the device must be offline for all \
+            of them. With several, the command waits up to 10 s for their answers. A \
             collector or gateway must be stopped; only its status is deleted, not its store or outbox.
 
             EXAMPLES

@@ -22,7 +22,8 @@ struct ForgottenDeviceTests {
 
     private mutating func ingestRequest(_ seconds: Double, isRetained: Bool = false) {
         intake.ingest(
-            "lockstep/lab/pi/forget", ForgetJSON.encode(request: "7"), isRetained: isRetained, &registry, seconds)
+            "lockstep/lab/pi/forget", ForgetJSON.encode(ForgetRequest(id: "7")), isRetained: isRetained, &registry,
+            seconds)
     }
 
     private mutating func ingestPresence(
