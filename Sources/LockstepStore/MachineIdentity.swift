@@ -20,7 +20,9 @@ enum MachineIdentity {
         defer { closedir(folder) }
         var addresses: [String] = []
         while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
             guard !name.hasPrefix("."), access("\(interfaces)/\(name)/device", F_OK) == 0 else { continue }
             if let address = firstLine(of: "\(interfaces)/\(name)/address") { addresses.append(address) }
         }

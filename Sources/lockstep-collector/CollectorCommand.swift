@@ -169,7 +169,8 @@ struct CollectorCommand: AsyncParsableCommand {
             try settings.value("take-over", takeOver ? "true" : nil, parse: { try boolean($0) }) ?? false
         guard !configuration.takesOver || configuration.standby == nil && shares == nil else {
             throw CommandFailure(
-                "--take-over is not for a standby or a cluster, which wait until the other collector is gone: leave it out")
+                "--take-over is not for a standby or a cluster, which wait until the other collector is gone: leave it out"
+            )
         }
         try setRules(&configuration, settings)
         let openStore: @Sendable () throws -> sending any SampleStore = {

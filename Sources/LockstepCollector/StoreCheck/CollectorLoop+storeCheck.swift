@@ -67,7 +67,9 @@ extension CollectorLoop {
 
     private func checkSession(until isStopping: () -> Bool) -> StoreCheck.Outcome {
         guard let store = report.store else { return .free }
-        let check = StoreCheck(configuration: configuration, store: store, logger: logger)
+        let check = StoreCheck(
+            configuration: configuration, store: store, logger: logger,
+            candidateLevel: session.hasConnected ? .debug : .info)
         let result = check.run {
             supervisor.didTurn(summary)
             return isStopping()

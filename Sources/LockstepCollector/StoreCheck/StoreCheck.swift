@@ -25,8 +25,10 @@ struct StoreCheck {
     let configuration: CollectorConfiguration
     let store: CollectorHealth.Store
     let logger: Logger
+    /// The level at which it is logged that the check takes longer.
+    let candidateLevel: Logger.Level
 
-    /// Runs the check, which takes a round trip in most cases, and up to 15 s if the broker has the report of a collector
+    /// Runs the check, which takes a round trip in most cases, and up to 30 s if the broker has the report of a collector
     /// with another store.
     /// - Parameter isStopping: returns whether to give up; called about ten times a second.
     func run(until isStopping: () -> Bool) -> Outcome {
@@ -78,8 +80,8 @@ struct StoreCheck {
             _ = link.write()
             if !hasLoggedCandidate, let candidate = machine.candidate {
                 hasLoggedCandidate = true
-                logger.debug(
-                    "waiting for a report of another collector with this id",
+                logger.log(
+                    level: candidateLevel, "checking whether another collector with this id is running",
                     metadata: ["host": "\(candidate.host.plain)", "store": "\(candidate.name.plain)"])
             }
             switch machine.decision(at: Moment.now().boot) {

@@ -62,8 +62,9 @@ struct StoreCheckMachine {
     func decision(at now: Int64) -> Decision {
         if let other { return .stayAway(other) }
         guard let subscribedAt, now >= returnDeadline else { return .wait }
-        // A collector that is running reports within one interval.
-        let limit = !candidates.isEmpty ? healthInterval + healthInterval / 2 : hasReport ? 0 : Self.retainedDelay
+        // A collector that is running reports within one interval, or later on a slow disk. The broker needs 23 s to find out
+        // that a machine has lost its power, and then publishes the last will.
+        let limit = !candidates.isEmpty ? 3 * healthInterval : hasReport ? 0 : Self.retainedDelay
         return now - subscribedAt >= limit ? .connect : .wait
     }
 }

@@ -21,9 +21,11 @@ extension Diagnosis {
         }
         let others = used.compactMap { name, health in health.store.map { "\(name) writes to \(Self.place($0))" } }
         return Finding(
-            .warning, "store", "no running collector writes to \(location.name.printable): \(others.joined(separator: ", "))",
+            .warning, "store",
+            "no running collector writes to \(location.name.printable): \(others.joined(separator: ", "))",
             "if this is the store of your collector, look for 'another collector' in its log: another one with the same "
-                + "--id may have replaced it; a copy of a store, or a store on another machine, is not expected to be used")
+                + "--id may have replaced it; a copy of a store, or a store on another machine, is not expected to be used"
+        )
     }
 
     private static func place(_ store: CollectorHealth.Store) -> String {

@@ -39,11 +39,11 @@ struct StoreCheckMachineTests {
         receive(Self.health(Self.other))
         machine.subscribed(at: 0)
         #expect(machine.candidate == Self.other)
-        #expect(machine.decision(at: 14_999_999) == .wait)
+        #expect(machine.decision(at: 29_999_999) == .wait)
         // The broker has kept the report of a collector that is gone.
-        #expect(machine.decision(at: 15_000_000) == .connect)
+        #expect(machine.decision(at: 30_000_000) == .connect)
         receive(Self.health(.stalled, Self.other), isRetained: false)
-        #expect(machine.decision(at: 15_000_000) == .stayAway(Self.other))
+        #expect(machine.decision(at: 30_000_000) == .stayAway(Self.other))
     }
 
     @Test("a collector that stops meanwhile is not in the way")

@@ -74,9 +74,11 @@ struct SecondCollectorTests {
                 #"{"status":"online","at":1,"devices":1,"stored":1,"duplicates":0,"conflicts":0,"rejected":0,"started":1,"#
                 + #""store":{"id":"0123456789abcdef","name":"/old.db","host":"gone"}}"#
             #expect(await client.publish(Self.topic, report, isRetained: true))
-            let collector = try start("new.db", system, ["--log-level", "debug"])
-            #expect(await collector.waitForOutput("connected to", within: .seconds(60)), "\(collector.text)")
-            #expect(collector.text.contains("waiting for a report of another collector"), "\(collector.text)")
+            let collector = try start("new.db", system)
+            #expect(await collector.waitForOutput("connected to", within: .seconds(120)), "\(collector.text)")
+            #expect(
+                collector.text.contains("checking whether another collector with this id is running"),
+                "\(collector.text)")
         }
     }
 
