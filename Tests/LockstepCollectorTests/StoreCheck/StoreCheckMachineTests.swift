@@ -71,8 +71,8 @@ struct StoreCheckMachineTests {
     @Test(
         "it connects at once after a crash of its own, after a stop, and beside a collector that names no store",
         arguments: [
-            health(own), health(.stalled, own), health(.offline, other), health(.offline, nil, isWill: true),
-            health(nil), health(.stalled, nil, isWill: true),
+            health(.online, own), health(.stalled, own), health(.offline, other), health(.offline, nil, isWill: true),
+            health(.online, nil), health(.stalled, nil, isWill: true),
         ])
     func atOnce(_ report: CollectorHealth) {
         for isRetained in [true, false] {
