@@ -36,7 +36,7 @@ struct StoreCheckMachineTests {
 
     @Test("a retained report of another store is no proof: only a report that is sent now is")
     mutating func retained() {
-        receive(Self.health(Self.other))
+        receive(Self.health(.online, Self.other))
         machine.subscribed(at: 0)
         #expect(machine.candidate == Self.other)
         #expect(machine.decision(at: 29_999_999) == .wait)
@@ -48,7 +48,7 @@ struct StoreCheckMachineTests {
 
     @Test("a collector that stops meanwhile is not in the way")
     mutating func stopped() {
-        receive(Self.health(Self.other))
+        receive(Self.health(.online, Self.other))
         machine.subscribed(at: 0)
         receive(Self.health(.offline, Self.other), isRetained: false, at: 1)
         #expect(machine.decision(at: 1) == .connect)
@@ -56,15 +56,15 @@ struct StoreCheckMachineTests {
 
     @Test("after a last will, a collector has 5 s to report that it is back")
     mutating func returned() {
-        receive(Self.health(Self.other))
+        receive(Self.health(.online, Self.other))
         machine.subscribed(at: 0)
         receive(Self.health(.offline, nil, isWill: true), isRetained: false, at: 1_000_000)
         #expect(machine.decision(at: 5_999_999) == .wait)
         var gone = machine
         #expect(gone.decision(at: 6_000_000) == .connect)
-        receive(Self.health(Self.other), isRetained: false, at: 2_000_000)
+        receive(Self.health(.online, Self.other), isRetained: false, at: 2_000_000)
         #expect(machine.decision(at: 2_000_000) == .stayAway(Self.other))
-        gone.received(Self.health(Self.own), on: Self.topic, isRetained: false, at: 6_000_000)
+        gone.received(Self.health(.online, Self.own), on: Self.topic, isRetained: false, at: 6_000_000)
         #expect(gone.decision(at: 6_000_000) == .connect)
     }
 
@@ -87,11 +87,11 @@ struct StoreCheckMachineTests {
     @Test("a report for other groups counts, too, and an old report of this collector does not hide it")
     mutating func groups() {
         receive(Self.health(.offline, Self.own))
-        receive(Self.health(Self.other), on: "lockstep/lab/$collector/main")
+        receive(Self.health(.online, Self.other), on: "lockstep/lab/$collector/main")
         machine.subscribed(at: 0)
         receive(Self.health(.offline, Self.own))
         #expect(machine.decision(at: 0) == .wait)
-        receive(Self.health(Self.other), on: "lockstep/lab/$collector/main", isRetained: false)
+        receive(Self.health(.online, Self.other), on: "lockstep/lab/$collector/main", isRetained: false)
         #expect(machine.decision(at: 0) == .stayAway(Self.other))
     }
 
