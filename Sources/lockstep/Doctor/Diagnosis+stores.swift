@@ -1,4 +1,5 @@
 import LockstepCommandLine
+import LockstepStore
 import LockstepWire
 
 extension Diagnosis {
