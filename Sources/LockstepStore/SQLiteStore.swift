@@ -30,6 +30,9 @@ public final class SQLiteStore: SampleStore {
         public init() {}
     }
 
+    /// The file of the store.
+    public var location: StoreLocation? { StoreLocation(file: path) }
+
     let path: String
     let database: SQLiteDatabase
     /// The lock that prevents other collectors from opening the store. It is held while the store is open.

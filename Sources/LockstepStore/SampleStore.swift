@@ -5,6 +5,9 @@ public import LockstepModel
 /// When ``commit()`` returns, all groups added with ``add(_:)`` since the last commit are stored and may be
 /// acknowledged. A commit that throws stores none of them.
 public protocol SampleStore: AnyObject {
+    /// Where the store is, or nil if it is only in this process.
+    var location: StoreLocation? { get }
+
     /// Adds a group to the current transaction.
     /// - Throws: an error of the store. All groups added since the last commit are then discarded. The store remains
     ///   usable, and the same groups may be added again.
@@ -61,6 +64,9 @@ public protocol SampleStore: AnyObject {
 }
 
 extension SampleStore {
+    /// Returns nil by default.
+    public var location: StoreLocation? { nil }
+
     /// Nil by default.
     public var nextCommit: ContinuousClock.Instant? { nil }
 

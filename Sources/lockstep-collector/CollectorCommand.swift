@@ -51,8 +51,19 @@ struct CollectorCommand: AsyncParsableCommand {
             """)
     var storePasswordFile: String?
 
-    @Option(help: "Id of this collector; the broker keeps its session under this id (default: main).")
+    @Option(
+        help: """
+            Id of this collector; the broker keeps its session under this id (default: main). While a collector with \
+            this id is running with another store, this one does not start.
+            """)
     var id: String?
+
+    @Flag(
+        help: """
+            Start although a collector with this id is running with another store, and replace it: the other one then \
+            stays disconnected while this one is running, see docs/operations.md.
+            """)
+    var takeOver = false
 
     @Option(help: "Collect only the devices of this group; may be repeated (default: all groups).")
     var group: [String] = []
@@ -141,7 +152,7 @@ struct CollectorCommand: AsyncParsableCommand {
     static let names =
         BrokerOptions.names + LogOptions.names + [
             "store", "store-password-file", "store-password", "id", "group", "cluster", "lease-server", "standby",
-            "root", "silence", "settle",
+            "take-over", "root", "silence", "settle",
             "max-payload",
             "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "quorum", "sync", "streams", "rules",
@@ -154,6 +165,13 @@ struct CollectorCommand: AsyncParsableCommand {
         let logger = try log.makeLogger("lockstep-collector", settings)
         let makeStore = try storeFactory(settings, shares: shares?.shares.count ?? 1, logger: logger)
         configuration.standby = try storeCheck(settings)
+        configuration.takesOver =
+            try settings.value("take-over", takeOver ? "true" : nil, parse: { try boolean($0) }) ?? false
+        guard !configuration.takesOver || configuration.standby == nil && shares == nil else {
+            throw CommandFailure(
+                "--take-over is not for a standby or a cluster, which wait until the other collector is gone: leave it out"
+            )
+        }
         try setRules(&configuration, settings)
         let openStore: @Sendable () throws -> sending any SampleStore = {
             do { return try makeStore() } catch let error as StoreError {

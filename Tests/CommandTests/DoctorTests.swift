@@ -57,6 +57,48 @@ struct DiagnosisTests {
         }
     }
 
+    @Test("two collectors with one id are found by the stores that they report, and a retained report is none")
+    func severalStores() {
+        let stores = ["1", "2"].map { CollectorHealth.Store(id: $0, name: "/\($0).db", host: "pi") }
+        func found(_ reports: [(CollectorHealth.Status, Int, isRetained: Bool)]) -> [Finding] {
+            findings { observations in
+                for (status, store, isRetained) in reports {
+                    let health = CollectorHealth(
+                        status: status, at: now, version: lockstepVersion, store: stores[store])
+                    observations.record(
+                        topic: "lockstep/default/$collector/main", payload: Data(health.encoded()), contentType: nil,
+                        isRetained: isRetained, root: .standard, at: now)
+                }
+            }.filter { $0.level == .failure }
+        }
+        #expect(
+            found([(.online, 0, false), (.online, 1, false), (.online, 0, false)]).map(\.text) == [
+                "two collectors use this id with different stores: /1.db on pi and /2.db on pi"
+            ])
+        #expect(found([(.online, 0, true), (.online, 1, false), (.online, 1, false)]) == [])
+        #expect(found([(.offline, 0, false), (.online, 1, false)]) == [])
+    }
+
+    @Test("a store to which no running collector writes is reported, unless a collector does not name its store")
+    func unusedStore() {
+        let location = StoreLocation(name: "/1.db", key: "1", isLocal: false)
+        func found(_ ids: [String?], _ status: CollectorHealth.Status = .online) -> [String] {
+            findings { observations in
+                observations.storeLocation = location
+                for (number, id) in ids.enumerated() {
+                    observations.collectors[number == 0 ? "default/main" : "default/c\(number)"] = CollectorHealth(
+                        status: status, at: now, version: lockstepVersion,
+                        store: id.map { CollectorHealth.Store(id: $0, name: "/2.db", host: "pi") })
+                }
+            }.filter { $0.subject == "store" }.map(\.text)
+        }
+        #expect(found(["2"]) == ["no running collector writes to /1.db: default/main writes to /2.db on pi"])
+        #expect(found(["2", location.id]) == [])
+        #expect(found([location.id]) == [])
+        #expect(found(["2", nil]) == [])
+        #expect(found(["2"], .offline) == [])
+    }
+
     @Test("a system without problems has only findings of level ok")
     func ok() {
         let found = findings { _ in }

@@ -135,12 +135,13 @@ struct CollectorHealthTests {
         let health = CollectorHealth(
             status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
             duplicates: 3, conflicts: 4, rejected: 5, dropped: 6, version: "0.1.0",
-            started: Timestamp(microseconds: 7), memory: 8, memoryPeak: 9)
+            started: Timestamp(microseconds: 7), memory: 8, memoryPeak: 9,
+            store: CollectorHealth.Store(id: "a1", name: "/samples.db", host: "pi"))
         #expect(
             text(health.encoded())
                 == #"{"status":"\#(status.rawValue)","at":5,"problem":"the disk is full","devices":1,"stored":2,"#
                 + #""duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"0.1.0","started":7,"#
-                + #""memory":8,"memory_peak":9}"#)
+                + #""memory":8,"memory_peak":9,"store":{"id":"a1","name":"/samples.db","host":"pi"}}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
         var minimal = health
         minimal.problem = nil
@@ -150,6 +151,7 @@ struct CollectorHealthTests {
         minimal.started = nil
         minimal.memory = nil
         minimal.memoryPeak = nil
+        minimal.store = nil
         #expect(try CollectorHealth.decode(Data(minimal.encoded())) == minimal)
     }
 

@@ -93,8 +93,8 @@ final class ShareRun: Sendable {
             mailbox: mailbox, lease: lease)
         let clock = ClockResponder(own, logger: logger)
         if own.answersClock { clock.start() }
-        loop.run { [self] in isStopped }
-        clock.stop()
+        defer { clock.stop() }
+        try loop.run { [self] in isStopped }
         if !isStopped {
             throw ShareProblem(
                 description: loop.problem ?? lease.end ?? "the connection ended", isStoreClosed: loop.isStoreCutOff,

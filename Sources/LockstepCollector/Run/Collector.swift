@@ -45,7 +45,8 @@ public final class Collector: Service {
     }
 
     /// Runs until the surrounding task or service group shuts down.
-    /// - Throws: the error of `makeStore`, such as ``/LockstepStore/StoreError``.
+    /// - Throws: the error of `makeStore`, such as ``/LockstepStore/StoreError``, or an error with a description if another
+    ///   collector with this id is running with another store.
     public func run() async throws {
         defer { continuation.finish() }
         try await withTaskCancellationOrGracefulShutdownHandler {
@@ -58,9 +59,10 @@ public final class Collector: Service {
                                 configuration, store: store, wakeup: wakeup, logger: logger,
                                 supervisor: supervisor, transitions: continuation, mailbox: mailbox)
                             let clock = ClockResponder(configuration, logger: logger)
-                            if configuration.answersClock { clock.start() }
-                            loop.run { isStopping.withLock { $0 } }
-                            clock.stop()
+                            // Not earlier: another collector with this id may be answering.
+                            if configuration.answersClock { loop.didConnectFirst = { clock.start() } }
+                            defer { clock.stop() }
+                            try loop.run { [self] in isStopping.withLock { $0 } }
                         })
                 }
             }

@@ -54,6 +54,9 @@ public struct CollectorConfiguration: Sendable {
     /// Returns why the store cannot be taken over, or nil if it exists and may be read. With it, the collector is a standby:
     /// it waits until no other collector with its id is active, and then opens the store. nil to start at once.
     public var standby: (@Sendable () -> String?)?
+    /// Whether the collector starts although another one with its id is running with another store. The other one then
+    /// stays disconnected.
+    public var takesOver = false
     /// The node of the broker that the connections of shares use, so that a new one begins with the last good node.
     let node = NodeChoice()
 

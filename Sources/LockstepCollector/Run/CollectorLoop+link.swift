@@ -15,6 +15,8 @@ extension CollectorLoop {
                     "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                     "session": sessionPresent ? "resumed" : "new",
                 ])
+            if !session.hasConnected { didConnectFirst() }
+            session.hasConnected = true
             takeOver()
             guard !hasLostShare else { return }
             announcedDevices = registry.devices
@@ -23,7 +25,8 @@ extension CollectorLoop {
             moment = .now()
             for message in earlyMessages { message.withMessage(ingest) }
             earlyMessages = []
-        case .disconnected(let error, _):
+        case .disconnected(let error, let delay):
+            retryDelay = delay
             if lease != nil { problem = problem ?? "\(error)" }
             notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
@@ -63,7 +66,13 @@ extension CollectorLoop {
         case .reportTakeover:
             logger.error(
                 "another collector uses the same id",
-                metadata: ["id": "\(configuration.id)", "hint": "give each collector its own --id"])
+                metadata: [
+                    "id": "\(configuration.id)", "retry_in": "\(retryDelay.components.seconds)s",
+                    "hint": """
+                    probably a collector was started with the same --id and another --store: stop one of the two, or \
+                    give each its own --id
+                    """,
+                ])
         case .reportDisconnect: logger.warning("connection to broker lost", metadata: metadata)
         case .reportFailure: logger.warning("cannot connect to broker, retrying", metadata: metadata)
         case .reportRefusedSubscription:

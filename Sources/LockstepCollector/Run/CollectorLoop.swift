@@ -45,6 +45,16 @@ final class CollectorLoop {
     let connectDeadline = ContinuousClock.now + ShareRun.patience
     /// Why the last attempt to connect failed.
     var connectProblem: String?
+    /// Returns whether the collector is to stop.
+    private var isStopping: () -> Bool = { false }
+    /// What is known about the session at the broker.
+    var session = SessionState()
+    /// Called when the broker has accepted the first connection.
+    var didConnectFirst: () -> Void = {}
+    /// The delay before the next attempt to connect.
+    var retryDelay = Duration.zero
+    /// Why the collector must not start.
+    var problemAtStart: OtherStoreError?
     /// Why the share was lost.
     var problem: String?
     /// The lowest token with which the share can be taken over, if the store has refused a lower one.
@@ -66,10 +76,12 @@ final class CollectorLoop {
         self.mailbox = mailbox
         self.lease = lease
         wakeupForRules = wakeup
+        // The connection of a share belongs to its lease, whatever the store is.
+        let location = lease == nil ? store.location.map { CollectorHealth.Store($0) } : nil
         writer = StoreWriter(store)
         machine = TurnMachine(configuration.turn, at: .now)
         (intake, registry) = try Self.restore(configuration, writer)
-        let report = HealthReport(configuration: configuration, logger: logger)
+        let report = HealthReport(configuration: configuration, store: location, logger: logger)
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: configuration.node) {
             report.connectionOptions(version: $0)
@@ -77,6 +89,7 @@ final class CollectorLoop {
         link.mayConnect = { [unowned self] in
             // The connection of a share belongs to its claim.
             if lease != nil, hasLostShare || isAdmitted { return false }
+            guard mayUseSession(until: isStopping) else { return false }
             return handle(.reconnectDue(hasTrialGroup: pending.hasTrialGroup))
         }
     }
@@ -97,9 +110,17 @@ final class CollectorLoop {
         return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
     }
 
-    func run(until isStopping: () -> Bool) {
+    /// Runs until the collector is to stop.
+    /// - Throws: ``OtherStoreError`` if another collector with this id is running with another store.
+    func run(until isStopping: @escaping () -> Bool) throws {
+        self.isStopping = isStopping
+        defer { self.isStopping = { true } }
         logger.info(
             "collector started", metadata: ["id": "\(configuration.id)", "devices": "\(registry.deviceCount)"])
+        do { try checkSessionAtStart(until: isStopping) } catch {
+            writer.close()
+            throw error
+        }
         // The closure captures self strongly while the loop runs. An unowned capture would cost a check per message.
         link.onMessage = { message in
             if self.mayRead { self.ingest(message) } else { self.earlyMessages.append(CopiedMessage(message)) }
@@ -109,7 +130,7 @@ final class CollectorLoop {
         if lease == nil { startRules() }
         // A collector that was killed may have left maintenance.
         writer.performMaintenance()
-        while !isStopping(), !hasLostShare {
+        while !isStopping(), !hasLostShare, problemAtStart == nil {
             supervisor.didTurn(summary)
             lease?.beginTurn(at: Moment.now().boot)
             if lease != nil, !isAdmitted, .now >= connectDeadline {
@@ -141,6 +162,7 @@ final class CollectorLoop {
         notifications.notifier?.stop()
         // The store must be closed when this returns, so that another process can open it.
         writer.close()
+        if let problemAtStart { throw problemAtStart }
         logger.info("collector stopped")
     }
 
@@ -172,6 +194,7 @@ final class CollectorLoop {
     var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
             + "; " + counted(registry.deviceCount, "device")
+            + (session.other == nil ? "" : "; another collector with this id is running")
             + (report.isStalled ? "; the store cannot be written" : "")
     }
 

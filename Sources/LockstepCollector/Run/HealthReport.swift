@@ -18,6 +18,8 @@ final class HealthReport {
     private static let maxLoggedRejections = 10
 
     private let configuration: CollectorConfiguration
+    /// The published description of the store, or nil for none.
+    let store: CollectorHealth.Store?
     private let logger: Logger
     private let started = Moment.now().wall
     private var stored = 0
@@ -33,8 +35,9 @@ final class HealthReport {
     /// The start of the current minute, in µs since 1970.
     private var minuteStart: Int64 = 0
 
-    init(configuration: CollectorConfiguration, logger: Logger) {
+    init(configuration: CollectorConfiguration, store: CollectorHealth.Store? = nil, logger: Logger) {
         self.configuration = configuration
+        self.store = store
         self.logger = logger
     }
 
@@ -90,7 +93,8 @@ final class HealthReport {
         let health = CollectorHealth(
             status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
-            version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak)
+            version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
+            store: store)
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {

@@ -13,6 +13,23 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         case offline
     }
 
+    /// The store into which a collector writes.
+    public struct Store: Hashable, Sendable, Codable {
+        /// Identifies the store; opaque. Two stores to which collectors write have different ids.
+        public var id: String
+        /// The name for people: the path of the file, or the servers and the database.
+        public var name: String
+        /// The host name of the collector's machine.
+        public var host: String
+
+        /// Creates a description.
+        public init(id: String, name: String, host: String) {
+            self.id = id
+            self.name = name
+            self.host = host
+        }
+    }
+
     /// The operating status.
     public var status: Status
     /// The time of the report.
@@ -39,9 +56,12 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var memory: Int?
     /// The peak resident memory in bytes, or nil if unknown.
     public var memoryPeak: Int?
+    /// The store; nil in the last will, for a share of a cluster, and from a collector that does not report it.
+    public var store: Store?
 
     enum CodingKeys: String, CodingKey {
         case status, at, problem, devices, stored, duplicates, conflicts, rejected, dropped, version, started, memory
+        case store
         case memoryPeak = "memory_peak"
     }
 
@@ -49,7 +69,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
-        started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil
+        started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil
     ) {
         self.status = status
         self.at = at
@@ -64,6 +84,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.started = started
         self.memory = memory
         self.memoryPeak = memoryPeak
+        self.store = store
     }
 
     /// Returns the report as JSON.
@@ -82,6 +103,13 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         object.member("started", ifPresent: started?.microseconds)
         object.member("memory", ifPresent: memory.map(Int64.init))
         object.member("memory_peak", ifPresent: memoryPeak.map(Int64.init))
+        if let store {
+            object.member("store") { object in
+                object.member("id", store.id)
+                object.member("name", store.name)
+                object.member("host", store.host)
+            }
+        }
         return object.finish()
     }
 

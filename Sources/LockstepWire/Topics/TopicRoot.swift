@@ -72,6 +72,9 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
     /// The topic filter for the health reports of all collectors.
     public var collectorFilter: String { "\(text)/+/\(TopicRoot.collectorLevel)/+" }
 
+    /// Returns a topic filter for the health reports of a collector, whatever its first group is.
+    public func filter(collector: CollectorID) -> String { "\(text)/+/\(TopicRoot.collectorLevel)/\(collector)" }
+
     /// The topic filter for the health reports of all gateways.
     public var gatewayFilter: String { "\(text)/+/\(TopicRoot.gatewayLevel)/+" }
 

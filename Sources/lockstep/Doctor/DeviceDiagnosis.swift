@@ -99,8 +99,9 @@ struct DeviceDiagnosis {
             count == 1
                 ? "batch \(ack.missing[0].lowerBound) is missing"
                 : "\(count) batches are missing; the first is batch \(ack.missing[0].lowerBound)",
-            "a running agent sends them again; batches that stay missing are lost, for instance if the store was "
-                + "restored from an older copy")
+            "a running agent sends them again; batches that stay missing are not in this store: another collector with "
+                + "the same --id may have written them to another store, or the store was restored from an older copy; "
+                + "see 'Missing batches' in docs/operations.md")
     }
 
     private var backlog: Finding? {

@@ -12,7 +12,8 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
             states, latency, clocks, missing, refused and dropped batches, names that several agents use, sensors and \
-            access rights, and with --store also the free disk space. To check access rights, it publishes one empty message, which all programs ignore. It \
+            access rights, and with --store also the free disk space, and whether a running collector writes to an \
+            SQLite store. To check access rights, it publishes one empty message, which all programs ignore. It \
             changes nothing. The exit status is 1 if a check fails.
 
             EXAMPLES
@@ -24,7 +25,7 @@ struct DoctorCommand: ParsableCommand {
 
     @Option(
         help: """
-            Store whose free disk space is checked, sqlite:PATH, or whose server is checked, \
+            Store that is checked with its free disk space, sqlite:PATH, or whose server is checked, \
             clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
             """)
     var store: String?
@@ -61,6 +62,7 @@ struct DoctorCommand: ParsableCommand {
         case .sqlite(let path):
             observations.disk = diskSpace(at: path)
             if observations.disk == nil { throw CommandFailure("there is no store at \(path)") }
+            observations.storeLocation = StoreLocation(file: path)
         case .clickHouse(var address):
             address.password = password
             let servers = ServerDiagnosis.all(

@@ -3,6 +3,7 @@ import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepStore
 import LockstepWire
 
 /// A summary of the messages that a system publishes within a few seconds.
@@ -38,6 +39,8 @@ struct Observations {
     var devices: [DeviceAddress: Device] = [:]
     /// The collectors, by `group/id`.
     var collectors: [String: CollectorHealth] = [:]
+    /// The stores that collectors have reported during the observation, by `group/id`, without repetitions.
+    var collectorStores: [String: [CollectorHealth.Store]] = [:]
     /// The gateways, by `group/id`.
     var gateways: [String: GatewayHealth] = [:]
     /// The reason why a message is unreadable, by topic.
@@ -47,6 +50,9 @@ struct Observations {
 
     /// The store, or nil if none was given.
     var store: StoreAddress?
+
+    /// The location of an SQLite store; nil if none was given.
+    var storeLocation: StoreLocation?
 
     /// What the server of a ClickHouse store reports; nil without such a store.
     var servers: [ServerDiagnosis] = []
@@ -79,7 +85,12 @@ struct Observations {
         guard !payload.isEmpty else { return }
         do {
             switch try root.parse(topic) {
-            case .collector(let group, let id): collectors["\(group)/\(id)"] = try CollectorHealth.decode(payload)
+            case .collector(let group, let id):
+                let health = try CollectorHealth.decode(payload)
+                collectors["\(group)/\(id)"] = health
+                if !isRetained, health.status != .offline, let store = health.store {
+                    recordStore(store, of: "\(group)/\(id)")
+                }
             case .collectorEvent: break
             case .gateway(let group, let id): gateways["\(group)/\(id)"] = try GatewayHealth.decode(payload)
             case .device(let address, let channel):
@@ -89,6 +100,11 @@ struct Observations {
         } catch {
             unreadable[topic] = "\(error)"
         }
+    }
+
+    private mutating func recordStore(_ store: CollectorHealth.Store, of collector: String) {
+        guard collectorStores[collector, default: []].allSatisfy({ $0.id != store.id }) else { return }
+        collectorStores[collector, default: []].append(store)
     }
 
     private mutating func record(

@@ -37,12 +37,13 @@ struct ClientIDTests {
         try await withSystem { system in
             let options = ["--mqtt", version.rawValue]
             let first = try system.startCollector(options)
-            #expect(await first.waitForOutput("connected to"))
+            try await system.waitForSubscription()
             let second = try system.start(
                 "lockstep-collector",
-                ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db"] + options)
+                ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/other.db", "--take-over"] + options)
+            // The first one checks who has the session before it connects again.
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
-                (first.text + second.text).contains("another collector uses the same id")
+                first.text.contains("another collector with this id is running with another store")
             }
         }
     }

@@ -1,0 +1,96 @@
+import Glibc
+import LockstepMQTT
+import LockstepStore
+import LockstepSupervision
+import LockstepWire
+import Logging
+
+extension CollectorHealth.Store {
+    /// Creates the published description of a store.
+    init(_ location: StoreLocation) {
+        self.init(id: location.id, name: location.name, host: Self.hostName())
+    }
+
+    private static func hostName() -> String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
+        return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// What a collector knows about the session of its id at the broker.
+struct SessionState {
+    /// Whether the broker has accepted a connection of this collector.
+    var hasConnected = false
+    /// Whether the check before the first connection has found no other collector.
+    var isFree = false
+    /// The store of another collector that is using the session, as far as known.
+    var other: CollectorHealth.Store?
+}
+
+extension CollectorLoop {
+    /// Ends a collector that was started by mistake, before it does anything: its rules could send notifications.
+    /// - Throws: ``OtherStoreError`` if another collector with this id is running with another store.
+    func checkSessionAtStart(until isStopping: () -> Bool) throws {
+        guard checksSession(), case .taken(let other) = checkSession(until: isStopping) else { return }
+        throw conflict(with: other)
+    }
+
+    /// Returns whether the collector may connect: no other collector with its id is running with another store.
+    ///
+    /// Without an answer of the broker, it may: its own attempt then reports the reason.
+    func mayUseSession(until isStopping: () -> Bool) -> Bool {
+        if session.isFree {
+            // The check at the start was just now.
+            session.isFree = false
+            return true
+        }
+        guard checksSession() else { return true }
+        switch checkSession(until: isStopping) {
+        case .free:
+            if session.other != nil { logger.info("the other collector with this id is gone") }
+            session.other = nil
+            session.isFree = false
+            return true
+        case .unknown: return !isStopping()
+        case .taken(let other):
+            if session.hasConnected { stayAway(from: other) } else { problemAtStart = conflict(with: other) }
+            return false
+        }
+    }
+
+    /// Whether another collector could use the session. A standby has waited for its end, and the connection of a share
+    /// belongs to its lease.
+    private func checksSession() -> Bool {
+        lease == nil && (session.hasConnected || configuration.standby == nil && !configuration.takesOver)
+    }
+
+    private func checkSession(until isStopping: () -> Bool) -> StoreCheck.Outcome {
+        guard let store = report.store else { return .free }
+        let check = StoreCheck(
+            configuration: configuration, store: store, logger: logger,
+            candidateLevel: session.hasConnected ? .debug : .info)
+        let result = check.run {
+            supervisor.didTurn(summary)
+            return isStopping()
+        }
+        session.isFree = result == .free
+        return result
+    }
+
+    private func conflict(with other: CollectorHealth.Store) -> OtherStoreError {
+        OtherStoreError(id: configuration.id, other: other, own: report.store ?? other)
+    }
+
+    private func stayAway(from other: CollectorHealth.Store) {
+        guard other != session.other else { return }
+        session.other = other
+        logger.error(
+            "another collector with this id is running with another store, staying disconnected",
+            metadata: [
+                "id": "\(configuration.id)", "host": "\(other.host.plain)", "store": "\(other.name.plain)",
+                "checks_again": "within \(Backoff().maximum.components.seconds)s",
+                "hint": "stop one of the two, or give each its own --id",
+            ])
+    }
+}

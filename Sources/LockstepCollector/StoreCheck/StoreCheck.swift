@@ -1,0 +1,157 @@
+import FoundationEssentials
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Logging
+
+/// Looks for another collector with the same id and another store. ``StoreCheckMachine`` decides.
+///
+/// It has a connection of its own: with the collector's own client id, the broker would end the connection of the other
+/// collector.
+struct StoreCheck {
+    /// The outcome of a check.
+    enum Outcome: Hashable {
+        /// No collector with another store is running.
+        case free
+        /// The collector with this store is running.
+        case taken(CollectorHealth.Store)
+        /// Nothing is known, because the broker was not reached or does not allow to read the reports.
+        case unknown
+    }
+
+    /// The maximum time to connect and subscribe, for each node of the broker.
+    private static let connectLimit = Duration.seconds(6)
+
+    let configuration: CollectorConfiguration
+    let store: CollectorHealth.Store
+    let logger: Logger
+    /// The level at which it is logged that the check takes longer.
+    let candidateLevel: Logger.Level
+
+    /// Runs the check, which takes a round trip in most cases, and up to 30 s if the broker has the report of a collector
+    /// with another store.
+    /// - Parameter isStopping: returns whether to give up; called about ten times a second.
+    func run(until isStopping: () -> Bool) -> Outcome {
+        var machine = StoreCheckMachine(store: store, healthInterval: configuration.healthInterval)
+        let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
+            [configuration] version in
+            MQTTOptions(
+                address: configuration.broker,
+                clientID: "lockstep-collector-\(configuration.id)-check-\(UInt32.random(in: .min ... .max))",
+                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
+        }
+        link.onMessage = { message in
+            guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
+            machine.received(
+                health, on: message.topic, isRetained: message.isRetained, at: Moment.now().boot)
+        }
+        defer {
+            link.stop(until: .now + .seconds(1))
+            link.onMessage = nil
+        }
+        var attempts = configuration.broker.nodes.count
+        let deadline = ContinuousClock.now + Self.connectLimit * attempts
+        var filters = Filters(configuration)
+        var hasLoggedCandidate = false
+        while !isStopping(), filters.isConfirmed || .now < deadline {
+            link.wait(until: .now + .milliseconds(100))
+            for event in link.read() {
+                switch event {
+                case .connected: subscribe(link, filters.current)
+                case .subscribed(_, let isGranted):
+                    guard let filter = filters.answered(isGranted) else {
+                        if isGranted {
+                            machine.subscribed(at: Moment.now().boot)
+                            break
+                        }
+                        logger.warning(
+                            "cannot check for another collector with this id",
+                            metadata: ["hint": "allow this user to read '\(configuration.healthTopic)'"])
+                        return .unknown
+                    }
+                    subscribe(link, filter)
+                case .failed:
+                    attempts -= 1
+                    if attempts <= 0 { return .unknown }
+                case .disconnected: return .unknown
+                case .published: break
+                }
+            }
+            _ = link.write()
+            if !hasLoggedCandidate, let candidate = machine.candidate {
+                hasLoggedCandidate = true
+                logger.log(
+                    level: candidateLevel, "checking whether another collector with this id is running",
+                    metadata: ["host": "\(candidate.host.plain)", "store": "\(candidate.name.plain)"])
+            }
+            switch machine.decision(at: Moment.now().boot) {
+            case .wait: break
+            case .connect: return .free
+            case .stayAway(let other): return .taken(other)
+            }
+        }
+        return .unknown
+    }
+
+    private func subscribe(_ link: BrokerLink, _ filter: String) {
+        do { try link.subscribe(to: filter, qos: .atMostOnce) } catch {
+            logger.error("subscribing failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// The topic filters to subscribe to, one after the other.
+    private struct Filters {
+        private var remaining: [String]
+        private var hasBeenGranted = false
+        /// Whether the broker has sent the retained reports.
+        private(set) var isConfirmed = false
+
+        init(_ configuration: CollectorConfiguration) {
+            // A collector with this id and other groups uses the same session, but reports on another topic. The user of
+            // this one may not be allowed to read there.
+            remaining = [configuration.root.filter(collector: configuration.id), configuration.healthTopic]
+        }
+
+        var current: String { remaining[0] }
+
+        /// The broker has answered.
+        /// - Returns: the filter to subscribe to next, or nil if there is none.
+        mutating func answered(_ isGranted: Bool) -> String? {
+            guard isGranted else {
+                guard !hasBeenGranted, remaining.count > 1 else { return nil }
+                remaining.removeFirst()
+                return current
+            }
+            // A broker answers in order: when it confirms the second subscription, it has sent the reports of the first one.
+            defer { hasBeenGranted = true }
+            isConfirmed = hasBeenGranted
+            return hasBeenGranted ? nil : current
+        }
+    }
+}
+
+/// The error of a collector that would take away the samples of another one.
+struct OtherStoreError: Error, Hashable, CustomStringConvertible {
+    let id: CollectorID
+    /// The store of the collector that is running.
+    let other: CollectorHealth.Store
+    /// The store of this collector.
+    let own: CollectorHealth.Store
+
+    /// The reason and what to do.
+    var description: String {
+        "a collector with the id '\(id)' is running on \(other.host.plain) and stores into \(other.name.plain), another "
+            + "store than \(own.name == other.name && own.host == other.host ? "the new " : "")\(own.name): each of the "
+            + "two would get only a part of the samples. Stop that collector, or give this one its own id with --id, or "
+            + "let this one replace it with --take-over."
+    }
+}
+
+extension String {
+    /// A text of the network without control characters, which could control the terminal, and of limited length.
+    var plain: String {
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }.prefix(300)))
+    }
+}

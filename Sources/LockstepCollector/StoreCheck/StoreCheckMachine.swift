@@ -1,0 +1,70 @@
+import LockstepWire
+
+/// Decides whether another collector with the same id is running that writes to another store, without I/O. Times are in
+/// µs of the boot clock.
+///
+/// If both used the session of that id, the broker would give its messages to either of them, and each store would lack
+/// a part of the samples, which agents delete once one of the two has acknowledged them.
+///
+/// A retained report proves nothing: after a power cut, the broker may keep the report of a collector that is gone. Only
+/// a report that is sent now does. Neither do wall clocks, which may be wrong.
+struct StoreCheckMachine {
+    /// What to do.
+    enum Decision: Hashable {
+        /// Not known yet.
+        case wait
+        /// No other collector is in the way.
+        case connect
+        /// The collector with this store is running.
+        case stayAway(CollectorHealth.Store)
+    }
+
+    /// The time to wait for a retained report after the broker has confirmed the subscription, in µs.
+    static let retainedDelay: Int64 = 200_000
+
+    /// The store of this collector.
+    let store: CollectorHealth.Store
+    /// The interval at which collectors report their health, in µs.
+    let healthInterval: Int64
+    private var subscribedAt: Int64?
+    private var hasReport = false
+    /// The other stores that retained reports name, by topic.
+    private var candidates: [String: CollectorHealth.Store] = [:]
+    private var other: CollectorHealth.Store?
+    /// The time until which a collector whose last will was received may report that it is back.
+    private var returnDeadline = Int64.min
+
+    init(store: CollectorHealth.Store, healthInterval: Int64) {
+        self.store = store
+        self.healthInterval = healthInterval
+    }
+
+    /// The store of a collector that may be running.
+    var candidate: CollectorHealth.Store? { candidates.min { $0.key < $1.key }?.value }
+
+    /// The broker has confirmed the subscription, after which it sends retained reports.
+    mutating func subscribed(at now: Int64) { subscribedAt = subscribedAt ?? now }
+
+    /// A health report was received.
+    mutating func received(_ health: CollectorHealth, on topic: String, isRetained: Bool, at now: Int64) {
+        hasReport = true
+        // A last will, a share of a cluster and a collector of an earlier version name no store.
+        if health.status != .offline, let other = health.store, other.id != store.id {
+            if isRetained { candidates[topic] = other } else { self.other = other }
+            return
+        }
+        // A broker may also publish the will of an old connection when the same collector connects again.
+        let isWill = health.started == nil
+        if candidates.removeValue(forKey: topic) != nil, isWill { returnDeadline = now + StandbyMachine.willDelay }
+    }
+
+    /// Returns what to do now.
+    func decision(at now: Int64) -> Decision {
+        if let other { return .stayAway(other) }
+        guard let subscribedAt, now >= returnDeadline else { return .wait }
+        // A collector that is running reports within one interval, or later on a slow disk. The broker needs 23 s to find out
+        // that a machine has lost its power, and then publishes the last will.
+        let limit = !candidates.isEmpty ? 3 * healthInterval : hasReport ? 0 : Self.retainedDelay
+        return now - subscribedAt >= limit ? .connect : .wait
+    }
+}

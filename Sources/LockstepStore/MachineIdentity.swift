@@ -1,0 +1,49 @@
+import Glibc
+
+/// The identity of this machine. It stays the same after a restart.
+enum MachineIdentity {
+    private static let interfaces = "/sys/class/net"
+
+    /// Returns the machine id with the hardware addresses of the network interfaces, or the name of the host if neither can
+    /// be read.
+    ///
+    /// The machine id alone is not enough: disks that are copied from one machine to several others have the same one. The
+    /// kernel's boot id cannot be read in the sandbox of the systemd unit.
+    static func current() -> String {
+        let parts = [firstLine(of: "/etc/machine-id")].compactMap(\.self) + hardwareAddresses()
+        return parts.isEmpty ? hostName() : parts.joined(separator: " ")
+    }
+
+    /// The addresses of physical interfaces. Containers and VPNs create and delete virtual ones at any time.
+    private static func hardwareAddresses() -> [String] {
+        guard let folder = opendir(interfaces) else { return [] }
+        defer { closedir(folder) }
+        var addresses: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard !name.hasPrefix("."), access("\(interfaces)/\(name)/device", F_OK) == 0 else { continue }
+            if let address = firstLine(of: "\(interfaces)/\(name)/address") { addresses.append(address) }
+        }
+        return addresses.sorted()
+    }
+
+    private static func hostName() -> String {
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
+        return text(bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)))
+    }
+
+    /// Returns the first line of a file, or nil if it is empty or cannot be read.
+    private static func firstLine(of path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let line = text(bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") })
+        return line.isEmpty ? nil : line
+    }
+
+    private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
+}
