@@ -241,8 +241,8 @@ public final class ClickHouseStore: SampleStore {
 
     /// Writes the counters of all devices.
     public func close() {
-        // Otherwise, or if this fails, the counters are as old as after a crash. To wait for servers that cannot be reached would
-        // delay the next owner.
+        // If the servers cannot be reached, or this fails, the counters are as old as after a crash. To wait for servers that
+        // cannot be reached would delay the next owner.
         guard !client.isCutOff else { return }
         try? write(dirtyDevices.map { devices[$0] })
         dirtyDevices = []

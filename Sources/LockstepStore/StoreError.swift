@@ -41,8 +41,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The lowest token with which the devices can be taken over, after a takeover with a lower one was refused.
     public let neededToken: FencingToken?
 
-    /// Whether the network, or the hosts of all servers of the store, do not answer. A server that is slow or not running
-    /// does not count. The code is ``Code/unreachable``.
+    /// Whether the network, or the hosts of all servers of the store, do not answer. A server that is slow does not count
+    /// if it has accepted the connection, nor does one that is not running. The code is ``Code/unreachable``.
     public let isCutOff: Bool
 
     /// Creates an error with a description of what happened, where, and what to do.

@@ -57,6 +57,19 @@ struct ParallelInsertTests {
         #expect(servers[1].tables == ["c"])
     }
 
+    @Test(
+        "the answer of a server is thrown, also if another one is not running",
+        arguments: ["Code: 62. DB::Exception: Syntax error.", busy])
+    func answerAfterFailure(_ answer: String) throws {
+        let refusing = try RefusingPort()
+        let server = try FakeServer { _, _ in .exception(answer) }
+        let error = #expect(throws: StoreError.self) {
+            try insert("a", into: [refusing.number, server.port], retryTime: .milliseconds(300))
+        }
+        let reason = try #require(answer.split(separator: ": ").last)
+        #expect(error?.description.contains(reason.dropLast()) == true, "\(error?.description ?? "")")
+    }
+
     @Test("a server that does not answer is not cut off while its host acknowledges packets", arguments: ["a", "ab"])
     func slow(_ tables: String) throws {
         let server = try FakeServer { _, _ in .silence }
@@ -70,9 +83,17 @@ struct ParallelInsertTests {
     private func insert(
         _ tables: String, into servers: [FakeServer], timeout: Int = 60_000, silenceLimit: Duration? = nil
     ) throws {
-        let hosts = servers.map { "127.0.0.1:\($0.port)" }.joined(separator: ",")
+        try insert(tables, into: servers.map(\.port), timeout: timeout, silenceLimit: silenceLimit)
+    }
+
+    private func insert(
+        _ tables: String, into ports: [UInt16], timeout: Int = 60_000, retryTime: Duration? = nil,
+        silenceLimit: Duration? = nil
+    ) throws {
+        let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
         let client = try ClickHouseClient(ClickHouseAddress("clickhouse://\(hosts)/lockstep"), timeout: timeout)
         client.silenceLimit = silenceLimit
+        if let retryTime { client.retryTime = retryTime }
         try client.insert(tables.map { TableInsert([1], into: String($0), columns: ["n"]) })
     }
 }

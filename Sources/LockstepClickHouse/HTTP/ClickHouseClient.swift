@@ -177,7 +177,7 @@ extension ClickHouseClient {
 
     /// The maximum duration of the answer to the question whether a server still answers, in ms.
     private static let pulseTimeout = 5000
-    /// The time in ms that is left of a request at least when its server is asked. With less, a server under load could
+    /// The minimum remaining time of a request, in ms, for which its server is asked. With less, a server under load could
     /// seem to hang. The request ends soon anyway.
     private static let minPulse = 500
 
@@ -219,6 +219,8 @@ extension ClickHouseClient {
                     case .fail: false
                     }
                 guard isRepeated else {
+                    isCutOff = false
+                    guard error.action == .failOver else { throw error.error }
                     // What a server answers says more than that another one is away.
                     if let answer = errors.first(where: { !$0.description.contains(Self.noAnswer) }) { throw answer }
                     // One that is slow can be reached.

@@ -176,7 +176,7 @@ final class HTTPConnection {
             code: code, description: String(cString: curl_easy_strerror(code)), isCutOff: isUnreachable(code))
     }
 
-    /// Returns whether a request failed because the host could not be reached, and not because it refused.
+    /// Returns whether a request failed because the host could not be reached in time, and not because it refused.
     private func isUnreachable(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_OPERATION_TIMEDOUT:

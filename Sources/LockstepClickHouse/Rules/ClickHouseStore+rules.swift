@@ -89,8 +89,9 @@ extension ClickHouseStore {
             transaction.transitions[devices[device].id, default: []].append(entry.transition)
             observer.didChange(entry.transition, of: Int64(device), entry.device)
         }
-        for (device, snapshot) in group.lifecycles where snapshot.isForgotten {
-            if let index = deviceIndexes[device] { observer.didForget(Int64(index)) }
+        for (device, snapshot) in group.lifecycles {
+            guard let index = deviceIndexes[device] else { continue }
+            observer.didUpdate(Int64(index), device, isForgotten: snapshot.isForgotten)
         }
         guard let tick = group.tick else { return }
         do { try observer.tick(tick) { try deliveryFigures() } } catch { throw Self.storeError(error) }
