@@ -43,8 +43,26 @@ struct DoctorProblemTests {
         let usual = warnings
         recordBatch("a", 3)
         let found = warnings
-        #expect(!usual.contains { $0.text.contains("several agents") })
-        #expect(found.contains { $0.text.contains("several agents use this name") && $0.level == .warning })
+        #expect(!usual.contains { $0.text.contains("more than one agent") })
+        #expect(found.contains { $0.text.contains("more than one agent uses this name") && $0.level == .warning })
+    }
+
+    @Test("sessions of two outboxes that alternate are reported, dropped batches of an earlier epoch are not")
+    mutating func sessions() {
+        func presence(_ session: Int64, _ epoch: String) -> [UInt8] {
+            Array(
+                PresenceJSON.encode(
+                    Presence(epoch: Epoch(unchecked: epoch), session: session, phase: .foreground, at: now)))
+        }
+        record("presence", presence(1, "a"), isRetained: true)
+        record("presence", presence(1, "old"))
+        record("presence", presence(1, "a"))
+        record("presence", presence(2, "b"))
+        let usual = warnings
+        record("presence", presence(1, "a"))
+        let found = warnings
+        #expect(!usual.contains { $0.text.contains("more than one agent") })
+        #expect(found.contains { $0.text.contains("more than one agent uses this name") })
     }
 
     @Test("the problem that an agent reports is shown, with a command that lists what was rejected")
@@ -56,7 +74,7 @@ struct DoctorProblemTests {
         #expect(warnings.first?.level == .warning && warnings.first?.advice?.contains("message rejected") == true)
         presence.problem = "another agent uses the same device id: give each agent its own --device"
         record("presence", PresenceJSON.encode(presence), isRetained: true)
-        #expect(warnings.first?.advice == "see the log of its agent")
+        #expect(warnings.first?.advice == "stop all but one, and give each agent its own --device")
     }
 
     @Test("a refusal that arrives meanwhile is shown, and does not hide the newest acknowledgement")

@@ -135,7 +135,7 @@ extension AgentState {
 
     /// Updates the problem in the presence, and reports that no collector acknowledges batches.
     mutating func reviewDelivery(at boot: Int64) -> [Action] {
-        if delivery.isEmpty { deliveryProblems.didDeliverAll() }
+        deliveryProblems.removeRefusal { !delivery.contains($0) }
         presence.problem = deliveryProblems.text(at: boot)
         guard let since = delivery.waitingSince else {
             problems.resolve("unacknowledged")

@@ -56,6 +56,8 @@ extension AgentState {
             if !delivery.isEmpty {
                 actions.append(.log(.info, "unacknowledged batches kept in outbox"))
             }
+            deliveryProblems.didStop()
+            actions += reviewDelivery(at: boot)
             presence.setPhase(.terminated, reason: sourceError == nil ? "stop" : "source-failed")
             shutdown = .awaitingTermination(deadline: deadline)
             // The next step depends on whether the presence could be published.

@@ -29,8 +29,13 @@ struct DeliveryProblems {
         refusal = nil
     }
 
-    /// Records that every batch was delivered or dropped.
-    mutating func didDeliverAll() { refusal = nil }
+    /// Removes the refusal of a batch that no longer waits: it was delivered or dropped, or has another number now.
+    mutating func removeRefusal(where isObsolete: (BatchPosition) -> Bool) {
+        if let position = refusal?.position, isObsolete(position) { refusal = nil }
+    }
+
+    /// Removes the takeover, which ends with the agent.
+    mutating func didStop() { takenOverAt = nil }
 
     /// Records that another client has taken over the connection.
     /// - Returns: whether to log it as an error.

@@ -58,10 +58,18 @@ public final class Collector: Service {
                             let loop = try CollectorLoop(
                                 configuration, store: store, wakeup: wakeup, logger: logger,
                                 supervisor: supervisor, transitions: continuation, mailbox: mailbox)
-                            let clock = ClockResponder(configuration, logger: logger)
+                            var clock: ClockResponder?
                             // Not earlier: another collector with this id may be answering.
-                            if configuration.answersClock { loop.didConnectFirst = { clock.start() } }
-                            defer { clock.stop() }
+                            loop.didConnect = { [configuration, logger] in
+                                guard configuration.answersClock, clock == nil else { return }
+                                clock = ClockResponder(configuration, logger: logger)
+                                clock?.start()
+                            }
+                            loop.didStayAway = {
+                                clock?.stop()
+                                clock = nil
+                            }
+                            defer { clock?.stop() }
                             try loop.run { [self] in isStopping.withLock { $0 } }
                         })
                 }

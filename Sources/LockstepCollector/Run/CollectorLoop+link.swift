@@ -15,7 +15,7 @@ extension CollectorLoop {
                     "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                     "session": sessionPresent ? "resumed" : "new",
                 ])
-            if !session.hasConnected { didConnectFirst() }
+            didConnect()
             session.hasConnected = true
             takeOver()
             guard !hasLostShare else { return }

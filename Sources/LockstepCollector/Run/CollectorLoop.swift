@@ -49,8 +49,10 @@ final class CollectorLoop {
     private var isStopping: () -> Bool = { false }
     /// What is known about the session at the broker.
     var session = SessionState()
-    /// Called when the broker has accepted the first connection.
-    var didConnectFirst: () -> Void = {}
+    /// Called when the broker has accepted a connection.
+    var didConnect: () -> Void = {}
+    /// Called when another collector uses the session.
+    var didStayAway: () -> Void = {}
     /// The delay before the next attempt to connect.
     var retryDelay = Duration.zero
     /// Why the collector must not start.
@@ -148,11 +150,15 @@ final class CollectorLoop {
             // Nothing may be sent: what was read and not committed belongs to the next owner.
             if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
             // The others need not wait until the store is closed, which takes long if its servers do not answer. What is
-            // written until then has the token of this claim.
-            lease?.release()
+            // written until then has the token of this claim. Otherwise, they should find its last counters.
+            if isStoreCutOff { lease?.release() }
         } else if report.isStalled, !link.isUp, lease == nil {
-            OfflineReport(configuration: configuration, report: report, fleet: fleet)
-                .publish(until: .now + .seconds(3))
+            // If this connection ended later, the broker would publish its last will again.
+            link.stop(until: .now)
+            let offline = OfflineReport(configuration: configuration, report: report, fleet: fleet)
+            if session.other == nil, !offline.publish(until: .now + .seconds(3)) {
+                logger.warning("cannot report that the collector is offline")
+            }
         } else {
             report.publish(.offline, counting: fleet, over: link, at: .now())
             // A share that was released is not offline: its next owner reports under an id of its own.

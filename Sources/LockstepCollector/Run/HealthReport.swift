@@ -45,11 +45,16 @@ final class HealthReport {
     var isStalled: Bool { problem != nil }
     var status: CollectorHealth.Status { isStalled ? .stalled : .online }
 
+    /// Returns whether a report may be of this run of the collector. A last will names no start.
+    func isOwn(_ health: CollectorHealth) -> Bool { health.started == nil || health.started == started }
+
     /// Returns the options of a connection, with the current health in the last will.
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
         // While the store is stalled, the collector repeatedly drops its connection. The last will must not
         // replace the reason with 'offline'.
-        let will = CollectorHealth(status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem)
+        let will = CollectorHealth(
+            status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
+            store: isStalled ? store : nil)
         return MQTTOptions(
             address: configuration.broker, clientID: configuration.clientID ?? "lockstep-collector-\(configuration.id)",
             keepsSession: true,

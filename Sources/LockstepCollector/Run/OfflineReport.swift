@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
 import LockstepWire
@@ -12,24 +13,52 @@ struct OfflineReport {
     let fleet: HealthReport.Fleet
 
     /// Publishes the status, and waits until the broker has it or the deadline is reached.
-    func publish(until deadline: ContinuousClock.Instant) {
+    ///
+    /// It does not replace the report of another collector, which may have taken over this id.
+    /// - Returns: whether the broker has a report of this collector, or of another one that took over.
+    func publish(until deadline: ContinuousClock.Instant) -> Bool {
         let configuration = configuration
+        let report = report
+        var isReplaced = false
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion) { version in
             MQTTOptions(
                 address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)-stop",
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
-        var isPublished = false
-        while !isPublished, .now < deadline {
+        link.onMessage = { message in
+            guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
+            isReplaced = !report.isOwn(health)
+        }
+        defer {
+            link.stop(until: deadline)
+            link.onMessage = nil
+        }
+        var answers = 0
+        while .now < deadline {
             link.wait(until: deadline)
             for event in link.read() + link.write() {
                 switch event {
-                case .connected: report.publish(.offline, counting: fleet, over: link, at: .now())
-                case .published: isPublished = true
-                case .disconnected, .failed, .subscribed: break
+                case .connected: subscribe(link)
+                case .subscribed:
+                    // A broker answers in order: when it confirms the second subscription, it has sent the retained report.
+                    answers += 1
+                    if answers < 2 {
+                        subscribe(link)
+                    } else if isReplaced {
+                        return true
+                    } else {
+                        report.publish(.offline, counting: fleet, over: link, at: .now())
+                    }
+                case .published(_, let refusal): return refusal == nil
+                case .disconnected, .failed: answers = 0
                 }
             }
         }
-        link.stop(until: deadline)
+        return false
+    }
+
+    private func subscribe(_ link: BrokerLink) {
+        // An error means that the connection has ended, which is the next event.
+        _ = try? link.subscribe(to: configuration.healthTopic, qos: .atMostOnce)
     }
 }

@@ -32,7 +32,9 @@ extension CollectorLoop {
     /// Ends a collector that was started by mistake, before it does anything: its rules could send notifications.
     /// - Throws: ``OtherStoreError`` if another collector with this id is running with another store.
     func checkSessionAtStart(until isStopping: () -> Bool) throws {
-        guard checksSession(), case .taken(let other) = checkSession(until: isStopping) else { return }
+        guard checksSession(), case .taken(let other) = checkSession(isStarting: true, until: isStopping) else {
+            return
+        }
         throw conflict(with: other)
     }
 
@@ -52,7 +54,8 @@ extension CollectorLoop {
             session.other = nil
             session.isFree = false
             return true
-        case .unknown: return !isStopping()
+        // The other collector may still be running.
+        case .unknown: return session.other == nil && !isStopping()
         case .taken(let other):
             if session.hasConnected { stayAway(from: other) } else { problemAtStart = conflict(with: other) }
             return false
@@ -65,13 +68,13 @@ extension CollectorLoop {
         lease == nil && (session.hasConnected || configuration.standby == nil && !configuration.takesOver)
     }
 
-    private func checkSession(until isStopping: () -> Bool) -> StoreCheck.Outcome {
+    private func checkSession(isStarting: Bool = false, until isStopping: () -> Bool) -> StoreCheck.Outcome {
         guard let store = report.store else { return .free }
         let check = StoreCheck(
-            configuration: configuration, store: store, logger: logger,
-            candidateLevel: session.hasConnected ? .debug : .info)
+            configuration: configuration, store: store, logger: logger, isReconnecting: session.hasConnected)
         let result = check.run {
-            supervisor.didTurn(summary)
+            // The first turn reports to the service manager that the collector is ready.
+            if !isStarting { supervisor.didTurn(summary) }
             return isStopping()
         }
         session.isFree = result == .free
@@ -85,6 +88,7 @@ extension CollectorLoop {
     private func stayAway(from other: CollectorHealth.Store) {
         guard other != session.other else { return }
         session.other = other
+        didStayAway()
         logger.error(
             "another collector with this id is running with another store, staying disconnected",
             metadata: [

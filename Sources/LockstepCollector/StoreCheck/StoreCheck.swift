@@ -15,7 +15,7 @@ struct StoreCheck {
         case free
         /// The collector with this store is running.
         case taken(CollectorHealth.Store)
-        /// Nothing is known, because the broker was not reached or does not allow to read the reports.
+        /// Nothing is known, because the broker was not reached or does not allow this user to read the reports.
         case unknown
     }
 
@@ -25,14 +25,15 @@ struct StoreCheck {
     let configuration: CollectorConfiguration
     let store: CollectorHealth.Store
     let logger: Logger
-    /// The level at which it is logged that the check takes longer.
-    let candidateLevel: Logger.Level
+    /// Whether the collector had a connection before.
+    let isReconnecting: Bool
 
     /// Runs the check, which takes a round trip in most cases, and up to 30 s if the broker has the report of a collector
     /// with another store.
     /// - Parameter isStopping: returns whether to give up; called about ten times a second.
     func run(until isStopping: () -> Bool) -> Outcome {
-        var machine = StoreCheckMachine(store: store, healthInterval: configuration.healthInterval)
+        var machine = StoreCheckMachine(
+            store: store, healthInterval: configuration.healthInterval, isReconnecting: isReconnecting)
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
             [configuration] version in
             MQTTOptions(
@@ -81,7 +82,8 @@ struct StoreCheck {
             if !hasLoggedCandidate, let candidate = machine.candidate {
                 hasLoggedCandidate = true
                 logger.log(
-                    level: candidateLevel, "checking whether another collector with this id is running",
+                    level: isReconnecting ? .debug : .info,
+                    "checking whether another collector with this id is running",
                     metadata: ["host": "\(candidate.host.plain)", "store": "\(candidate.name.plain)"])
             }
             switch machine.decision(at: Moment.now().boot) {

@@ -24,8 +24,14 @@ struct StoreCheckMachine {
 
     /// The store of this collector.
     let store: CollectorHealth.Store
+    /// The time to wait for the first report of another collector that has ended this connection, in µs. Until then, the
+    /// broker has the last will of this collector.
+    static let takeoverDelay: Int64 = 3_000_000
+
     /// The interval at which collectors report their health, in µs.
     let healthInterval: Int64
+    /// Whether this collector had a connection, and may have lost it to another one.
+    let isReconnecting: Bool
     private var subscribedAt: Int64?
     private var hasReport = false
     /// The other stores that retained reports name, by topic.
@@ -34,9 +40,10 @@ struct StoreCheckMachine {
     /// The time until which a collector whose last will was received may report that it is back.
     private var returnDeadline = Int64.min
 
-    init(store: CollectorHealth.Store, healthInterval: Int64) {
+    init(store: CollectorHealth.Store, healthInterval: Int64, isReconnecting: Bool = false) {
         self.store = store
         self.healthInterval = healthInterval
+        self.isReconnecting = isReconnecting
     }
 
     /// The store of a collector that may be running.
@@ -48,7 +55,7 @@ struct StoreCheckMachine {
     /// A health report was received.
     mutating func received(_ health: CollectorHealth, on topic: String, isRetained: Bool, at now: Int64) {
         hasReport = true
-        // A last will, a share of a cluster and a collector of an earlier version name no store.
+        // A last will that says 'offline', a share of a cluster and a collector of an earlier version name no store.
         if health.status != .offline, let other = health.store, other.id != store.id {
             if isRetained { candidates[topic] = other } else { self.other = other }
             return
@@ -56,6 +63,7 @@ struct StoreCheckMachine {
         // A broker may also publish the will of an old connection when the same collector connects again.
         let isWill = health.started == nil
         if candidates.removeValue(forKey: topic) != nil, isWill { returnDeadline = now + StandbyMachine.willDelay }
+        if isReconnecting, isRetained, isWill { returnDeadline = max(returnDeadline, now + Self.takeoverDelay) }
     }
 
     /// Returns what to do now.

@@ -56,7 +56,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var memory: Int?
     /// The peak resident memory in bytes, or nil if unknown.
     public var memoryPeak: Int?
-    /// The store; nil in the last will, for a share of a cluster, and from a collector that does not report it.
+    /// The store; nil in a last will that says 'offline', for a share of a cluster, and from a collector that does not report it.
     public var store: Store?
 
     enum CodingKeys: String, CodingKey {

@@ -58,18 +58,20 @@ struct DeviceDiagnosis {
     private var twins: Finding? {
         guard device.liveEpochs.alternate else { return nil }
         return Finding(
-            .warning, "", "live batches of several outboxes alternate: several agents use this name",
+            .warning, "", "two outboxes are used in turn: more than one agent uses this name",
             "stop all but one, and give each agent its own --device")
     }
 
     private var problem: Finding? {
         let refusal = device.refusal.map { Presence.refusalProblem + $0.reason }
-        guard let problem = device.presence?.problem ?? refusal else { return nil }
+        guard let problem = device.problem ?? refusal, twins == nil || problem.hasPrefix(Presence.refusalProblem) else {
+            return nil
+        }
         return Finding(
             .warning, "", problem.printable,
             problem.hasPrefix(Presence.refusalProblem)
                 ? "the batches stay in its outbox and are sent again; show them all: \(rejectedQuery)"
-                : "see the log of its agent")
+                : "stop all but one, and give each agent its own --device")
     }
 
     private var clock: Finding? {

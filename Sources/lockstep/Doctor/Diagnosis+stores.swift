@@ -17,7 +17,7 @@ extension Diagnosis {
         guard let location = observations.storeLocation else { return nil }
         let used = observations.collectors.filter { $0.value.status != .offline }.sorted { $0.key < $1.key }
         // A collector that does not name its store may write to this one.
-        guard !used.isEmpty, used.allSatisfy({ $0.value.store != nil && $0.value.store?.id != location.id }) else {
+        guard !used.isEmpty, used.allSatisfy({ $0.value.store.map { !isSame($0, location) } ?? false }) else {
             return nil
         }
         let others = used.compactMap { name, health in health.store.map { "\(name) writes to \(Self.place($0))" } }
@@ -27,6 +27,12 @@ extension Diagnosis {
             "if this is the store of your collector, look for 'another collector' in its log: another one with the same "
                 + "--id may have replaced it; a copy of a store, or a store on another machine, is not expected to be used"
         )
+    }
+
+    /// Whether a store is probably the one at a location. Its id changes if the file system or the network interfaces of the
+    /// machine do, and in a container.
+    private func isSame(_ store: CollectorHealth.Store, _ location: StoreLocation) -> Bool {
+        store.id == location.id || store.name == location.name
     }
 
     private static func place(_ store: CollectorHealth.Store) -> String {

@@ -11,9 +11,9 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor", abstract: "Check the health of a running system and suggest fixes.",
         discussion: """
             Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
-            states, latency, clocks, missing, refused and dropped batches, names that several agents use, sensors and \
-            access rights, and with --store also the free disk space, and whether a running collector writes to an \
-            SQLite store. To check access rights, it publishes one empty message, which all programs ignore. It \
+            states, latency, clocks, missing, refused and dropped batches, device names used by more than one agent, \
+            sensors and access rights, and with --store also the free disk space, and whether a running collector \
+            writes to an SQLite store. To check access rights, it publishes one empty message, which all programs ignore. It \
             changes nothing. The exit status is 1 if a check fails.
 
             EXAMPLES

@@ -12,15 +12,31 @@ struct Observations {
     struct Device {
         var state: LifecycleTransition?
         var presence: Presence?
+        /// The last problem that a presence has named during the observation, or nil. Another agent with the same name may
+        /// have published a presence since.
+        var problem: String?
+        /// The session of the last presence.
+        var session: Int64?
         var ack: Acknowledgement?
         /// A batch that a collector has refused for now, or nil.
         var refusal: Acknowledgement.Refusal?
-        /// The epochs of the live batches.
+        /// The epochs of the live batches, and of the first presence of each session.
         var liveEpochs = LiveEpochs()
         /// The highest sequence number received, by epoch.
         var highest: [Epoch: Int64] = [:]
         /// The time from the newest sample of each live batch to its arrival, in µs.
         var latencies: [Int64] = []
+
+        mutating func record(_ presence: Presence) {
+            self.presence = presence
+            problem = presence.problem ?? problem
+            // An agent that stops has solved the problem, or cannot.
+            if presence.phase == .terminated { problem = presence.problem }
+            // Later messages of a session may be about dropped batches of an earlier epoch.
+            guard let new = presence.session, new != session else { return }
+            session = new
+            if let epoch = presence.epoch { liveEpochs.add(epoch) }
+        }
     }
 
     var broker: BrokerAddress
@@ -113,7 +129,8 @@ struct Observations {
     ) throws {
         switch channel {
         case .state: devices[address, default: Device()].state = try StateJSON.decode(payload)
-        case .presence: devices[address, default: Device()].presence = try PresenceJSON.decode(payload)
+        case .presence:
+            devices[address, default: Device()].record(try PresenceJSON.decode(payload))
         case .ack:
             let ack = try AcknowledgementJSON.decode(payload)
             if let refusal = ack.refusal {

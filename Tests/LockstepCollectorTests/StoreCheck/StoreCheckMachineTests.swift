@@ -84,6 +84,22 @@ struct StoreCheckMachineTests {
         }
     }
 
+    @Test("a collector that has lost its connection waits for the first report of the one that may have taken it over")
+    func takenOver() {
+        var machine = StoreCheckMachine(store: Self.own, healthInterval: 10_000_000, isReconnecting: true)
+        machine.received(Self.health(.offline, nil, isWill: true), on: Self.topic, isRetained: true, at: 0)
+        machine.subscribed(at: 0)
+        #expect(machine.decision(at: 2_999_999) == .wait)
+        #expect(machine.decision(at: 3_000_000) == .connect)
+        machine.received(Self.health(.online, Self.other), on: Self.topic, isRetained: false, at: 2_000_000)
+        #expect(machine.decision(at: 2_000_000) == .stayAway(Self.other))
+        // After a restart of the broker, its own last report is there.
+        machine = StoreCheckMachine(store: Self.own, healthInterval: 10_000_000, isReconnecting: true)
+        machine.received(Self.health(.online, Self.own), on: Self.topic, isRetained: true, at: 0)
+        machine.subscribed(at: 0)
+        #expect(machine.decision(at: 0) == .connect)
+    }
+
     @Test("a report for other groups counts, too, and an old report of this collector does not hide it")
     mutating func groups() {
         receive(Self.health(.offline, Self.own))

@@ -12,6 +12,9 @@ struct SharedDeviceTests {
             let first = try system.startAgent("walker", only("motion/accelerometer"))
             #expect(await first.waitForOutput("connected to"))
             let other = system.outbox(of: "other")
+            let broker = system.broker.url
+            async let doctor = RunningProgram.run(
+                Programs.built("lockstep"), ["doctor", "--broker", broker, "--seconds", "20"])
             let second = try system.startAgent("walker", only("motion/gyroscope") + ["--outbox", other])
             #expect(await second.waitForOutput("connected to"))
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
@@ -19,6 +22,8 @@ struct SharedDeviceTests {
             }
             let connections = (first.text + second.text).components(separatedBy: "connected to").count - 1
             #expect(connections < 20, "they keep disconnecting each other: \(first.text)\(second.text)")
+            let diagnosis = try await doctor.text
+            #expect(diagnosis.contains("more than one agent uses this name"), "\(diagnosis)")
             await first.stop()
             await second.stop()
 
