@@ -21,8 +21,8 @@ public protocol IngestObserver: AnyObject {
     /// Evaluates a transition.
     func didChange(_ transition: LifecycleTransition, of device: Int64, _ address: DeviceAddress)
 
-    /// A device is forgotten by the current transaction, so nothing is evaluated for it until it sends again.
-    func didForget(_ device: Int64)
+    /// The life cycle of a device is written. Nothing is evaluated for a device that is forgotten, until it returns.
+    func didUpdate(_ device: Int64, _ address: DeviceAddress, isForgotten: Bool)
 
     /// Advances the time.
     /// - Parameter health: returns the numbers of missing and dropped batches of each device that has any.

@@ -72,7 +72,7 @@ struct WatchDisplay {
             + (legend.isEmpty ? [] : [terminal.styled(legend.joined(separator: ", "), .faint)])
     }
 
-    /// The width to which names of devices are shortened at most.
+    /// The minimum width of a shortened name.
     private static let minNameWidth = 20
 
     /// Returns a name with at most `width` characters. It keeps the beginning and the end, in which names often differ.

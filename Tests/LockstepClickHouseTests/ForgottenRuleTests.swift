@@ -37,6 +37,12 @@ struct ForgottenRuleTests {
         try store.write(group(2, .resumed, at: 3, isForgotten: false))
         try store.write(group(3, .background, at: 4, isForgotten: false))
         #expect(try store.write(tick(6)).deliveries.count == 1)
+
+        // A backlog or a presence may bring a device back without a transition.
+        try store.write(group(4, .resumed, at: 7, isForgotten: false))
+        try store.write(group(5, .background, at: 8, isForgotten: isForgotten))
+        try store.write(group(5, .background, at: 8, isForgotten: false, hasTransition: false))
+        #expect(try store.write(tick(10)).deliveries.count == 1)
     }
 
     /// - Parameter hours: the time of the transition in hours after the start.

@@ -85,7 +85,15 @@ final class RuleObserver: IngestObserver {
         engine.transition(transition, of: Int(device), at: Moment.now().wall, into: &events)
     }
 
-    func didForget(_ device: Int64) { forgotten.insert(Int(device)) }
+    func didUpdate(_ device: Int64, _ address: DeviceAddress, isForgotten: Bool) {
+        let number = Int(device)
+        if isForgotten {
+            forgotten.insert(number)
+        } else {
+            forgotten.remove(number)
+            if !engine.knows(number) { engine.add(address, number: number, boot: boot) }
+        }
+    }
 
     func tick(_ tick: IngestGroup.Tick, health: () throws -> [DeliveryFigures]) throws {
         engine.tick(at: tick.moment, listeningSince: tick.listeningSince, into: &events)

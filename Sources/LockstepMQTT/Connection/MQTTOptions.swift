@@ -19,7 +19,8 @@ public struct MQTTOptions: Sendable {
     /// The TLS files.
     public var tls: TLSOptions
     /// The time in s after which the connection is lost if the broker's host acknowledges nothing that the system has sent.
-    /// A broker that is slow or stopped does not count, because its host still acknowledges. Nil to rely on the keep-alive.
+    /// A broker that is slow does not count, unless it reads nothing for this time and the buffers of both sides are full.
+    /// Nil to rely on the keep-alive.
     public var peerTimeout: Int?
 
     /// Creates options.

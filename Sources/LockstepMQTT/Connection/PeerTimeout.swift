@@ -2,8 +2,8 @@ import Glibc
 
 /// Lets the system end a TCP connection whose peer's host no longer acknowledges anything.
 ///
-/// The host acknowledges data and probes also while its program is busy or stopped, so that only a network or a host that
-/// fails ends the connection.
+/// The host acknowledges probes also while its program is busy or stopped, so that only a network or a host that fails
+/// ends the connection, or a program that reads nothing for this time although the buffers of both sides are full.
 struct PeerTimeout {
     /// The time without an acknowledgement, in s.
     let seconds: Int32

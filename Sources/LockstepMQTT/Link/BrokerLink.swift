@@ -214,16 +214,17 @@ public final class BrokerLink {
 
     /// Disconnects, and waits until the DISCONNECT is sent or the deadline is reached. The link cannot be used again.
     public func stop(until deadline: ContinuousClock.Instant) {
-        if case .up(let connection) = state, let drain = connection.descriptor.flatMap({ SocketDrain($0) }) {
+        if case .up(let connection) = state {
+            let drain = connection.descriptor.flatMap { SocketDrain($0) }
             connection.disconnect()
             var isOpen = true
             while isOpen, connection.descriptor != nil, ContinuousClock.now < deadline {
                 if connection.write().contains(where: { if case .ended = $0 { true } else { false } }) { break }
                 wakeup.wait(for: connection.descriptor.map { ($0, connection.wantsWrite) }, until: deadline)
                 // Nothing is passed on: a message would be acknowledged before the DISCONNECT, though nobody stores it.
-                isOpen = drain.discard()
+                isOpen = drain?.discard() ?? true
             }
-            drain.finish(until: min(deadline, .now + .seconds(1)))
+            drain?.finish(until: min(deadline, .now + .seconds(1)))
         }
         state = .stopped
     }

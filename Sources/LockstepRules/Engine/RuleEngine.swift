@@ -142,8 +142,10 @@ public struct RuleEngine: Sendable {
     public mutating func remove(_ number: Int) {
         guard knows(number), let device = devices[number] else { return }
         for (rule, slot) in device.slots { stored[Self.text(stateNames[rule], device.address)] = slot }
-        detectors = detectors.filter { $0.key.device != number }
-        windows = windows.filter { $0.key.device != number }
+        for rule in stateNames.indices {
+            let key = Key(device: number, rule: rule)
+            (detectors[key], windows[key]) = (nil, nil)
+        }
         devices[number] = nil
     }
 

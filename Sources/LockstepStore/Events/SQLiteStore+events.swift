@@ -91,8 +91,8 @@ extension SQLiteStore {
             observer.didChange(
                 entry.transition, of: devices.id(of: entry.device), entry.device)
         }
-        for (device, snapshot) in group.lifecycles where snapshot.isForgotten {
-            observer.didForget(devices.id(of: device))
+        for (device, snapshot) in group.lifecycles {
+            observer.didUpdate(devices.id(of: device), device, isForgotten: snapshot.isForgotten)
         }
         if let tick = group.tick { try observer.tick(tick) { try deliveryFigures() } }
     }

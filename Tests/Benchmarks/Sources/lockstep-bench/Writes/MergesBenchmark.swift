@@ -2,7 +2,7 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
-/// The bytes that a store writes for a byte of rows, including all merges, without MQTT.
+/// The bytes that a store writes for a byte of rows, including the merges in that time, without MQTT.
 ///
 /// The samples are those of the benchmark `writes`. Each commit has the messages of a tenth of a second, and maintenance
 /// ends before the next commit.
