@@ -63,7 +63,10 @@ struct StoreCheckMachine {
         // A broker may also publish the will of an old connection when the same collector connects again.
         let isWill = health.started == nil
         if candidates.removeValue(forKey: topic) != nil, isWill { returnDeadline = now + StandbyMachine.willDelay }
-        if isReconnecting, isRetained, isWill { returnDeadline = max(returnDeadline, now + Self.takeoverDelay) }
+        // The last will 'stalled' is there after each attempt of a collector whose disk is full.
+        if isReconnecting, isRetained, isWill, health.status == .offline {
+            returnDeadline = max(returnDeadline, now + Self.takeoverDelay)
+        }
     }
 
     /// Returns what to do now.

@@ -93,11 +93,13 @@ struct StoreCheckMachineTests {
         #expect(machine.decision(at: 3_000_000) == .connect)
         machine.received(Self.health(.online, Self.other), on: Self.topic, isRetained: false, at: 2_000_000)
         #expect(machine.decision(at: 2_000_000) == .stayAway(Self.other))
-        // After a restart of the broker, its own last report is there.
-        machine = StoreCheckMachine(store: Self.own, healthInterval: 10_000_000, isReconnecting: true)
-        machine.received(Self.health(.online, Self.own), on: Self.topic, isRetained: true, at: 0)
-        machine.subscribed(at: 0)
-        #expect(machine.decision(at: 0) == .connect)
+        // After a restart of the broker, its own last report is there, and after an attempt with a full disk its will.
+        for report in [Self.health(.online, Self.own), Self.health(.stalled, Self.own, isWill: true)] {
+            machine = StoreCheckMachine(store: Self.own, healthInterval: 10_000_000, isReconnecting: true)
+            machine.received(report, on: Self.topic, isRetained: true, at: 0)
+            machine.subscribed(at: 0)
+            #expect(machine.decision(at: 0) == .connect)
+        }
     }
 
     @Test("a report for other groups counts, too, and an old report of this collector does not hide it")
