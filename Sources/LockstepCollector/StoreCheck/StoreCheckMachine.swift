@@ -22,12 +22,12 @@ struct StoreCheckMachine {
     /// The time to wait for a retained report after the broker has confirmed the subscription, in µs.
     static let retainedDelay: Int64 = 200_000
 
-    /// The store of this collector.
-    let store: CollectorHealth.Store
     /// The time to wait for the first report of another collector that has ended this connection, in µs. Until then, the
     /// broker has the last will of this collector.
     static let takeoverDelay: Int64 = 3_000_000
 
+    /// The store of this collector.
+    let store: CollectorHealth.Store
     /// The interval at which collectors report their health, in µs.
     let healthInterval: Int64
     /// Whether this collector had a connection, and may have lost it to another one.

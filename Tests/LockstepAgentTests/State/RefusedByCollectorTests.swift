@@ -56,6 +56,18 @@ struct RefusedByCollectorTests {
         #expect(problem == nil && !loop.take().contains(Self.refused))
     }
 
+    @Test("a refusal of a batch that no longer waits is removed, another one stays")
+    func removed() {
+        var problems = DeliveryProblems()
+        let position = BatchPosition(epoch: Epoch(unchecked: "e"), seq: 3)
+        let isLogged = problems.didRefuse(position, reason: "the clock is wrong", at: 0)
+        #expect(isLogged)
+        problems.removeRefusal { $0.seq == 2 }
+        #expect(problems.hasRefusal)
+        problems.removeRefusal { $0 == position }
+        #expect(!problems.hasRefusal)
+    }
+
     @Test("if nothing is acknowledged for 30 s, this is logged once, and not if the reason is known")
     mutating func silence() {
         publish()
@@ -84,6 +96,7 @@ struct RefusedByCollectorTests {
             loop.acknowledgeMessages()
         }
         #expect(!loop.take().contains(Self.silent))
+        loop.turn(after: 20_000_000)
         loop.disconnect()
         loop.connect()
         loop.turn(after: 29_000_000)

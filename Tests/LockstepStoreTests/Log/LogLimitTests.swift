@@ -217,16 +217,22 @@ struct LogLimitTests {
         #expect(limits.paceShare(rows: 300_000, startRows: 0, fullRows: 4000, fill: 0.875) == 0.75)
     }
 
-    @Test("a merge that has to be finished copies the write-ahead log meanwhile")
-    func checkpoints() throws {
-        var options = MergeWorkload.options(usesRuns: true)
-        options.limits.checkpointPages = 100
-        options.limits.slice = .zero
+    /// Returns a store with ten rows of each of 400 devices in its log, and an empty write-ahead log.
+    private func storeWithLog(_ options: SQLiteStore.Options) throws -> SQLiteStore {
         let store = try newStore(options).store
         var group = IngestGroup()
         for number in 0..<400 { group.append(received(acceleration(0..<10), from: device("d\(number)"))) }
         try store.write(group)
         try store.database.checkpoint(truncate: true)
+        return store
+    }
+
+    @Test("a merge that has to be finished copies the write-ahead log meanwhile")
+    func checkpoints() throws {
+        var options = MergeWorkload.options(usesRuns: true)
+        options.limits.checkpointPages = 100
+        options.limits.slice = .zero
+        let store = try storeWithLog(options)
         var pages = 0
         for step in 0..<2 {
             if step == 0 { try store.startMerge(of: .first) } else { try store.startRunMerge() }
@@ -242,11 +248,7 @@ struct LogLimitTests {
         options.limits.checkpointPages = 100
         options.limits.checkpointRetryPages = 20
         options.limits.slice = .zero
-        let store = try newStore(options).store
-        var group = IngestGroup()
-        for number in 0..<400 { group.append(received(acceleration(0..<10), from: device("d\(number)"))) }
-        try store.write(group)
-        try store.database.checkpoint(truncate: true)
+        let store = try storeWithLog(options)
         let reader = try SQLiteDatabase(path: store.path, mode: .readOnly)
         try reader.execute("BEGIN; SELECT count(*) FROM logs")
         try store.startMerge(of: .first)
