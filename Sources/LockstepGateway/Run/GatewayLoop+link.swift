@@ -43,12 +43,6 @@ extension GatewayLoop {
     }
 
     private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
-        logger.info(
-            "connected to broker",
-            metadata: [
-                "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
-                "session": sessionPresent ? "resumed" : "new",
-            ])
         intake.packetLimit = link.maximumPacketSize
         let now = Moment.now().wall
         do { session = try outbox.startSession(at: now) } catch {
@@ -72,6 +66,13 @@ extension GatewayLoop {
         } catch {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
+        // After the subscriptions: whoever waits for this line may publish.
+        logger.info(
+            "connected to broker",
+            metadata: [
+                "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
+                "session": sessionPresent ? "resumed" : "new",
+            ])
         listening.begin(at: boot)
         backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0
