@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 
 extension HTTPListener {
-    /// Checks that a server can start: that the files of its certificate can be read, and its address can be used.
+    /// Checks that a server can start: that its certificate and key can be read and belong together, and that its address
+    /// can be used.
     ///
     /// Programs call this before they do anything that others notice. Otherwise a program that cannot start would, for
     /// example, have taken over a session of the broker, or have left a status there.

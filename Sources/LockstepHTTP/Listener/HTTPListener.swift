@@ -6,7 +6,7 @@ import NIOSSL
 package enum HTTPListener {
     /// Returns the builder of a server with these limits.
     /// - Parameter tls: the PEM files of the certificate and its key, or nil for HTTP without TLS.
-    /// - Throws: an error that names the file that cannot be read.
+    /// - Throws: an error that names the file that cannot be read, or both files if they do not belong together.
     package static func builder(
         _ limits: HTTPLimits, tls files: (certificateFile: String, keyFile: String)?, connections: OpenConnections
     ) throws -> HTTPServerBuilder {
@@ -29,6 +29,7 @@ package enum HTTPListener {
         }
     }
 
+    /// Reads the certificate and its key, and checks that they belong together.
     static func tlsConfiguration(
         _ files: (certificateFile: String, keyFile: String)
     ) throws -> TLSConfiguration {
@@ -44,6 +45,12 @@ package enum HTTPListener {
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         tls.minimumTLSVersion = .tlsv12
         tls.applicationProtocols = ["http/1.1"]
+        // The server creates a context from this configuration as well, but only when it starts.
+        do { _ = try NIOSSLContext(configuration: tls) } catch {
+            throw ServerError(
+                "cannot use the certificate \(files.certificateFile) with the key \(files.keyFile): check that they "
+                    + "belong together, and that the server's own certificate is the first one in its file")
+        }
         return tls
     }
 }

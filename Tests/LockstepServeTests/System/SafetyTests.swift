@@ -1,4 +1,5 @@
 import Foundation
+import LockstepHTTP
 import LockstepTestSupport
 import Testing
 
@@ -99,16 +100,8 @@ struct SafetyTests {
     @Test("TLS protects the connection, and its cookie is sent only with TLS")
     func tls() async throws {
         try await withSystem { system in
-            let (certificate, key) = (system.folder + "/server.pem", system.folder + "/server.key")
-            let openssl = try await RunningProgram.run(
-                "/usr/bin/openssl",
-                [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
-                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,
-                    "-out", certificate,
-                ])
-            try #require(openssl.status == 0, "\(openssl.text)")
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+            let files = try await TestCertificate(in: system.folder)
+            let (certificate, key) = (files.certificate, files.key)
             let server = try await TestServer(
                 system,
                 [
@@ -124,6 +117,23 @@ struct SafetyTests {
             let plain = try RawConnection(port: server.port)
             plain.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(!plain.read().contains("200 OK"))
+        }
+    }
+
+    @Test("a key that does not belong to the certificate is refused, and the error names both files")
+    func otherKey() async throws {
+        try await withTemporaryFolder { folder in
+            let own = try await TestCertificate(in: folder)
+            let other = try await TestCertificate("other", in: folder)
+            let address = try #require(ListenAddress("127.0.0.1:0"))
+            let error = await #expect(throws: ServerError.self) {
+                try await HTTPListener.check(address, tls: (own.certificate, other.key))
+            }
+            #expect(
+                error?.description.hasPrefix(
+                    "cannot use the certificate \(own.certificate) with the key \(other.key): check that they belong")
+                    == true, "\(error?.description ?? "")")
+            try await HTTPListener.check(address, tls: (own.certificate, own.key))
         }
     }
 

@@ -281,14 +281,7 @@ struct GatewayHTTPTests {
     @Test("with a certificate the gateway speaks HTTPS only, and serves the files of its page")
     func tls() async throws {
         try await withSystem { system in
-            let openssl = try await RunningProgram.run(
-                "/usr/bin/openssl",
-                [
-                    "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
-                    "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout",
-                    system.folder + "/key.pem", "-out", system.folder + "/cert.pem",
-                ])
-            #expect(openssl.status == 0, "\(openssl.text)")
+            let files = try await TestCertificate(in: system.folder)
             try FileManager.default.createDirectory(
                 atPath: system.folder + "/page/assets", withIntermediateDirectories: true)
             for file in ["index.html", "assets/offline.js", "other.txt"] {
@@ -298,14 +291,14 @@ struct GatewayHTTPTests {
             let gateway = try await HTTPGateway(
                 system,
                 [
-                    "--accept", "any", "--tls-certificate", system.folder + "/cert.pem", "--tls-key",
-                    system.folder + "/key.pem", "--page", system.folder + "/page",
+                    "--accept", "any", "--tls-certificate", files.certificate, "--tls-key", files.key, "--page",
+                    system.folder + "/page",
                 ])
             func curl(_ path: String, _ arguments: [String] = []) async throws -> String {
                 try await RunningProgram.run(
                     "/usr/bin/curl",
                     [
-                        "--silent", "--include", "--max-time", "20", "--cacert", system.folder + "/cert.pem",
+                        "--silent", "--include", "--max-time", "20", "--cacert", files.certificate,
                     ] + arguments + ["https://localhost:\(gateway.port)\(path)"]
                 ).text
             }
