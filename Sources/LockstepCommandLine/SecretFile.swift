@@ -27,31 +27,19 @@ public enum SecretFile {
     ///   contains the password.
     public static func password(in path: String) throws -> String {
         try check(path)
-        guard let text = String(validating: try contents(of: path), as: UTF8.self) else {
+        let bytes: [UInt8]
+        do { bytes = try TextFile.bytes(of: path, limit: maxPasswordFile) } catch {
+            throw CommandFailure("cannot read \(path): \(String(cString: strerror(error.code)))")
+        }
+        guard bytes.count <= maxPasswordFile else {
+            throw CommandFailure(
+                "\(path) is larger than \(maxPasswordFile) bytes: give a file with the password on its first line")
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
             throw CommandFailure("cannot read \(path) as UTF-8")
         }
         let line = text.prefix { !$0.isNewline }
         guard !line.isEmpty else { throw CommandFailure("the first line of \(path), the password, is empty") }
         return String(line)
-    }
-
-    /// Reads until the end: a pipe has no size.
-    private static func contents(of path: String) throws -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw CommandFailure("cannot read \(path): \(String(cString: strerror(errno)))") }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = read(file, &part, part.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw CommandFailure("cannot read \(path): \(String(cString: strerror(errno)))") }
-            guard count > 0 else { return bytes }
-            bytes += part[..<count]
-            guard bytes.count <= maxPasswordFile else {
-                throw CommandFailure(
-                    "\(path) is larger than \(maxPasswordFile) bytes: give a file with the password on its first line")
-            }
-        }
     }
 }

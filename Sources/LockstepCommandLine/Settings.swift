@@ -113,10 +113,7 @@ public struct Settings: Sendable {
     private mutating func read(
         _ path: String, names: [String], sections: [String], ignoresUnknownKeys: Bool
     ) throws {
-        let text: String
-        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
-            throw CommandFailure("cannot read the configuration file \(path): check that it exists and is UTF-8")
-        }
+        let text = try TextFile.read(path, "the configuration file")
         let root: YAMLNode?
         do { root = try YAMLNode.read(text) } catch { throw CommandFailure("\(path):\(error)") }
         // The file is empty, or contains only comments.

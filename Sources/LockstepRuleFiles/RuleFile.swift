@@ -12,10 +12,7 @@ public import LockstepRules
 /// - Throws: ``/LockstepCommandLine/CommandFailure`` with the file, the line, the problem and what to do. Unknown keys,
 ///   values and units are errors.
 public func readRules(_ path: String, streams: StreamCatalog = .builtIn) throws -> RuleSet {
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-        throw CommandFailure("cannot read the rules \(path): check that the file exists and is UTF-8")
-    }
-    return try parseRules(text, file: path, streams: streams)
+    try parseRules(TextFile.read(path, "the rules"), file: path, streams: streams)
 }
 
 /// Reads rules from a YAML text; `file` is its name in errors.

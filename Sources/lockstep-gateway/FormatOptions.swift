@@ -102,10 +102,7 @@ struct FormatOptions: ParsableArguments {
 
     private func keys(_ path: String) throws -> OwnTracksKeys {
         try SecretFile.check(path)
-        let text: String
-        do { text = try String(contentsOfFile: path, encoding: .utf8) } catch {
-            throw CommandFailure("cannot read \(path) as UTF-8")
-        }
+        let text = try TextFile.read(path, "the keys")
         do { return try OwnTracksKeys(lines: text) } catch { throw CommandFailure("\(path): \(error)") }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import LockstepCommandLine
 import LockstepGatewayHTTP
 import LockstepHTTP
@@ -61,9 +60,7 @@ struct ServerOptions: ParsableArguments {
 
     private func users(_ path: String) throws -> GatewayUsers {
         try SecretFile.check(path)
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw CommandFailure("cannot read \(path) as UTF-8")
-        }
+        let text = try TextFile.read(path, "the tokens")
         do { return try GatewayUsers(parsing: text) } catch { throw CommandFailure("\(path): \(error)") }
     }
 }

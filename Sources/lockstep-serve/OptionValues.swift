@@ -1,4 +1,3 @@
-import FoundationEssentials
 import LockstepCommandLine
 import LockstepHTTP
 import LockstepServe
@@ -14,9 +13,7 @@ func listenAddress(_ text: String) throws -> ListenAddress {
 /// Reads a token file, which only its owner may access.
 func accessTokens(_ path: String) throws -> AccessTokens {
     try SecretFile.check(path)
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-        throw CommandFailure("cannot read \(path) as UTF-8")
-    }
+    let text = try TextFile.read(path, "the tokens")
     do { return try AccessTokens(parsing: text) } catch { throw CommandFailure("\(path): \(error)") }
 }
 

@@ -102,6 +102,30 @@ struct CommandTextTests {
         }
     }
 
+    @Test("a rules file without rules, or that cannot be read, does not pass the check")
+    func uncheckedRules() async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder + "/rules.yaml"
+            func check(_ path: String) async throws -> (status: Int32, text: String) {
+                try await RunningProgram.run(Programs.built("lockstep"), ["rules", "check", path])
+            }
+            for text in ["", "# rules:\n", "targets: {bus: {mqtt: event}}\n"] {
+                try text.write(toFile: file, atomically: true, encoding: .utf8)
+                let run = try await check(file)
+                #expect(run.status != 0 && run.text.hasPrefix("Error: \(file) has no rules: "), "\(run.text)")
+            }
+            try "rules: {a: {when: {shake: any}}}\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let good = try await check(file)
+            #expect(good.status == 0 && good.text == "\(file): 1 rule, no errors\n", "\(good.text)")
+            let missing = try await check(folder + "/none.yaml")
+            #expect(
+                missing.text
+                    == "Error: cannot read the rules \(folder)/none.yaml: there is no such file: check the path\n")
+            let isFolder = try await check(folder)
+            #expect(isFolder.text == "Error: cannot read the rules \(folder): it is a folder: name a file\n")
+        }
+    }
+
     @Test("pending notifications can be listed as JSON")
     func deliveries() async throws {
         try await withStore { store in

@@ -171,13 +171,18 @@ struct SettingsErrorTests {
         #expect(error == "\(file):3: 'broker' is set twice; the first is on line 1")
     }
 
-    @Test("a missing or unreadable file is reported")
+    @Test("a file that is missing, a folder or not UTF-8 is reported with its path and what to do")
     func noFile() throws {
+        func error(_ path: String) -> String? {
+            let text = failure { _ = try Settings(names: names, file: path, environment: [:]) }
+            return text?.replacing("cannot read the configuration file \(path): ", with: "")
+        }
         let path = TemporaryFolder.path + "/missing.yaml"
-        let text = "cannot read the configuration file \(path): check that it exists and is UTF-8"
-        #expect(failure { _ = try Settings(names: names, file: path, environment: [:]) } == text)
+        #expect(error(path) == "there is no such file: check the path")
+        #expect(error(TemporaryFolder.path) == "it is a folder: name a file")
         try Data([0xff, 0xfe, 0x80]).write(to: URL(filePath: path))
-        #expect(failure { _ = try Settings(names: names, file: path, environment: [:]) } == text)
+        #expect(error(path) == "it is not text in UTF-8: save it with this encoding")
+        #expect(error(path + "/x") == "there is no such file: check the path")
     }
 }
 

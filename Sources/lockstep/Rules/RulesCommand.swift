@@ -29,7 +29,8 @@ struct RuleFileOptions: ParsableArguments {
 
 struct RulesCheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check a file with rules; the exit code is 0 if a collector would accept it.")
+        commandName: "check",
+        abstract: "Check a file with rules; the exit code is 0 if it has rules and a collector would accept it.")
 
     @OptionGroup var options: RuleFileOptions
 
@@ -39,6 +40,11 @@ struct RulesCheckCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(names: ["streams"], file: config, ignoresUnknownKeys: true)
         let rules = try options.rules(settings.streams)
+        guard !rules.rules.isEmpty else {
+            throw CommandFailure(
+                "\(options.file) has no rules: write them in its section 'rules', see docs/rules.md. A collector would "
+                    + "accept the file, but notify about nothing.")
+        }
         Terminal.output.write("\(options.file): \(counted(rules.rules.count, "rule")), no errors\n")
     }
 }
