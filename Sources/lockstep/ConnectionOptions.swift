@@ -41,4 +41,9 @@ struct ConnectionOptions: ParsableArguments {
         }
         return (link, address)
     }
+
+    /// Whether there is a certificate of the client, but no user name.
+    func hasOnlyCertificate(_ settings: Settings) throws -> Bool {
+        try broker.tls(settings).certificateFile != nil && broker.address(settings).user == nil
+    }
 }

@@ -313,7 +313,8 @@ struct DoctorCommandTests {
         "the advice for a broker that cannot be reached fits the reason",
         arguments: [
             (MQTTError.Code.unreachable, "check that the broker is running"),
-            (.connectionLost, "check that the broker"),
+            (.unknownHost, "correct the host in --broker"), (.handshakeAborted, "something answers at this address"),
+            (.connectionLost, "the broker was reached: read its log"),
             (.badCredentials, "set the user with --user"), (.notAuthorized, "set the user with --user"),
             (.tls, "correct --broker or the files of --ca-file"), (.invalid, "correct --broker or the files"),
             (.unsupportedVersion, "set another version with --mqtt"), (.refused, "check host and port in --broker"),
@@ -324,6 +325,36 @@ struct DoctorCommandTests {
         let found = Diagnosis(observations: observations, now: Timestamp(microseconds: 0)).findings
         #expect(found.map(\.level) == [.failure])
         #expect(found.first?.advice?.hasPrefix(advice) == true, "\(found)")
+    }
+
+    @Test(
+        "a user whose name is in the certificate is not asked for a password",
+        arguments: [MQTTError.Code.badCredentials, .notAuthorized])
+    func certificateAdvice(_ code: MQTTError.Code) {
+        var observations = Observations(broker: BrokerAddress(host: "localhost", port: 8883, usesTLS: true))
+        observations.failure = MQTTError(code, "reason")
+        observations.userIsOfCertificate = true
+        let advice = Diagnosis(observations: observations, now: Timestamp(microseconds: 0)).findings.first?.advice
+        #expect(advice?.contains("the user from the certificate of --cert-file") == true, "\(advice ?? "")")
+        #expect(advice?.contains("password") == false, "\(advice ?? "")")
+    }
+
+    @Test("the advice for a server that closes the connection refers to its log")
+    func closedConnection() async throws {
+        let listener = try LoopbackListener()
+        let closing = Task.detached {
+            while let connection = listener.accept() {
+                var packet = [UInt8](repeating: 0, count: 4096)
+                _ = recv(connection, &packet, packet.count, 0)
+                close(connection)
+            }
+        }
+        let run = try await RunningProgram.run(
+            Programs.built("lockstep"), ["doctor", "--broker", "mqtt://127.0.0.1:\(listener.port)"])
+        listener.close()
+        await closing.value
+        #expect(run.status == 1)
+        #expect(run.text.contains("the broker was reached: read its log"), "\(run.text)")
     }
 
     @Test("an unreachable broker is a failure")

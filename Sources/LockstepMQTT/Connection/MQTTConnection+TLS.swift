@@ -65,6 +65,6 @@ extension MQTTConnection {
         if let lastProblem { return MQTTError(.tls, "the broker closed the TLS connection: \(lastProblem)") }
         return hasCertificateDecision
             ? MQTTError(.connectionLost, "the broker closed the connection without answering CONNECT")
-            : MQTTError(.unreachable, "the broker aborted the TLS handshake: see the broker's log for the reason")
+            : MQTTError(.handshakeAborted, "the broker aborted the TLS handshake: see the broker's log for the reason")
     }
 }

@@ -5,8 +5,12 @@ import Glibc
 public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.
     public enum Code: Hashable, Sendable {
-        /// The TCP connection could not be established: connection refused, unknown host or no route.
+        /// The TCP connection could not be established: connection refused, no route or no answer.
         case unreachable
+        /// The name of the host cannot be resolved.
+        case unknownHost
+        /// The broker ended the connection during the TLS handshake, without a reason.
+        case handshakeAborted
         /// The TLS handshake failed because of a certificate, a CA or a host name.
         case tls
         /// The broker refused user name or password.
@@ -49,7 +53,8 @@ extension MQTTError {
         let status = isLost ? MOSQ_ERR_CONN_LOST : mosq_err_t(status)
         let code: Code =
             switch status {
-            case MOSQ_ERR_ERRNO, MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP, MOSQ_ERR_CONN_REFUSED: .unreachable
+            case MOSQ_ERR_ERRNO, MOSQ_ERR_CONN_REFUSED: .unreachable
+            case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: .unknownHost
             case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: .tls
             case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN, MOSQ_ERR_KEEPALIVE: .connectionLost
             case MOSQ_ERR_PAYLOAD_SIZE, MOSQ_ERR_OVERSIZE_PACKET: .tooLarge

@@ -21,7 +21,7 @@ struct VersionChoice {
             version = version == .five ? .three : .five
         case .connectionLost, .other:
             // An old broker may close the connection without a reason, but a broker that is shutting down does so, too:
-            // alternate between the versions. A failed TCP connect (`unreachable`) gives no information about them.
+            // alternate between the versions. A failed TCP connect or TLS handshake gives no information about them.
             if !isSettled { version = version == .five ? .three : .five }
         default: break
         }

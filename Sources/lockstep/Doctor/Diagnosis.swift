@@ -24,18 +24,28 @@ struct Diagnosis {
         let reason = observations.failure.map { "\($0)" } ?? "no answer"
         return Finding(
             .failure, "broker", "\(observations.broker): \(reason)",
-            Self.connectionAdvice(observations.failure?.code) + "; for connection options see 'lockstep doctor --help'")
+            connectionAdvice + "; for connection options see 'lockstep doctor --help'")
     }
 
-    /// Returns what to do if the broker cannot be reached for this reason.
-    private static func connectionAdvice(_ code: MQTTError.Code?) -> String {
-        switch code {
+    /// What to do if the broker cannot be reached, depending on the reason.
+    private var connectionAdvice: String {
+        switch observations.failure?.code {
         case .badCredentials, .notAuthorized:
-            "set the user with --user, and its password with --password-file or LOCKSTEP_PASSWORD"
+            observations.userIsOfCertificate
+                ? "the broker may take the user from the certificate of --cert-file: give this user access at the broker, "
+                    + "use another certificate, or set a user with --user"
+                : "set the user with --user, and its password with --password-file or LOCKSTEP_PASSWORD"
         case .tls, .invalid: "correct --broker or the files of --ca-file, --cert-file and --key-file"
         case .unsupportedVersion: "set another version with --mqtt"
         case .refused, .tooLarge, .takenOver: "check host and port in --broker, and the log of the broker"
-        case .unreachable, .connectionLost, .other, nil:
+        case .unknownHost: "correct the host in --broker; 'getent hosts NAME' shows whether this machine knows a name"
+        case .handshakeAborted:
+            "something answers at this address: read the log of the broker, and check that --broker has its port for TLS "
+                + "and that --cert-file has a certificate if the broker requires one"
+        case .connectionLost:
+            "the broker was reached: read its log, and check that --broker has its port for MQTT, with mqtts:// if this "
+                + "port requires TLS"
+        case .unreachable, .other, nil:
             "check that the broker is running and that no firewall blocks its port"
         }
     }

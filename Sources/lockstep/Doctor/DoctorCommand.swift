@@ -57,6 +57,7 @@ struct DoctorCommand: ParsableCommand {
         let (link, broker) = try connection.link(settings, for: "doctor", wakeup: wakeup)
         var observations = try DoctorSession(link: link, broker: broker, root: root).run(
             seconds: Double(seconds), interrupt)
+        observations.userIsOfCertificate = try connection.hasOnlyCertificate(settings)
         observations.store = address
         switch address {
         case .sqlite(let path):

@@ -40,6 +40,8 @@ struct Observations {
     }
 
     var broker: BrokerAddress
+    /// Whether there is a certificate of the client, but no user name. Then the certificate usually names the user.
+    var userIsOfCertificate = false
     /// The MQTT version of the connection; nil if the broker was not reached.
     var version: MQTTVersion?
     /// The error that prevented the connection.
