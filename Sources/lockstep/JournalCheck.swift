@@ -98,6 +98,8 @@ struct JournalCheck {
             try Journal.read(path: path, streams: streams) { batch in
                 if let position = batch.position { epochs.insert(position.epoch) }
             }
+        } catch let error as OutboxError where error.isNotAnOutbox {
+            throw CommandFailure("--journal: '\(path)' is not the outbox of an agent: give the file of its --outbox")
         } catch {
             throw CommandFailure("--journal: '\(path)' is not the outbox of an agent: \(error)")
         }

@@ -102,6 +102,7 @@ public final class Outbox {
         streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
     ) throws {
         do {
+            try OutboxError.refuseFolder(path)
             lock = try FileLock(path: path)
             database = try OutboxSchema.open(path)
             let reservedSpace = ReservedSpace(path: path + "-ballast")

@@ -1,14 +1,20 @@
+import Glibc
 import LockstepSQLite
 
 /// The reason why an outbox cannot be used.
 public struct OutboxError: Error, Hashable, CustomStringConvertible {
     /// Whether the disk is full, so that freeing space helps.
     public let isFull: Bool
+    /// Whether the file is the database of another program.
+    public private(set) var isNotAnOutbox = false
     /// The reason and what to do.
     public let description: String
 
     /// Creates an error from the failure of a file.
-    package init(path: String, _ error: any Error) {
+    /// - Parameters:
+    ///   - owner: what kind of program the outbox belongs to.
+    ///   - name: the option with the name of such a program.
+    package init(path: String, owner: String = "agent", name: String = "--device", _ error: any Error) {
         switch error {
         case let error as OutboxError:
             self = error
@@ -16,13 +22,14 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         case FileLockError.held(_, let pid):
             isFull = false
             description =
-                "another agent\(pid.map { " (process \($0))" } ?? "") uses the outbox '\(path)'. "
-                + "Give each agent its own --outbox and --device."
+                "another \(owner)\(pid.map { " (process \($0))" } ?? "") uses the outbox '\(path)'. "
+                + "Give each \(owner) its own --outbox and \(name)."
         case let error as SQLiteError where error.isFull:
             isFull = true
             description = "cannot write outbox '\(path)': the disk is full. Free some space."
         case is NotAnOutboxError:
             isFull = false
+            isNotAnOutbox = true
             description = "'\(path)' is the database of another program. Choose another file with --outbox."
         case let error as ForeignOutboxError:
             isFull = false
@@ -40,6 +47,20 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
             isFull = false
             description = "cannot use outbox '\(path)': \(error)"
         }
+    }
+
+    /// - Throws: an error if the path of an outbox is that of a folder. Otherwise a lock file would be created beside it.
+    package static func refuseFolder(_ path: String) throws(OutboxError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        let file = path + (path.hasSuffix("/") ? "" : "/") + "outbox.db"
+        throw OutboxError(
+            isFull: false, description: "'\(path)' is a folder. Name a file with --outbox, such as '\(file)'.")
+    }
+
+    private init(isFull: Bool, description: String) {
+        self.isFull = isFull
+        self.description = description
     }
 
     private static func unwritable(_ path: String) -> String {

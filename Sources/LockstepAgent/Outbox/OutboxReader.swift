@@ -10,7 +10,9 @@ struct OutboxReader {
     init(path: String, sql: String, parameters: [String] = []) throws(OutboxError) {
         self.path = path
         do {
-            query = try SQLiteDatabase(path: path, mode: .readOnly).prepare(sql)
+            let database = try SQLiteDatabase(path: path, mode: .readOnly)
+            guard try OutboxSchema.isOutbox(database) else { throw NotAnOutboxError() }
+            query = try database.prepare(sql)
             for (index, value) in parameters.enumerated() { try query.bind(value, at: index + 1) }
         } catch {
             throw OutboxError(path: path, error)

@@ -82,6 +82,9 @@ enum OutboxSchema {
     /// The SQLite application id that marks the file as an outbox: `LKOB` in ASCII.
     private static let applicationID: Int32 = 0x4C4B_4F42
 
+    /// Returns whether a file is the outbox of an agent.
+    static func isOutbox(_ database: SQLiteDatabase) throws -> Bool { try database.applicationID == applicationID }
+
     private static func isEmpty(_ database: SQLiteDatabase) throws -> Bool {
         try database.integer("SELECT count(*) FROM sqlite_schema") == 0
     }

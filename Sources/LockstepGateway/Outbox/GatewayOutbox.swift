@@ -80,12 +80,13 @@ public final class GatewayOutbox {
         self.encoding = encoding
         self.streams = streams
         do {
+            try OutboxError.refuseFolder(path)
             lock = try FileLock(path: path)
             statements = try GatewayOutboxStatements(GatewayOutboxSchema.open(path))
             try statements.removeUnusedEpochs()
             (devices, bytes, lastID) = try statements.contents()
         } catch {
-            throw OutboxError(path: path, error)
+            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
         }
     }
 

@@ -54,7 +54,8 @@ struct OutboxErrorTests {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         #expect(
             try error(path).description
-                == "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it.")
+                == "'\(path)' is a folder. Name a file with --outbox, such as '\(path)/outbox.db'.")
+        #expect(!FileManager.default.fileExists(atPath: path + ".lock"))
     }
 
     @Test("a file that is not a database is reported")
