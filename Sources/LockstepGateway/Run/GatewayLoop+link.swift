@@ -13,11 +13,19 @@ extension GatewayLoop {
         case .connected(let version, let sessionPresent): didConnect(version, sessionPresent, at: boot)
         case .disconnected(let error, _):
             didDisconnect()
-            let isTakenOver = error.code == .takenOver
-            logger.log(
-                level: isTakenOver ? .error : .warning,
-                isTakenOver ? "another gateway uses the same id" : "connection lost, samples kept in outbox",
-                metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
+            guard error.code == .takenOver else {
+                logger.warning(
+                    "connection lost, samples kept in outbox",
+                    metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
+                break
+            }
+            let pause = takeoverPause.didLoseSession(at: boot)
+            logger.error(
+                "another gateway uses the same id, staying disconnected for a while",
+                metadata: [
+                    "id": "\(configuration.id)", "broker": "\(configuration.broker)", "error": "\(error)",
+                    "pause": "\(pause / 1_000_000)s", "hint": "stop one of the two, or give each its own --id",
+                ])
         case .failed(let error, _):
             logger.warning(
                 "cannot connect to broker, retrying",
@@ -43,6 +51,7 @@ extension GatewayLoop {
     }
 
     private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
+        takeoverPause.didConnect(at: boot)
         intake.packetLimit = link.maximumPacketSize
         let now = Moment.now().wall
         do { session = try outbox.startSession(at: now) } catch {

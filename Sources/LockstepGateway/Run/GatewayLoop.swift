@@ -58,6 +58,8 @@ final class GatewayLoop {
     var presencesInFlight: [Int32: (device: Int, presence: OutboxPresence)] = [:]
     /// The time of the next check for silent senders, in µs of the boot clock.
     var nextSilenceCheck: Int64 = 0
+    /// The pause after another gateway has taken over the session.
+    var takeoverPause = TakeoverPause()
     /// The time in which senders can be heard.
     var listening = ListeningTime()
     /// The time of the start.
@@ -88,6 +90,7 @@ final class GatewayLoop {
                 tls: configuration.tls)
         }
         link.onMessage = { [unowned self] message in receive(message) }
+        link.mayConnect = { [unowned self] in Moment.now().boot >= takeoverPause.end }
         addDeliveries(
             heardAt: EarlierMessages.times(
                 outbox.devices.indices.map { outbox.devices[$0].presence?.heardAt }, startingAt: started,

@@ -68,6 +68,54 @@ struct GatewayTests {
         }
     }
 
+    @Test("a gateway whose key does not belong to its certificate ends before it connects to the broker")
+    func otherKey() async throws {
+        try await withSystem { system in
+            let own = try await TestCertificate(in: system.folder)
+            let other = try await TestCertificate("other", in: system.folder)
+            let gateway = try system.startGateway([
+                "--listen", "0", "--tls-certificate", own.certificate, "--tls-key", other.key,
+            ])
+            #expect(await gateway.waitForExit() != 0)
+            #expect(gateway.text.hasPrefix("Error: cannot use the certificate \(own.certificate)"), "\(gateway.text)")
+            #expect(gateway.text.contains(other.key), "\(gateway.text)")
+        }
+    }
+
+    @Test("a second gateway on the same outbox, or with a folder as outbox, is refused")
+    func otherOutbox() async throws {
+        try await withSystem { system in
+            let first = try system.startGateway()
+            #expect(await first.waitForOutput("gateway started"))
+            let second = try system.startGateway()
+            #expect(await second.waitForExit() != 0)
+            #expect(
+                second.text.contains(
+                    "another gateway (process \(first.pid)) uses the outbox '\(system.folder)/gateway.db'. "
+                        + "Give each gateway its own --outbox and --id."), "\(second.text)")
+            let folder = try await RunningProgram.run(
+                Programs.built("lockstep-gateway"), ["--broker", system.broker.url, "--outbox", system.folder])
+            #expect(folder.status != 0)
+            #expect(folder.text.contains("'\(system.folder)' is a folder. Name a file with --outbox"), "\(folder.text)")
+        }
+    }
+
+    @Test("of two gateways with the same id, one logs what to do and stays disconnected for a while")
+    func sameID() async throws {
+        try await withSystem { system in
+            let first = try system.startGateway(["--mqtt", "5"])
+            #expect(await first.waitForOutput("connected to broker"))
+            let second = try system.start(
+                "lockstep-gateway", ["--broker", system.broker.url, "--outbox", system.folder + "/second.db"])
+            // Either of the two may be the first to find out.
+            await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
+                let text = first.text + second.text
+                return text.contains("another gateway uses the same id") && text.contains("pause=30s")
+                    && text.contains("its own --id")
+            }
+        }
+    }
+
     @Test("OwnTracks locations over MQTT arrive in the store once, with battery and life cycle")
     func ownTracks() async throws {
         try await withSystem { system in
