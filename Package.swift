@@ -273,8 +273,8 @@ let package = Package(
         .testTarget(
             name: "LockstepCollectorTests",
             dependencies: [
-                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepNATS", "LockstepRules",
-                "LockstepSensors",
+                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepNATS", "LockstepRuleFiles",
+                "LockstepRules", "LockstepSensors",
                 "LockstepStore", "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(

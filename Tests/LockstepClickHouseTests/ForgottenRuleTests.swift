@@ -1,68 +1,18 @@
-import LockstepModel
-import LockstepStore
 import LockstepTestSupport
 import Testing
 
 @testable import LockstepClickHouse
 
 @Suite(
-    "Rules about forgotten devices", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+    "Rules about forgotten devices in ClickHouse",
+    .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
 struct ForgottenRuleTests {
-    private static let rules = """
-        targets: {bus: {mqtt: event}}
-        rules:
-          gone: {when: {state: [background], for: 1h}, to: bus}
-        """
-    private static let start: Int64 = 1_700_000_000_000_000
-    private let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))
-
     @Test("no rule notifies about the silence of a forgotten device, until it has returned", arguments: [true, false])
     func forgotten(isForgotten: Bool) async throws {
-        try await withTemporaryFolder { folder in
-            let store = try SQLiteStore(path: folder + "/store.db")
-            try RuleTests().observe(store, Self.rules)
-            try evaluate(store, isForgotten)
-        }
         try await withClickHouse { server in
             let store = try RuleTests().open(server)
-            try RuleTests().observe(store, Self.rules)
-            try evaluate(store, isForgotten)
+            try RuleTests().observe(store, ForgottenRules.rules)
+            try ForgottenRules().evaluate(store, isForgotten: isForgotten)
         }
     }
-
-    private func evaluate(_ store: any SampleStore, _ isForgotten: Bool) throws {
-        try store.write(group(1, .background, at: 0, isForgotten: false))
-        try store.write(group(1, .background, at: 0, isForgotten: isForgotten, hasTransition: false))
-        #expect(try store.write(tick(2)).deliveries.count == (isForgotten ? 0 : 1))
-        try store.write(group(2, .resumed, at: 3, isForgotten: false))
-        try store.write(group(3, .background, at: 4, isForgotten: false))
-        #expect(try store.write(tick(6)).deliveries.count == 1)
-
-        // A backlog or a presence may bring a device back without a transition.
-        try store.write(group(4, .resumed, at: 7, isForgotten: false))
-        try store.write(group(5, .background, at: 8, isForgotten: isForgotten))
-        try store.write(group(5, .background, at: 8, isForgotten: false, hasTransition: false))
-        #expect(try store.write(tick(10)).deliveries.count == 1)
-    }
-
-    /// - Parameter hours: the time of the transition in hours after the start.
-    private func group(
-        _ seq: Int64, _ state: LifecycleState, at hours: Int64, isForgotten: Bool, hasTransition: Bool = true
-    ) -> IngestGroup {
-        let transition = LifecycleTransition(from: nil, to: state, since: time(hours), reason: "test", seq: seq)
-        var snapshot = LifecycleSnapshot(last: transition)
-        snapshot.isForgotten = isForgotten
-        return IngestGroup(
-            transitions: hasTransition ? [DeviceTransition(device: device, transition: transition)] : [],
-            lifecycles: [device: snapshot])
-    }
-
-    private func tick(_ hours: Int64) -> IngestGroup {
-        var group = IngestGroup()
-        let boot = Moment.now().boot + hours * 3_600_000_000
-        group.tick = IngestGroup.Tick(at: Moment(wall: time(hours), boot: boot, awake: boot), listeningSince: 0)
-        return group
-    }
-
-    private func time(_ hours: Int64) -> Timestamp { Timestamp(microseconds: Self.start + hours * 3_600_000_000) }
 }
