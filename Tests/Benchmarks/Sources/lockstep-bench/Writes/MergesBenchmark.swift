@@ -22,11 +22,15 @@ struct MergesBenchmark {
     }
 
     private func measureAll(_ fleet: WritesFleet, sync: String) throws -> [Comparison] {
-        try compare(
+        func metric(_ figure: String, _ unit: String, digits: Int) -> Metric {
+            Metric(name: "\(fleet) devices, \(seconds) s, --sync \(sync), \(figure)", unit: unit, digits: digits)
+        }
+        return try compare(
             "merges",
-            ["written", "on disk"].map {
-                Metric(name: "\(fleet) devices, \(seconds) s, --sync \(sync), \($0)", unit: "bytes/byte", digits: 2)
-            },
+            [
+                metric("written", "bytes/byte", digits: 2), metric("on disk", "bytes/byte", digits: 2),
+                metric("not merged", "% of rows", digits: 1),
+            ],
             // The figures hardly depend on other load.
             rounds: 1, [Contender(name: "store") { try measure(fleet, sync: sync) }])
     }
@@ -47,12 +51,24 @@ struct MergesBenchmark {
                 store.close()
             }
             let rows = fleet.devices * fleet.rounds(seconds: seconds) * fleet.samples
-            return try WrittenBytes().ratios(since: before, to: Int64(rows * Self.rowSize(devices: fleet.devices)))
+            let ratios = try WrittenBytes().ratios(
+                since: before, to: Int64(rows * Self.rowSize(devices: fleet.devices)))
+            return try ratios + [100 * Double(Self.unmergedRows(path)) / Double(rows)]
         }
     }
 
     /// The size of most rows in the table, see ``WritesRun``.
     private static func rowSize(devices: Int) -> Int { devices < 256 ? 42 : devices < 65_536 ? 43 : 44 }
+
+    /// Returns the number of rows in the logs and runs.
+    private static func unmergedRows(_ path: String) throws -> Int {
+        let sql = "SELECT (SELECT count(*) FROM accelerometer) - (SELECT count(*) FROM merged_accelerometer)"
+        let text = try Launched.run("sqlite3", ["-readonly", path, sql])
+        guard let rows = Int(text.filter { !$0.isWhitespace }) else {
+            throw Failure("cannot count the rows of \(path)")
+        }
+        return rows
+    }
 
     private func write(_ fleet: WritesFleet, to store: SQLiteStore, begin: Timestamp) throws {
         var group = IngestGroup()
