@@ -206,8 +206,8 @@ struct Intake {
         if let known = topics.index(of: message.topicBytes) { return known }
         let route =
             switch try root.parse(message.topic) {
-            // Another collector stores the devices of other partitions.
-            case .device(let address, _) where share?.contains(address) == false:
+            // Another collector stores the devices of other partitions. Only requests to forget one are answered.
+            case .device(let address, let channel) where channel != .forget && share?.contains(address) == false:
                 Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
             case .device(let address, .stream(let stream)):
                 Route(

@@ -58,6 +58,19 @@ struct ForgottenLimitTests {
         #expect(commit().rejected.isEmpty && registry.deviceCount == 3)
     }
 
+    @Test("a collector of another partition answers, and changes nothing")
+    mutating func partitions() {
+        let shares = (0..<2).map { CollectorShare(group: device.group, partition: $0, partitions: 2) }
+        var outcomes: [ForgetAnswer.Outcome] = []
+        for share in shares {
+            intake = .standard
+            intake.share = share
+            forget("x", at: 1, deletesUnknown: true)
+            outcomes += intake.forgetting.takeDue().requests.map(\.outcome)
+        }
+        #expect(Set(outcomes) == [.other, .unknown] && outcomes.count == 2)
+    }
+
     @Test("a rollback takes the place back")
     mutating func rollback() {
         for name in ["a", "b", "c"] { send(name, at: 1) }
