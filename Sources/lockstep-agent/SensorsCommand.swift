@@ -8,6 +8,7 @@ import LockstepWire
 struct SensorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sensors", abstract: "List the sensors and their problems.",
+        usage: "lockstep-agent sensors [--source <source> ...] [<options>]",
         discussion: """
             The default source is iio, the sensors of this machine. The agent's settings in the environment and in \
             the file also apply here. The exit status is 1 if no sensor can be used.

@@ -82,11 +82,44 @@ struct DoctorProblemTests {
         let epoch = Epoch(unchecked: "a")
         record("ack", AcknowledgementJSON.encode(Acknowledgement(epoch: epoch, through: 200)), isRetained: true)
         recordBatch("a", 201)
-        let refused = Acknowledgement(epoch: epoch, through: 0, refusal: .init(seq: 7, reason: "too many devices"))
+        let refused = Acknowledgement(epoch: epoch, through: 0, refusal: .init(seq: 201, reason: "too many devices"))
         record("ack", AcknowledgementJSON.encode(refused))
         #expect(observations.devices[left]?.ack?.through == 200)
         #expect(warnings.contains { $0.text == "a collector refuses its batches: too many devices" })
         #expect(!warnings.contains { $0.text.contains("has stored batches up to") })
+    }
+
+    @Test("a refusal of a batch that a collector has stored, before or after it, is not shown")
+    mutating func storedElsewhere() {
+        func ack(_ epoch: String, _ through: Int64) -> [UInt8] {
+            AcknowledgementJSON.encode(Acknowledgement(epoch: Epoch(unchecked: epoch), through: through))
+        }
+        let refused = AcknowledgementJSON.encode(
+            Acknowledgement(
+                epoch: Epoch(unchecked: "a"), through: 0, refusal: .init(seq: 7, reason: "too many devices")))
+        var isShown: [Bool] = []
+        for payload in [refused, ack("a", 6), ack("b", 7), ack("a", 7), refused] {
+            record("ack", payload)
+            isShown.append(warnings.contains { $0.text.contains("too many devices") })
+        }
+        #expect(isShown == [true, true, true, false, false])
+    }
+
+    @Test("of two agents with one name, only one finding is shown, beside a refusal")
+    mutating func takeover() {
+        var presence = Presence(epoch: nil, session: 1, phase: .foreground, at: now)
+        presence.problem = "another agent uses the same device id: give each agent its own --device"
+        record("presence", PresenceJSON.encode(presence), isRetained: true)
+        for epoch in ["a", "b", "a"] { recordBatch(epoch, 1) }
+        let advice = "stop all but one, and give each agent its own --device"
+        #expect(warnings.filter { $0.advice == advice }.count == 1)
+        record(
+            "ack",
+            AcknowledgementJSON.encode(
+                Acknowledgement(
+                    epoch: Epoch(unchecked: "a"), through: 0, refusal: .init(seq: 7, reason: "too many devices"))))
+        #expect(warnings.filter { $0.advice == advice }.count == 1)
+        #expect(warnings.contains { $0.text == "a collector refuses its batches: too many devices" })
     }
 
     @Test("an old report of a stalled collector may be of one that was killed")

@@ -62,6 +62,7 @@ struct ForgetAnswersTests {
     mutating func forgotten() throws {
         try ask()
         answer("a", .unknown)
+        #expect(try removal.takeMessages(at: moment(1)).isEmpty && removal.result() == nil)
         answer("b", .forgotten)
         #expect(try removal.takeMessages(at: moment(1)).isEmpty)
         deleteState()
@@ -88,7 +89,44 @@ struct ForgetAnswersTests {
         answer("a", .forgotten)
         deleteState()
         #expect(try removal.takeMessages(at: moment(9)).isEmpty && removal.result() == nil)
-        #expect(try removal.takeMessages(at: moment(10)).isEmpty && removal.result() != nil)
+        #expect(try removal.takeMessages(at: moment(10)).isEmpty)
+        #expect(removal.result()?.contains("No answer from collector lab/b: it may still list") == true)
+    }
+
+    @Test("nothing is deleted if a collector that may know the device has not answered; it is named")
+    mutating func silent() throws {
+        try ask()
+        answer("a", .unknown)
+        #expect(try removal.takeMessages(at: moment(9)).isEmpty)
+        let text = failure(at: 10)
+        #expect(text.contains("no answer from collector lab/b: check with 'lockstep doctor'"), "\(text)")
+        #expect(text.contains("lockstep forget --collector lab/b"), "\(text)")
+    }
+
+    @Test("a collector of other groups is not waited for, and one of another partition decides nothing")
+    mutating func others() throws {
+        try ask()
+        let health = CollectorHealth(status: .online, at: Self.start.wall, groups: ["lab"])
+        removal.handle(topic: "lockstep/lab/$collector/b", payload: Data(health.encoded()), isRetained: false)
+        answer("a", .other)
+        #expect(failure(at: 1).contains("no running collector collects default/left"))
+        answer("a", .unknown)
+        let requests = try removal.takeMessages(at: moment(1))
+        #expect(requests.count == 1)
+    }
+
+    @Test("the messages of a device whose group no collector collects are deleted")
+    mutating func withoutCollector() throws {
+        removal.didSubscribe(at: Self.start)
+        _ = try removal.takeMessages(at: Self.start)
+        let health = CollectorHealth(status: .online, at: Self.start.wall, groups: ["lab"])
+        removal.handle(topic: "lockstep/lab/$collector/b", payload: Data(health.encoded()), isRetained: true)
+        removal.handle(topic: "lockstep/default/left/state", payload: Data("x".utf8), isRetained: true)
+        removal.handle(topic: "lockstep/default/left/forget", payload: Data(), isRetained: false)
+        #expect(try removal.takeMessages(at: moment(0)).isEmpty)
+        #expect(try removal.takeMessages(at: moment(0)).map(\.topic) == ["lockstep/default/left/state"])
+        deleteState()
+        #expect(removal.result()?.hasSuffix("There is no collector of its group at this broker.") == true)
     }
 
     @Test("what a device sends after its return is not deleted")

@@ -78,7 +78,7 @@ struct ForgetDecisionTests {
     mutating func refused() throws {
         try read(["main": health(.online)], retained: ["state"])
         _ = try removal.takeMessages(at: moment(0))
-        #expect(failure(at: 10).contains("no collector has answered"))
+        #expect(failure(at: 10).contains("no answer from collector default/main: check with 'lockstep doctor'"))
         answer(.online)
         #expect(failure(at: 1).contains("default/left is online (active)"))
 

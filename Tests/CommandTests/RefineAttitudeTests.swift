@@ -5,6 +5,8 @@ import LockstepStore
 import LockstepTestSupport
 import Testing
 
+@testable import lockstep
+
 @Suite("lockstep refine attitude")
 struct RefineAttitudeTests {
     private static let start: Int64 = 1_700_000_000_000_000
@@ -42,6 +44,15 @@ struct RefineAttitudeTests {
         var rows: [[Double]] = []
         while try select.step() { rows.append((0..<9).map { select.double(at: $0) }) }
         return rows
+    }
+
+    @Test("the progress on a terminal is the share of the time range")
+    func progress() {
+        let range = Self.start..<Self.start + 200_000_000
+        #expect(
+            RefineProgress.line(Self.start + 90_000_000, of: range) == " 45 %, computed to 2023-11-14T22:14:50Z")
+        #expect(RefineProgress.line(Self.start + 300_000_000, of: range).hasPrefix("100 %"))
+        #expect(RefineProgress.line(Self.start - 1, of: range).hasPrefix("  0 %"))
     }
 
     @Test("attitude and bias are written for each gyroscope sample")

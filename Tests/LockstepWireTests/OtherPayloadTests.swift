@@ -136,12 +136,13 @@ struct CollectorHealthTests {
             status: status, at: Timestamp(microseconds: 5), problem: "the disk is full", devices: 1, stored: 2,
             duplicates: 3, conflicts: 4, rejected: 5, dropped: 6, version: "0.1.0",
             started: Timestamp(microseconds: 7), memory: 8, memoryPeak: 9,
-            store: CollectorHealth.Store(id: "a1", name: "/samples.db", host: "pi"))
+            store: CollectorHealth.Store(id: "a1", name: "/samples.db", host: "pi"), groups: ["lab", "yard"])
         #expect(
             text(health.encoded())
                 == #"{"status":"\#(status.rawValue)","at":5,"problem":"the disk is full","devices":1,"stored":2,"#
                 + #""duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"0.1.0","started":7,"#
-                + #""memory":8,"memory_peak":9,"store":{"id":"a1","name":"/samples.db","host":"pi"}}"#)
+                + #""memory":8,"memory_peak":9,"store":{"id":"a1","name":"/samples.db","host":"pi"},"#
+                + #""groups":["lab","yard"]}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
         var minimal = health
         minimal.problem = nil
@@ -152,6 +153,7 @@ struct CollectorHealthTests {
         minimal.memory = nil
         minimal.memoryPeak = nil
         minimal.store = nil
+        minimal.groups = nil
         #expect(try CollectorHealth.decode(Data(minimal.encoded())) == minimal)
     }
 

@@ -57,6 +57,17 @@ struct PresenceTests {
         #expect(Array(payload.utf8).withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == nil)
     }
 
+    @Test("a problem, and the reason of a refusal, have at most 500 characters")
+    func longProblem() throws {
+        let long = String(repeating: "x", count: 600)
+        let payload = PresenceJSON.encode(
+            Presence(epoch: nil, session: nil, phase: .foreground, at: nil, problem: long))
+        #expect(text(payload) == #"{"phase":"foreground","problem":"\#(long.prefix(500))"}"#)
+        let refusal = AcknowledgementJSON.encode(
+            Acknowledgement(epoch: epoch, through: 0, refusal: .init(seq: 7, reason: long)))
+        #expect(text(refusal).hasSuffix(#""reason":"\#(long.prefix(500))"}}"#))
+    }
+
     @Test("unknown keys are ignored, and missing keys are nil")
     func unknownKeys() throws {
         let presence = try PresenceJSON.decode(data(#"{"phase":"background","battery":{"level":0.5},"at":null}"#))

@@ -64,7 +64,17 @@ struct FullDiskTests {
                 #expect(
                     await collector.waitForOutput("store not writable", within: .seconds(120)), "\(collector.text)")
                 await client.expectMessage { $0.text.contains(#""status":"stalled""#) }
+                // It reports this on a second connection, and ends that with the next samples.
+                await expectEventually("\(system.broker.text)", within: .seconds(120)) {
+                    let lines = system.broker.text.split(separator: "\n")
+                    let last = lines.lastIndex { $0.contains(" as lockstep-collector-main (") } ?? 0
+                    return lines.count { $0.contains(" as lockstep-collector-main (") } > 1
+                        && lines[last...].contains {
+                            $0.contains("Client lockstep-collector-main closed its connection")
+                        }
+                }
                 await collector.stop()
+                #expect(system.broker.text.contains(" as lockstep-collector-main-stop "), "\(system.broker.text)")
                 #expect(collector.text.contains("collector stopped"), "\(collector.text)")
                 let reader = try await system.connect(["lockstep/default/$collector/main"])
                 await reader.expectMessage { _ in true }

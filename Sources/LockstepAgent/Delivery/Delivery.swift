@@ -60,8 +60,8 @@ public struct Delivery: Sendable {
     private var retryDelay = Delivery.initialRetryDelay
     /// The time of the last acknowledgement, connection or retry, in µs of the boot clock.
     private var progressAt: Int64 = 0
-    /// The time since which batches wait for a collector that has acknowledged none, in µs of the boot clock; nil if none
-    /// wait.
+    /// The time since which batches wait for a collector without progress, in µs of the boot clock: that of the first PUBACK
+    /// since the last progress; nil if none wait.
     package private(set) var waitingSince: Int64?
 
     /// Whether the collector acknowledges batches; otherwise the broker does.

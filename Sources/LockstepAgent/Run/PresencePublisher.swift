@@ -45,13 +45,7 @@ final class PresencePublisher {
             guard let id = try link.publish(message(presence)) else { return nil }
             published = id
             // Messages about earlier epochs are not retained, because only a running collector needs them.
-            for (epoch, batches) in dropped {
-                var earlier = presence
-                earlier.epoch = epoch
-                earlier.after = nil
-                earlier.clock = nil
-                earlier.problem = nil
-                earlier.dropped = batches.ranges
+            for earlier in Self.reports(of: dropped, like: presence) {
                 var message = message(earlier)
                 message.isRetained = false
                 try link.publish(message)
@@ -60,6 +54,19 @@ final class PresencePublisher {
             logger.error("cannot publish presence", metadata: ["error": "\(error)"])
         }
         return published
+    }
+
+    /// Returns reports of the batches that were dropped in earlier epochs. They have the problem of the current presence,
+    /// because readers take it from the last one.
+    static func reports(of dropped: [Epoch: SequenceSet], like presence: Presence) -> [Presence] {
+        dropped.map { epoch, batches in
+            var earlier = presence
+            earlier.epoch = epoch
+            earlier.after = nil
+            earlier.clock = nil
+            earlier.dropped = batches.ranges
+            return earlier
+        }
     }
 
     private func message(_ presence: Presence) -> MQTTMessage {

@@ -109,7 +109,11 @@ extension AgentState {
             contradictingAck = ack
             return []
         }
-        if let refusal = ack.refusal { return didRefuse(refusal, of: ack.epoch, at: boot) }
+        if let refusal = ack.refusal {
+            let position = BatchPosition(epoch: ack.epoch, seq: refusal.seq)
+            if delivery.contains(position) { deliveryProblems.didRefuse(position, reason: refusal.reason, at: boot) }
+            return []
+        }
         delivery.handle(ack, at: boot)
         deliveryProblems.handle(ack)
         markRemovable([ack.epoch: ack.stored], at: boot)
@@ -117,26 +121,27 @@ extension AgentState {
         return []
     }
 
-    /// Handles a message of a collector that refuses a batch for now.
-    private mutating func didRefuse(_ refusal: Acknowledgement.Refusal, of epoch: Epoch, at boot: Int64) -> [Action] {
-        let position = BatchPosition(epoch: epoch, seq: refusal.seq)
-        guard delivery.contains(position),
-            deliveryProblems.didRefuse(position, reason: refusal.reason, at: boot)
-        else { return [] }
+    /// Updates the problem in the presence, and logs that a collector refuses batches, or that none acknowledges them.
+    mutating func reviewDelivery(at boot: Int64) -> [Action] {
+        deliveryProblems.removeRefusal { !delivery.contains($0) }
+        presence.problem = deliveryProblems.text(at: boot)
+        return reportRefusal(at: boot) + reportSilence(at: boot)
+    }
+
+    private mutating func reportRefusal(at boot: Int64) -> [Action] {
+        guard let refusal = deliveryProblems.takeRefusal(at: boot) else { return [] }
         return [
             .log(
                 .warning, "collector refuses batches, kept in outbox",
                 [
-                    "epoch": "\(epoch)", "seq": "\(refusal.seq)", "error": "\(refusal.reason)",
+                    "epoch": "\(refusal.position.epoch)", "seq": "\(refusal.position.seq)",
+                    "error": "\(refusal.reason)",
                     "hint": "they are sent again until they are accepted; to give them up, use another --outbox",
                 ])
         ]
     }
 
-    /// Updates the problem in the presence, and reports that no collector acknowledges batches.
-    mutating func reviewDelivery(at boot: Int64) -> [Action] {
-        deliveryProblems.removeRefusal { !delivery.contains($0) }
-        presence.problem = deliveryProblems.text(at: boot)
+    private mutating func reportSilence(at boot: Int64) -> [Action] {
         guard let since = delivery.waitingSince else {
             problems.resolve("unacknowledged")
             return []

@@ -8,17 +8,34 @@ struct DeliveryProblems {
     /// The time after which a problem is logged again, and after which the last takeover no longer counts.
     static let interval: Int64 = 600_000_000
 
-    /// A refused batch that is not stored yet, and the reason.
-    private var refusal: (position: BatchPosition, reason: String)?
+    /// The time after which a refused batch that still waits is reported, in µs. Until then, another collector may store it.
+    static let refusalDelay: Int64 = 3_000_000
+
+    /// A batch that a collector has refused for now, and that is not stored yet.
+    struct Refusal {
+        let position: BatchPosition
+        let reason: String
+        /// The time of the first refusal since batches are refused.
+        let since: Int64
+
+        func isReportable(at boot: Int64) -> Bool { boot - since >= refusalDelay }
+    }
+
+    private var refusal: Refusal?
     private var refusalLoggedAt: Int64?
     private var takenOverAt: Int64?
     private var takeoverLoggedAt: Int64?
 
-    /// Records that a collector has refused a batch for now.
-    /// - Returns: whether to log it.
-    mutating func didRefuse(_ position: BatchPosition, reason: String, at boot: Int64) -> Bool {
-        refusal = (position, reason)
-        return Self.isDue(&refusalLoggedAt, at: boot)
+    /// Records that a collector has refused a batch for now. Another one does not postpone the report of the first.
+    mutating func didRefuse(_ position: BatchPosition, reason: String, at boot: Int64) {
+        guard refusal?.isReportable(at: boot) ?? true else { return }
+        refusal = Refusal(position: position, reason: reason, since: refusal?.since ?? boot)
+    }
+
+    /// Returns the refusal to log now, or nil.
+    mutating func takeRefusal(at boot: Int64) -> Refusal? {
+        guard let refusal, refusal.isReportable(at: boot), Self.isDue(&refusalLoggedAt, at: boot) else { return nil }
+        return refusal
     }
 
     /// Records an acknowledgement, which may list the refused batch.
@@ -52,7 +69,8 @@ struct DeliveryProblems {
         if let takenOverAt, boot - takenOverAt < Self.interval {
             return "another agent uses the same device id: give each agent its own --device"
         }
-        return refusal.map { Presence.refusalProblem + $0.reason }
+        guard let refusal, refusal.isReportable(at: boot) else { return nil }
+        return Presence.refusalProblem + refusal.reason
     }
 
     private static func isDue(_ last: inout Int64?, at boot: Int64) -> Bool {

@@ -148,8 +148,11 @@ struct Intake {
         }
     }
 
+    /// Whether no more devices may be added, because forgotten ones take memory, too.
+    private var isFull: Bool { devices.count / 2 >= maximumDevices }
+
     /// Adds the topic's device if it is new. The number of devices is limited because a client could invent device ids.
-    /// Forgotten devices do not count, until they send again.
+    /// Forgotten devices do not count, until they send again, but limit the number of new ones.
     /// - Returns: false if the limit is reached.
     mutating func admitDevice(of route: Int, _ registry: borrowing LifecycleRegistry) -> Bool {
         let hasPlace = hasPlace(registry)
@@ -157,7 +160,7 @@ struct Intake {
         if topics[route].device != nil, hasPlace || registry.forgottenCount == 0 { return true }
         guard let address = topics[route].address, hasPlace || !registry.isForgotten(address) else { return false }
         if deviceIndices[address] == nil {
-            guard hasPlace else { return false }
+            guard hasPlace, !isFull else { return false }
             add(address)
         }
         topics[route].device = deviceIndices[address]
@@ -185,9 +188,9 @@ struct Intake {
 
     /// The error for a new device beyond the limit. The agent keeps the batch, because the limit may be raised.
     func tooManyDevices(position: BatchPosition?) -> PayloadError {
-        PayloadError(
-            "too many devices: the limit of \(maximumDevices) is reached; "
-                + "raise the collector's --max-devices to accept more",
+        let limit = isFull ? "the limit of \(2 * maximumDevices) with forgotten ones" : "the limit of \(maximumDevices)"
+        return PayloadError(
+            "too many devices: \(limit) is reached; raise the collector's --max-devices to accept more",
             position: position, isRetryable: true)
     }
 
@@ -206,8 +209,8 @@ struct Intake {
         if let known = topics.index(of: message.topicBytes) { return known }
         let route =
             switch try root.parse(message.topic) {
-            // Another collector stores the devices of other partitions.
-            case .device(let address, _) where share?.contains(address) == false:
+            // Another collector stores the devices of other partitions. Only requests to forget one are answered.
+            case .device(let address, let channel) where channel != .forget && share?.contains(address) == false:
                 Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
             case .device(let address, .stream(let stream)):
                 Route(

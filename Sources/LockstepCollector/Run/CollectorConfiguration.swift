@@ -71,6 +71,9 @@ public struct CollectorConfiguration: Sendable {
         self.broker = broker
     }
 
+    /// The groups in the health reports; nil for all.
+    var reportedGroups: [String]? { groups.isEmpty ? nil : groups.map(\.rawValue) }
+
     /// The topic of the health reports.
     var healthTopic: String { root.topic(group: groups.first ?? .standard, collector: id) }
 }

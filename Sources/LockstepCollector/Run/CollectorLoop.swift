@@ -157,7 +157,9 @@ final class CollectorLoop {
             link.stop(until: .now)
             let offline = OfflineReport(configuration: configuration, report: report, fleet: fleet)
             if session.other == nil, !offline.publish(until: .now + .seconds(3)) {
-                logger.warning("cannot report that the collector is offline")
+                logger.warning(
+                    "cannot report that the collector is offline",
+                    metadata: ["hint": "allow this user to read and write '\(configuration.healthTopic)'"])
             }
         } else {
             report.publish(.offline, counting: fleet, over: link, at: .now())

@@ -54,7 +54,7 @@ final class HealthReport {
         // replace the reason with 'offline'.
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
-            store: isStalled ? store : nil)
+            store: isStalled ? store : nil, groups: configuration.reportedGroups)
         return MQTTOptions(
             address: configuration.broker, clientID: configuration.clientID ?? "lockstep-collector-\(configuration.id)",
             keepsSession: true,
@@ -99,7 +99,7 @@ final class HealthReport {
             status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
-            store: store)
+            store: store, groups: configuration.reportedGroups)
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {

@@ -19,7 +19,7 @@ struct OfflineReport {
     func publish(until deadline: ContinuousClock.Instant) -> Bool {
         let configuration = configuration
         let report = report
-        var isReplaced = false
+        var exchange = Exchange()
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion) { version in
             MQTTOptions(
                 address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)-stop",
@@ -27,30 +27,20 @@ struct OfflineReport {
         }
         link.onMessage = { message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
-            isReplaced = !report.isOwn(health)
+            exchange.isReplaced = !report.isOwn(health)
         }
         defer {
             link.stop(until: deadline)
             link.onMessage = nil
         }
-        var answers = 0
         while .now < deadline {
             link.wait(until: deadline)
             for event in link.read() + link.write() {
-                switch event {
-                case .connected: subscribe(link)
-                case .subscribed:
-                    // A broker answers in order: when it confirms the second subscription, it has sent the retained report.
-                    answers += 1
-                    if answers < 2 {
-                        subscribe(link)
-                    } else if isReplaced {
-                        return true
-                    } else {
-                        report.publish(.offline, counting: fleet, over: link, at: .now())
-                    }
-                case .published(_, let refusal): return refusal == nil
-                case .disconnected, .failed: answers = 0
+                switch exchange.handle(event) {
+                case .wait: break
+                case .subscribe: subscribe(link)
+                case .publish: report.publish(.offline, counting: fleet, over: link, at: .now())
+                case .end(let isReported): return isReported
                 }
             }
         }
@@ -60,5 +50,37 @@ struct OfflineReport {
     private func subscribe(_ link: BrokerLink) {
         // An error means that the connection has ended, which is the next event.
         _ = try? link.subscribe(to: configuration.healthTopic, qos: .atMostOnce)
+    }
+
+    /// The decisions, without I/O: events of the connection in, actions out.
+    struct Exchange {
+        enum Action: Equatable {
+            case wait
+            case subscribe
+            case publish
+            /// - Parameter isReported: whether the broker has a report of this collector, or of another one that took over.
+            case end(isReported: Bool)
+        }
+
+        /// The number of confirmed subscriptions of this connection.
+        private var answers = 0
+        /// Whether the retained report is of another collector.
+        var isReplaced = false
+
+        mutating func handle(_ event: BrokerLink.Event) -> Action {
+            switch event {
+            case .connected: return .subscribe
+            case .subscribed(_, let isGranted):
+                // The report could replace that of another collector, which cannot be read.
+                guard isGranted else { return .end(isReported: false) }
+                // A broker answers in order: when it confirms the second subscription, it has sent the retained report.
+                answers += 1
+                return answers < 2 ? .subscribe : isReplaced ? .end(isReported: true) : .publish
+            case .published(_, let refusal): return .end(isReported: refusal == nil)
+            case .disconnected, .failed:
+                answers = 0
+                return .wait
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ public enum AcknowledgementJSON {
         if let refusal = ack.refusal {
             object.member("refused") { refused in
                 refused.member("seq", refusal.seq)
-                refused.member("reason", refusal.reason)
+                refused.member("reason", String(refusal.reason.prefix(maxReason)))
             }
         }
         return object.finish()

@@ -58,10 +58,12 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var memoryPeak: Int?
     /// The store; nil in a last will that says 'offline', for a share of a cluster, and from a collector that does not report it.
     public var store: Store?
+    /// The groups whose devices it collects; nil for all, and from a collector that does not report them.
+    public var groups: [String]?
 
     enum CodingKeys: String, CodingKey {
         case status, at, problem, devices, stored, duplicates, conflicts, rejected, dropped, version, started, memory
-        case store
+        case store, groups
         case memoryPeak = "memory_peak"
     }
 
@@ -69,7 +71,8 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
-        started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil
+        started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil,
+        groups: [String]? = nil
     ) {
         self.status = status
         self.at = at
@@ -85,6 +88,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.memory = memory
         self.memoryPeak = memoryPeak
         self.store = store
+        self.groups = groups
     }
 
     /// Returns the report as JSON.
@@ -110,6 +114,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
                 object.member("host", store.host)
             }
         }
+        if let groups { object.member("groups", groups) { $0.string($1) } }
         return object.finish()
     }
 

@@ -24,6 +24,8 @@ public struct ForgetAnswer: Sendable, Hashable {
         case forgotten
         /// The collector does not know the device.
         case unknown
+        /// The device belongs to another partition of its group, so another collector has it.
+        case other
         /// The device is online, so it is not forgotten.
         case online
     }

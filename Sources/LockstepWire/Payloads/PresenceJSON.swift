@@ -21,7 +21,7 @@ public enum PresenceJSON {
         if !presence.dropped.isEmpty { object.member("dropped", ranges: Array(presence.dropped.prefix(maxRanges))) }
         if presence.droppedSamples > 0 { object.member("dropped_samples", presence.droppedSamples) }
         if !presence.sources.isEmpty { object.member("sources", presence.sources) }
-        object.member("problem", ifPresent: presence.problem)
+        object.member("problem", ifPresent: presence.problem.map { String($0.prefix(maxProblem)) })
         if let clock = presence.clock { ClockReportJSON.encode(clock, into: &object) }
         return object.finish()
     }

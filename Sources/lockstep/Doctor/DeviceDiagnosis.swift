@@ -18,7 +18,7 @@ struct DeviceDiagnosis {
     let seconds: Double
     let now: Timestamp
     /// The command that shows rejected messages.
-    var rejectedQuery = ""
+    let rejectedQuery: String
 
     var findings: [Finding] {
         let found = [state, twins, problem, clock, gaps, backlog, dropped].compactMap(\.self) + sources
@@ -63,13 +63,14 @@ struct DeviceDiagnosis {
     }
 
     private var problem: Finding? {
-        let refusal = device.refusal.map { Presence.refusalProblem + $0.reason }
-        guard let problem = device.problem ?? refusal, twins == nil || problem.hasPrefix(Presence.refusalProblem) else {
-            return nil
-        }
+        let refusal = device.refused?.refusal.map { Presence.refusalProblem + $0.reason }
+        func isRefusal(_ problem: String) -> Bool { problem.hasPrefix(Presence.refusalProblem) }
+        // The only other problem is that there is another agent.
+        let reported = device.problem.flatMap { twins == nil || isRefusal($0) ? $0 : nil }
+        guard let problem = reported ?? refusal else { return nil }
         return Finding(
             .warning, "", problem.printable,
-            problem.hasPrefix(Presence.refusalProblem)
+            isRefusal(problem)
                 ? "the batches stay in its outbox and are sent again; show them all: \(rejectedQuery)"
                 : "stop all but one, and give each agent its own --device")
     }

@@ -18,14 +18,24 @@ struct Observations {
         /// The session of the last presence.
         var session: Int64?
         var ack: Acknowledgement?
-        /// A batch that a collector has refused for now, or nil.
-        var refusal: Acknowledgement.Refusal?
+        /// The last message with a refusal of a collector, or nil if the batch is stored now.
+        private(set) var refused: Acknowledgement?
         /// The epochs of the live batches, and of the first presence of each session.
         var liveEpochs = LiveEpochs()
         /// The highest sequence number received, by epoch.
         var highest: [Epoch: Int64] = [:]
         /// The time from the newest sample of each live batch to its arrival, in µs.
         var latencies: [Int64] = []
+
+        mutating func record(_ message: Acknowledgement) {
+            if message.refusal == nil { ack = message } else { refused = message }
+            // Another collector may store the batch.
+            if let refused, let seq = refused.refusal?.seq, let ack, ack.epoch == refused.epoch,
+                ack.stored.contains(seq)
+            {
+                self.refused = nil
+            }
+        }
 
         mutating func record(_ presence: Presence) {
             self.presence = presence
@@ -134,12 +144,7 @@ struct Observations {
         case .presence:
             devices[address, default: Device()].record(try PresenceJSON.decode(payload))
         case .ack:
-            let ack = try AcknowledgementJSON.decode(payload)
-            if let refusal = ack.refusal {
-                devices[address, default: Device()].refusal = refusal
-            } else {
-                devices[address, default: Device()].ack = ack
-            }
+            devices[address, default: Device()].record(try AcknowledgementJSON.decode(payload))
         case .stream(let stream):
             let batch = try BatchEncoding.decode(payload, contentType: contentType, stream: stream)
             if let position = batch.position {

@@ -9,8 +9,8 @@ import LockstepWire
 /// An empty message to the channel `forget`, which all programs ignore, is sent first: when it comes back, everything that
 /// is retained has arrived.
 ///
-/// Each collector answers for itself, so the removal waits for all that run: one that knows the device decides, whoever
-/// answers first.
+/// Each collector answers for itself, so the removal waits for all that run and collect the group: one that knows the
+/// device decides, whoever answers first.
 struct DeviceRemoval: ForgetTask {
     private enum Step {
         /// Waiting for the empty message.
@@ -40,6 +40,8 @@ struct DeviceRemoval: ForgetTask {
     private var hadRetained = false
     private var collectors: [String: CollectorHealth] = [:]
     private var answers: [ForgetAnswer] = []
+    /// The collectors that had not answered when the device was forgotten by others.
+    private var silent: [String] = []
     private(set) var deadline: Int64 = 0
 
     init(_ device: DeviceAddress, root: TopicRoot, id: String = "\(Epoch.random())") {
@@ -99,12 +101,15 @@ struct DeviceRemoval: ForgetTask {
         guard case .clearing(let outcome) = step, retained.isEmpty else { return nil }
         let name = device.group == .standard ? "\(device.device)" : "\(device)"
         guard let outcome else {
-            return "\(device) is forgotten: its retained messages are deleted. There is no collector at this broker."
+            return "\(device) is forgotten: its retained messages are deleted. There is no collector "
+                + (collectors.isEmpty ? "at this broker." : "of its group at this broker.")
         }
         return outcome == .unknown
             ? "\(device) is forgotten: its retained messages are deleted. No collector has stored it."
             : "\(device) is forgotten. Its samples stay in the store: lockstep query STREAM --device \(name)\n"
                 + "It is listed again if it sends again."
+                + (silent.isEmpty
+                    ? "" : "\nNo answer from \(Self.names(silent)): it may still list the device until it answers.")
     }
 
     private mutating func read(at now: Moment) throws -> [MQTTMessage] {
@@ -118,6 +123,7 @@ struct DeviceRemoval: ForgetTask {
             return hasAsked ? [] : [MQTTMessage(topic: forgetTopic, payload: [], qos: .atLeastOnce)]
         }
         hadRetained = !retained.isEmpty
+        let collectors = collectors.filter { $0.value.collects(device.group) }
         if collectors.values.contains(where: { $0.isRunning(at: now.wall) }) {
             step = .asking
             deadline = now.boot + Self.patience
@@ -136,18 +142,27 @@ struct DeviceRemoval: ForgetTask {
 
     private mutating func ask(at now: Moment) throws -> [MQTTMessage] {
         try checkOnline()
-        let hasAllAnswers = collectors.filter { $0.value.isRunning(at: now.wall) }.keys.allSatisfy { name in
-            answers.contains { name.hasSuffix("/\($0.collector)") }
-        }
-        guard hasAllAnswers || now.boot >= deadline else { return [] }
-        guard !answers.isEmpty else {
-            throw CommandFailure(
-                "no collector has answered: check with 'lockstep doctor' that a collector of the group "
-                    + "'\(device.group)' is online, can write its store, and has the version of this program")
-        }
-        guard !answers.contains(where: { $0.outcome == .forgotten }) else {
+        let silent = collectors.filter { name, health in
+            health.isRunning(at: now.wall) && health.collects(device.group)
+                && !answers.contains { name.hasSuffix("/\($0.collector)") }
+        }.keys.sorted()
+        guard silent.isEmpty || now.boot >= deadline else { return [] }
+        if answers.contains(where: { $0.outcome == .forgotten }) {
+            self.silent = silent
             beginClearing(.forgotten, at: now)
             return []
+        }
+        // A collector that does not answer may know the device.
+        guard silent.isEmpty else {
+            throw CommandFailure(
+                "no answer from \(Self.names(silent)): check with 'lockstep doctor' that \(silent.count == 1 ? "it" : "each") "
+                    + "is online, can write its store, and has the version of this program, and repeat the command. If "
+                    + "one is retired, stop it, and use 'lockstep forget --collector \(silent[0])' first")
+        }
+        guard answers.contains(where: { $0.outcome == .unknown }) else {
+            throw CommandFailure(
+                "no running collector collects \(device): check with 'lockstep doctor' that one for each partition of "
+                    + "the group '\(device.group)' is online")
         }
         guard hadRetained else { throw unknown }
         beginClearing(.unknown, at: now)
@@ -179,6 +194,10 @@ struct DeviceRemoval: ForgetTask {
         return retained.sorted().map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, isRetained: true) }
     }
 
+    private static func names(_ collectors: [String]) -> String {
+        (collectors.count == 1 ? "collector " : "collectors ") + collectors.joined(separator: ", ")
+    }
+
     private var unknown: CommandFailure {
         CommandFailure(
             "no device '\(device)' is known: list devices with 'lockstep devices' or 'lockstep watch', and name the "
@@ -192,6 +211,9 @@ struct DeviceRemoval: ForgetTask {
 }
 
 extension CollectorHealth {
+    /// Returns whether the collector may have devices of a group.
+    fileprivate func collects(_ group: GroupID) -> Bool { groups?.contains(group.rawValue) ?? true }
+
     /// Returns whether the collector runs. One that was killed together with the broker leaves an old report.
     fileprivate func isRunning(at now: Timestamp) -> Bool {
         status != .offline && ReportAge.isRecent(at, at: now)

@@ -13,7 +13,7 @@ struct ForgetCommand: ParsableCommand {
             as before. If the device sends again, it is listed again.
 
             The collectors of the device carry this out, so one must be running, and the device must be offline for all \
-            of them. With several, the command waits up to 10 s for their answers. A \
+            of them. The command waits up to 10 s for the answers of all that run and collect its group. A \
             collector or gateway must be stopped; only its status is deleted, not its store or outbox.
 
             EXAMPLES

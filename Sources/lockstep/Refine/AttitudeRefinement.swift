@@ -7,17 +7,20 @@ import LockstepStore
 struct AttitudeRefinement {
     private var stream: AttitudeStream
     private let output: any RefinedWriting
+    private var progress: RefineProgress
     private var count = 0
     private var first: Int64?
     private var last: Int64?
 
-    init(smoother: AttitudeSmoother, output: any RefinedWriting) {
+    init(smoother: AttitudeSmoother, output: any RefinedWriting, progress: RefineProgress) {
         stream = AttitudeStream(smoother: smoother)
         self.output = output
+        self.progress = progress
     }
 
     /// - Throws: ``CommandFailure`` if there are no attitudes; `StoreError`.
     mutating func run(_ motion: StoredMotion, _ device: DeviceAddress) throws -> RefineReport {
+        defer { progress.end() }
         let range = (motion.from?.microseconds ?? .min)..<(motion.to?.microseconds ?? .max)
         try motion.read(margin: stream.margin) { sample in try write(stream.append(sample), in: range) }
         try write(stream.finish(), in: range)
@@ -40,6 +43,7 @@ struct AttitudeRefinement {
         last = end
         count += rows.count
         try output.write(rows)
+        progress.show(end)
     }
 }
 

@@ -51,6 +51,7 @@ struct RefineAttitudeCommand: ParsableCommand {
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         let motion = StoredMotion(reader: reader, device: address, from: from, to: to)
         try motion.check()
+        let range = try RefinedInput(reader: reader, device: address, from: from, to: to).times(of: .gyroscope)
         var parameters = AttitudeSmootherParameters()
         parameters.gyroscopeDelay = gyroscopeDelay
         let clock = ContinuousClock.now
@@ -59,7 +60,8 @@ struct RefineAttitudeCommand: ParsableCommand {
             version: AttitudeSmoother.version, parameters: parameters.json, now: now)
         let report: RefineReport
         do {
-            var refinement = AttitudeRefinement(smoother: AttitudeSmoother(parameters: parameters), output: output)
+            var refinement = AttitudeRefinement(
+                smoother: AttitudeSmoother(parameters: parameters), output: output, progress: RefineProgress(range))
             report = try refinement.run(motion, address)
         } catch {
             try? output.discard()

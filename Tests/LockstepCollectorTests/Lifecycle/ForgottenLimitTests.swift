@@ -58,6 +58,36 @@ struct ForgottenLimitTests {
         #expect(commit().rejected.isEmpty && registry.deviceCount == 3)
     }
 
+    @Test("devices that are forgotten one after the other are limited to twice the number of devices")
+    mutating func total() {
+        let names = ["a", "b", "c", "d", "e", "f"]
+        for name in names {
+            send(name, at: 1)
+            end(name, at: 2)
+            forget(name, at: 3)
+            #expect(commit().rejected.isEmpty)
+        }
+        send("g", at: 4)
+        let refused = commit().rejected
+        #expect(refused.map(\.topic) == ["lockstep/lab/g/motion/accelerometer"])
+        #expect(refused.first?.reason.hasPrefix("too many devices: the limit of 6 with forgotten ones") == true)
+        send("a", at: 5)
+        #expect(commit().rejected.isEmpty && registry.deviceCount == 1)
+    }
+
+    @Test("a collector of another partition answers, and changes nothing")
+    mutating func partitions() {
+        let shares = (0..<2).map { CollectorShare(group: device.group, partition: $0, partitions: 2) }
+        var outcomes: [ForgetAnswer.Outcome] = []
+        for share in shares {
+            intake = .standard
+            intake.share = share
+            forget("x", at: 1, deletesUnknown: true)
+            outcomes += intake.forgetting.takeDue().requests.map(\.outcome)
+        }
+        #expect(Set(outcomes) == [.other, .unknown] && outcomes.count == 2)
+    }
+
     @Test("a rollback takes the place back")
     mutating func rollback() {
         for name in ["a", "b", "c"] { send(name, at: 1) }

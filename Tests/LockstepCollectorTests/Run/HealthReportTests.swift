@@ -28,6 +28,18 @@ struct HealthReportTests {
         #expect(!report.isStalled)
     }
 
+    @Test("the groups are reported, unless all are collected")
+    func groups() throws {
+        var configuration = CollectorConfiguration(
+            id: CollectorID(unchecked: "main"), broker: BrokerAddress(host: "localhost", port: 1883))
+        #expect(try will().groups == nil)
+        configuration.groups = [GroupID(unchecked: "lab"), GroupID(unchecked: "yard")]
+        let report = HealthReport(
+            configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let message = try #require(report.connectionOptions(version: .five).will)
+        #expect(try CollectorHealth.decode(Data(message.payload)).groups == ["lab", "yard"])
+    }
+
     @Test("while the store cannot be written, the last will reports the reason")
     func stalled() throws {
         report.stall("the disk is full")

@@ -21,6 +21,11 @@ struct RefusedSamplesTests {
             #expect(await agent.waitForOutput("collector refuses batches, kept in outbox"), "\(agent.text)")
             #expect(agent.text.contains("is in the future: check the clocks"), "\(agent.text)")
             await client.expectMessage { $0.topic.hasSuffix("/presence") && $0.text.contains(#""problem":"#) }
+            await client.expectMessage { $0.topic.hasSuffix("/ack") && $0.text.contains(#""refused":"#) }
+            // A retained refusal would hide the acknowledgement.
+            let reader = try await system.connect(["lockstep/default/fut/ack", "lockstep/default/fut/presence"])
+            await reader.expectMessage { $0.topic.hasSuffix("/presence") && $0.isRetained }
+            #expect(!reader.messages.contains { $0.topic.hasSuffix("/ack") && $0.isRetained }, "\(reader.messages)")
             let doctor = try await RunningProgram.run(
                 Programs.built("lockstep"), ["doctor", "--seconds", "1", "--broker", system.broker.url])
             #expect(
