@@ -275,7 +275,8 @@ let package = Package(
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepNATS", "LockstepRules",
                 "LockstepSensors",
-                "LockstepStore", "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
+                "LockstepStore", "LockstepSupervision", "LockstepTestSupport", "LockstepWire", "SensorTestSupport",
+                logging,
             ]),
         .testTarget(
             name: "LockstepGatewayTests",

@@ -3,31 +3,34 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// Publishes the status 'offline' of a collector that stops while its store cannot be written.
+/// Publishes a report of a collector that has no connection, under a client id of its own and without a session.
 ///
-/// Such a collector has no connection, and its last will said that it is stalled. It connects under a client id of its
-/// own, without a session, because over the session it would receive messages that it cannot store.
-struct OfflineReport {
+/// A collector that stops while its store cannot be written is offline, although its last will said that it is stalled. Over
+/// the session, it would receive messages that it cannot store. A collector that replaces another one reports its store
+/// before it takes over the session.
+struct SeparateReport {
     let configuration: CollectorConfiguration
     let report: HealthReport
     let fleet: HealthReport.Fleet
 
     /// Publishes the status, and waits until the broker has it or the deadline is reached.
-    ///
-    /// It does not replace the report of another collector, which may have taken over this id.
-    /// - Returns: whether the broker has a report of this collector, or of another one that took over.
-    func publish(until deadline: ContinuousClock.Instant) -> Bool {
+    /// - Parameter replacesOther: whether the report may replace that of another collector with this id.
+    /// - Returns: whether the broker has a report of this collector, or of another one that it does not replace.
+    func publish(
+        _ status: CollectorHealth.Status, replacesOther: Bool, until deadline: ContinuousClock.Instant
+    ) -> Bool {
         let configuration = configuration
         let report = report
         var isReplaced = false
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion) { version in
             MQTTOptions(
-                address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)-stop",
+                address: configuration.broker,
+                clientID: "lockstep-collector-\(configuration.id)-report-\(UInt32.random(in: .min ... .max))",
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
         link.onMessage = { message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
-            isReplaced = !report.isOwn(health)
+            isReplaced = !replacesOther && !report.isOwn(health)
         }
         defer {
             link.stop(until: deadline)
@@ -47,7 +50,7 @@ struct OfflineReport {
                     } else if isReplaced {
                         return true
                     } else {
-                        report.publish(.offline, counting: fleet, over: link, at: .now())
+                        report.publish(status, counting: fleet, over: link, at: .now())
                     }
                 case .published(_, let refusal): return refusal == nil
                 case .disconnected, .failed: answers = 0
