@@ -274,8 +274,8 @@ let package = Package(
             name: "LockstepCollectorTests",
             dependencies: [
                 "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepNATS", "LockstepRuleFiles",
-                "LockstepRules", "LockstepSensors",
-                "LockstepStore", "LockstepTestSupport", "LockstepWire", "SensorTestSupport", logging,
+                "LockstepRules", "LockstepSensors", "LockstepStore", "LockstepSupervision", "LockstepTestSupport",
+                "LockstepWire", "SensorTestSupport", logging,
             ]),
         .testTarget(
             name: "LockstepGatewayTests",

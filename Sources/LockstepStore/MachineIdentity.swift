@@ -4,14 +4,15 @@ import Glibc
 enum MachineIdentity {
     private static let interfaces = "/sys/class/net"
 
-    /// Returns the machine id with the hardware addresses of the network interfaces, or the name of the host if neither can
-    /// be read.
+    /// Returns the machine id. Without one, as in some containers, it returns the hardware addresses of the network
+    /// interfaces, or the name of the host if there are none.
     ///
-    /// The machine id alone is not enough: disks that are copied from one machine to several others have the same one. The
-    /// kernel's boot id cannot be read in the sandbox of the systemd unit.
+    /// The addresses are no part of it if there is a machine id, because they change when an adapter is plugged in or
+    /// replaced. The kernel's boot id cannot be read in the sandbox of the systemd unit.
     static func current() -> String {
-        let parts = [firstLine(of: "/etc/machine-id")].compactMap(\.self) + hardwareAddresses()
-        return parts.isEmpty ? hostName() : parts.joined(separator: " ")
+        if let id = firstLine(of: "/etc/machine-id") { return id }
+        let addresses = hardwareAddresses()
+        return addresses.isEmpty ? hostName() : addresses.joined(separator: " ")
     }
 
     /// The addresses of physical interfaces. Containers and VPNs create and delete virtual ones at any time.
@@ -29,7 +30,7 @@ enum MachineIdentity {
         return addresses.sorted()
     }
 
-    private static func hostName() -> String {
+    static func hostName() -> String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
         return text(bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)))

@@ -42,7 +42,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public let neededToken: FencingToken?
 
     /// Whether the network, or the hosts of all servers of the store, do not answer. A server that is slow does not count
-    /// if it has accepted the connection, nor does one that is not running. The code is ``Code/unreachable``.
+    /// if it has accepted the connection, nor does one that is not running. One that accepts no connection in time counts,
+    /// also because its queue is full or the name server is slow. The code is ``Code/unreachable``.
     public let isCutOff: Bool
 
     /// Creates an error with a description of what happened, where, and what to do.

@@ -3,12 +3,14 @@ import LockstepModel
 
 /// Where a store is, so that a collector can distinguish it from the store of another collector.
 ///
-/// It is no property of the content: a copy of a store is another store, because the two differ from then on.
+/// It does not depend on the content: a copy of a store is another store, because the two differ from then on.
 public struct StoreLocation: Sendable, Hashable {
     /// The name for people: the path of the file, or the servers and the database.
     public let name: String
     /// The same whenever this store is opened from here, and different for every other store: 16 hexadecimal digits.
     public let id: String
+    /// The host name of this machine.
+    public let host: String
 
     /// Creates a location.
     /// - Parameters:
@@ -17,6 +19,7 @@ public struct StoreLocation: Sendable, Hashable {
     ///   - isLocal: whether the key is only valid on this machine.
     public init(name: String, key: String, isLocal: Bool) {
         self.name = name
+        host = MachineIdentity.hostName()
         var hash = StableHash()
         hash.combine(key)
         if isLocal { hash.combine(MachineIdentity.current()) }

@@ -57,24 +57,30 @@ struct DiagnosisTests {
         }
     }
 
-    @Test("two collectors with one id are found by the stores that they report, and a retained report is none")
+    @Test("two collectors with one id are found by the stores that they report, and a retained report does not count")
     func severalStores() {
         let stores = ["1", "2"].map { CollectorHealth.Store(id: $0, name: "/\($0).db", host: "pi") }
-        func found(_ reports: [(CollectorHealth.Status, Int, isRetained: Bool)]) -> [Finding] {
+        func found(
+            _ reports: [(CollectorHealth.Status, Int, isRetained: Bool)], groups: [String] = ["default"]
+        ) -> [Finding] {
             findings { observations in
-                for (status, store, isRetained) in reports {
+                for (number, (status, store, isRetained)) in reports.enumerated() {
                     let health = CollectorHealth(
                         status: status, at: now, version: lockstepVersion, store: stores[store])
                     observations.record(
-                        topic: "lockstep/default/$collector/main", payload: Data(health.encoded()), contentType: nil,
-                        isRetained: isRetained, root: .standard, at: now)
+                        topic: "lockstep/\(groups[number % groups.count])/$collector/main",
+                        payload: Data(health.encoded()), contentType: nil, isRetained: isRetained, root: .standard,
+                        at: now)
                 }
             }.filter { $0.level == .failure }
         }
-        #expect(
-            found([(.online, 0, false), (.online, 1, false), (.online, 0, false)]).map(\.text) == [
-                "two collectors use this id with different stores: /1.db on pi and /2.db on pi"
-            ])
+        // With other groups, a collector reports on another topic, but uses the same session.
+        for groups in [["default"], ["default", "lab"]] {
+            let found = found([(.online, 0, false), (.online, 1, false), (.online, 0, false)], groups: groups)
+            #expect(
+                found.map(\.text) == ["two collectors use this id with different stores: /1.db on pi and /2.db on pi"])
+            #expect(found.map(\.subject) == ["collector main"])
+        }
         #expect(found([(.online, 0, true), (.online, 1, false), (.online, 1, false)]) == [])
         #expect(found([(.offline, 0, false), (.online, 1, false)]) == [])
     }
@@ -82,13 +88,15 @@ struct DiagnosisTests {
     @Test("a store to which no running collector writes is reported, unless a collector does not name its store")
     func unusedStore() {
         let location = StoreLocation(name: "/1.db", key: "1", isLocal: false)
-        func found(_ ids: [String?], _ status: CollectorHealth.Status = .online) -> [String] {
+        func found(
+            _ ids: [String?], _ status: CollectorHealth.Status = .online, name: String = "/2.db", host: String = "pi"
+        ) -> [String] {
             findings { observations in
                 observations.storeLocation = location
                 for (number, id) in ids.enumerated() {
                     observations.collectors[number == 0 ? "default/main" : "default/c\(number)"] = CollectorHealth(
                         status: status, at: now, version: lockstepVersion,
-                        store: id.map { CollectorHealth.Store(id: $0, name: "/2.db", host: "pi") })
+                        store: id.map { CollectorHealth.Store(id: $0, name: name, host: host) })
                 }
             }.filter { $0.subject == "store" }.map(\.text)
         }
@@ -97,6 +105,9 @@ struct DiagnosisTests {
         #expect(found([location.id]) == [])
         #expect(found(["2", nil]) == [])
         #expect(found(["2"], .offline) == [])
+        // The id of a store may change, but a file with this name on another machine is another store.
+        #expect(found(["2"], name: "/1.db", host: location.host) == [])
+        #expect(found(["2"], name: "/1.db", host: location.host + "2").count == 1)
     }
 
     @Test("a system without problems has only findings of level ok")

@@ -80,6 +80,22 @@ struct ParallelInsertTests {
         #expect(error?.isCutOff == false)
     }
 
+    @Test(
+        "a server that accepts no connection in time is cut off, one that is not running is not",
+        arguments: ["a", "ab"])
+    func cutOff(_ tables: String) throws {
+        let silent = try SilentListener(isFull: true)
+        let error = #expect(throws: StoreError.self) {
+            try insert(tables, into: [silent.port], retryTime: .zero, silenceLimit: .seconds(5))
+        }
+        #expect(error?.code == .unreachable && error?.isCutOff == true, "\(error?.description ?? "")")
+        let stopped = try RefusingPort()
+        let refusal = #expect(throws: StoreError.self) {
+            try insert(tables, into: [stopped.number], retryTime: .zero, silenceLimit: .seconds(5))
+        }
+        #expect(refusal?.code == .unreachable && refusal?.isCutOff == false, "\(refusal?.description ?? "")")
+    }
+
     private func insert(
         _ tables: String, into servers: [FakeServer], timeout: Int = 60_000, silenceLimit: Duration? = nil
     ) throws {

@@ -1,4 +1,5 @@
 import Glibc
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepMQTT
@@ -80,37 +81,4 @@ struct SeveralNodesTests {
         }
         #expect(failures == ["no connection within 1.0 seconds"])
     }
-}
-
-/// A listener that accepts nothing: its connections wait in a queue, or get no answer at all if the queue is full.
-private final class SilentListener {
-    private struct SetupError: Error {}
-
-    let port: UInt16
-    private var descriptors: [Int32]
-
-    init(isFull: Bool) throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        descriptors = [listener]
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let clients =
-            isFull ? (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0) } : []
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                guard bind(listener, $0, length) == 0, listen(listener, isFull ? 0 : 10) == 0,
-                    getsockname(listener, $0, &length) == 0
-                else { return false }
-                for client in clients { _ = connect(client, $0, length) }
-                return true
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        descriptors += clients
-        guard isListening else { throw SetupError() }
-    }
-
-    deinit { for descriptor in descriptors { close(descriptor) } }
 }

@@ -34,12 +34,14 @@ public final class TestClient: Sendable {
     private let wakeup = Wakeup()
 
     /// Connects and subscribes to `filters`.
-    /// - Parameter keepsSession: whether the broker keeps messages while the client is not connected.
+    /// - Parameters:
+    ///   - id: the client id, or nil for one that no other client has.
+    ///   - keepsSession: whether the broker keeps messages while the client is not connected.
     public init(
         _ address: BrokerAddress, filters: [String] = ["#"], version: MQTTVersion? = nil,
-        tls: TLSOptions = TLSOptions(), keepsSession: Bool = false
+        tls: TLSOptions = TLSOptions(), id: String? = nil, keepsSession: Bool = false
     ) {
-        let id = "test-\(UUID().uuidString)"
+        let id = id ?? "test-\(UUID().uuidString)"
         DispatchQueue(label: id).async { [self] in
             let link = BrokerLink(wakeup: wakeup, version: version) { version in
                 MQTTOptions(

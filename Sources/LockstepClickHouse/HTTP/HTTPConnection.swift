@@ -176,7 +176,8 @@ final class HTTPConnection {
             code: code, description: String(cString: curl_easy_strerror(code)), isCutOff: isUnreachable(code))
     }
 
-    /// Returns whether a request failed because the host could not be reached in time, and not because it refused.
+    /// Returns whether a request failed because the host could not be reached in time, and not because it refused. A host
+    /// whose queue of connections is full, or whose name is not found out in time, looks the same.
     private func isUnreachable(_ code: CURLcode) -> Bool {
         switch code {
         case CURLE_OPERATION_TIMEDOUT:

@@ -16,7 +16,8 @@ extension CollectorLoop {
                     "session": sessionPresent ? "resumed" : "new",
                 ])
             didConnect()
-            session.hasConnected = true
+            session.didConnect()
+            warnIfUnchecked()
             takeOver()
             guard !hasLostShare else { return }
             announcedDevices = registry.devices
@@ -33,6 +34,7 @@ extension CollectorLoop {
         case .failed(let error, _):
             // Before the share is taken over, another node of the broker may accept the connection, until a deadline.
             connectProblem = "\(error)"
+            if error.code == .unreachable { session.wasUnreachable = true }
             if lease != nil, isAdmitted { problem = problem ?? "\(error)" }
             perform(machine.handle(.failed(error.code), at: .now), error: error)
         case .subscribed(_, let isGranted):

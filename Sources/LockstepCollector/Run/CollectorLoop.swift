@@ -155,8 +155,9 @@ final class CollectorLoop {
         } else if report.isStalled, !link.isUp, lease == nil {
             // If this connection ended later, the broker would publish its last will again.
             link.stop(until: .now)
-            let offline = OfflineReport(configuration: configuration, report: report, fleet: fleet)
-            if session.other == nil, !offline.publish(until: .now + .seconds(3)) {
+            if session.other == nil,
+                !separateReport.publish(.offline, replacesOther: false, until: .now + .seconds(3))
+            {
                 logger.warning(
                     "cannot report that the collector is offline",
                     metadata: ["hint": "allow this user to read and write '\(configuration.healthTopic)'"])
@@ -204,6 +205,10 @@ final class CollectorLoop {
             + "; " + counted(registry.deviceCount, "device")
             + (session.other == nil ? "" : "; another collector with this id is running")
             + (report.isStalled ? "; the store cannot be written" : "")
+    }
+
+    var separateReport: SeparateReport {
+        SeparateReport(configuration: configuration, report: report, fleet: fleet)
     }
 
     var fleet: HealthReport.Fleet {

@@ -1,4 +1,3 @@
-import Glibc
 import LockstepMQTT
 import LockstepStore
 import LockstepSupervision
@@ -8,13 +7,7 @@ import Logging
 extension CollectorHealth.Store {
     /// Creates the published description of a store.
     init(_ location: StoreLocation) {
-        self.init(id: location.id, name: location.name, host: Self.hostName())
-    }
-
-    private static func hostName() -> String {
-        var bytes = [CChar](repeating: 0, count: 256)
-        guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
-        return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        self.init(id: location.id, name: location.name, host: location.host)
     }
 }
 
@@ -24,8 +17,18 @@ struct SessionState {
     var hasConnected = false
     /// Whether the check before the first connection has found no other collector.
     var isFree = false
+    /// Whether the broker could not be reached since the last connection.
+    var wasUnreachable = false
+    /// Why the last check found out nothing, until the next connection.
+    var unknown: String?
     /// The store of another collector that is using the session, as far as known.
     var other: CollectorHealth.Store?
+
+    /// Records a connection.
+    mutating func didConnect() {
+        hasConnected = true
+        wasUnreachable = false
+    }
 }
 
 extension CollectorLoop {
@@ -47,7 +50,11 @@ extension CollectorLoop {
             session.isFree = false
             return true
         }
-        guard checksSession() else { return true }
+        guard checksSession() else {
+            if configuration.takesOver { announceTakeover() }
+            return true
+        }
+        session.unknown = nil
         switch checkSession(until: isStopping) {
         case .free:
             if session.other != nil { logger.info("the other collector with this id is gone") }
@@ -55,7 +62,10 @@ extension CollectorLoop {
             session.isFree = false
             return true
         // The other collector may still be running.
-        case .unknown: return session.other == nil && !isStopping()
+        case .unknown(let reason):
+            guard session.other == nil, !isStopping() else { return false }
+            session.unknown = reason
+            return true
         case .taken(let other):
             if session.hasConnected { stayAway(from: other) } else { problemAtStart = conflict(with: other) }
             return false
@@ -68,10 +78,33 @@ extension CollectorLoop {
         lease == nil && (session.hasConnected || configuration.standby == nil && !configuration.takesOver)
     }
 
+    /// Reports this store before the connection that ends that of the other collector. Otherwise, that one would find only
+    /// its own report until this one has sent its first, and could connect again.
+    private func announceTakeover() {
+        guard report.store != nil else { return }
+        _ = separateReport.publish(report.status, replacesOther: true, until: .now + .seconds(3))
+    }
+
+    /// Logs that the collector has connected although it is not known whether another one is running.
+    func warnIfUnchecked() {
+        guard let reason = session.unknown else { return }
+        session.unknown = nil
+        logger.warning(
+            "connected without a check for another collector with this id",
+            metadata: [
+                "error": "\(reason)",
+                "hint": """
+                allow this user to read '\(configuration.root.filter(collector: configuration.id))', and give each \
+                collector its own --id
+                """,
+            ])
+    }
+
     private func checkSession(isStarting: Bool = false, until isStopping: () -> Bool) -> StoreCheck.Outcome {
         guard let store = report.store else { return .free }
         let check = StoreCheck(
-            configuration: configuration, store: store, logger: logger, isReconnecting: session.hasConnected)
+            configuration: configuration, store: store, logger: logger, isReconnecting: session.hasConnected,
+            wasUnreachable: session.wasUnreachable)
         let result = check.run {
             // The first turn reports to the service manager that the collector is ready.
             if !isStarting { supervisor.didTurn(summary) }

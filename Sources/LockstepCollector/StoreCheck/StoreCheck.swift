@@ -15,25 +15,33 @@ struct StoreCheck {
         case free
         /// The collector with this store is running.
         case taken(CollectorHealth.Store)
-        /// Nothing is known, because the broker was not reached or does not allow this user to read the reports.
-        case unknown
+        /// Nothing is known, because the broker was not reached, does not answer, or does not allow this user to read the
+        /// reports.
+        case unknown(reason: String)
     }
 
-    /// The maximum time to connect and subscribe, for each node of the broker.
-    private static let connectLimit = Duration.seconds(6)
+    /// The maximum time to connect. systemd waits 90 s for the start of a service.
+    private static let connectLimit = Duration.seconds(60)
+    /// The maximum time to wait for the answers to the subscriptions.
+    private static let answerLimit = Duration.seconds(20)
+    /// The number of connections that may be lost.
+    private static let maxLosses = 3
 
     let configuration: CollectorConfiguration
     let store: CollectorHealth.Store
     let logger: Logger
     /// Whether the collector had a connection before.
     let isReconnecting: Bool
+    /// Whether the broker could not be reached since then.
+    let wasUnreachable: Bool
 
     /// Runs the check, which takes a round trip in most cases, and up to 30 s if the broker has the report of a collector
     /// with another store.
     /// - Parameter isStopping: returns whether to give up; called about ten times a second.
     func run(until isStopping: () -> Bool) -> Outcome {
         var machine = StoreCheckMachine(
-            store: store, healthInterval: configuration.healthInterval, isReconnecting: isReconnecting)
+            store: store, healthInterval: configuration.healthInterval, isReconnecting: isReconnecting,
+            wasUnreachable: wasUnreachable)
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
             [configuration] version in
             MQTTOptions(
@@ -50,31 +58,45 @@ struct StoreCheck {
             link.stop(until: .now + .seconds(1))
             link.onMessage = nil
         }
-        var attempts = configuration.broker.nodes.count
-        let deadline = ContinuousClock.now + Self.connectLimit * attempts
+        let nodes = configuration.broker.nodes.count
+        var deadline = ContinuousClock.now + min(Self.connectLimit, BrokerLink.attemptLimit(nodes: nodes) * nodes)
+        var attempts = nodes
+        var losses = 0
+        var version = link.version
+        var problem = "no connection to the broker in time"
         var filters = Filters(configuration)
         var hasLoggedCandidate = false
         while !isStopping(), filters.isConfirmed || .now < deadline {
             link.wait(until: .now + .milliseconds(100))
             for event in link.read() {
                 switch event {
-                case .connected: subscribe(link, filters.current)
+                case .connected:
+                    version = link.version
+                    deadline = max(deadline, .now + Self.answerLimit)
+                    problem = "the broker does not answer to a subscription"
+                    filters = Filters(configuration)
+                    subscribe(link, filters.current)
                 case .subscribed(_, let isGranted):
                     guard let filter = filters.answered(isGranted) else {
                         if isGranted {
                             machine.subscribed(at: Moment.now().boot)
                             break
                         }
-                        logger.warning(
-                            "cannot check for another collector with this id",
-                            metadata: ["hint": "allow this user to read '\(configuration.healthTopic)'"])
-                        return .unknown
+                        return .unknown(reason: "the broker does not allow this user to read the reports of collectors")
                     }
                     subscribe(link, filter)
-                case .failed:
-                    attempts -= 1
-                    if attempts <= 0 { return .unknown }
-                case .disconnected: return .unknown
+                case .failed(let error, _):
+                    problem = "\(error)"
+                    if error.code == .unreachable { machine.unreachable() }
+                    // The link asks the same node again with MQTT 3.1.1.
+                    if version == .three || link.version == .five { attempts -= 1 }
+                    version = link.version
+                    if attempts <= 0 { return .unknown(reason: problem) }
+                case .disconnected(let error, _):
+                    losses += 1
+                    if losses == Self.maxLosses { return .unknown(reason: "\(error)") }
+                    machine.disconnected()
+                    filters = Filters(configuration)
                 case .published: break
                 }
             }
@@ -92,7 +114,7 @@ struct StoreCheck {
             case .stayAway(let other): return .taken(other)
             }
         }
-        return .unknown
+        return .unknown(reason: problem)
     }
 
     private func subscribe(_ link: BrokerLink, _ filter: String) {

@@ -13,7 +13,7 @@ struct StoreCheckMachine {
     enum Decision: Hashable {
         /// Not known yet.
         case wait
-        /// No other collector is in the way.
+        /// No other collector is running.
         case connect
         /// The collector with this store is running.
         case stayAway(CollectorHealth.Store)
@@ -26,12 +26,18 @@ struct StoreCheckMachine {
     /// broker has the last will of this collector.
     static let takeoverDelay: Int64 = 3_000_000
 
+    /// The same time if the broker still has the last report of this collector, in µs: most brokers that were restarted have
+    /// it, too.
+    static let ownReportDelay: Int64 = 2_000_000
+
     /// The store of this collector.
     let store: CollectorHealth.Store
     /// The interval at which collectors report their health, in µs.
     let healthInterval: Int64
     /// Whether this collector had a connection, and may have lost it to another one.
     let isReconnecting: Bool
+    /// Whether the broker could not be reached since then, so that it has ended the connection, or the network has.
+    private(set) var wasUnreachable: Bool
     private var subscribedAt: Int64?
     private var hasReport = false
     /// The other stores that retained reports name, by topic.
@@ -40,14 +46,27 @@ struct StoreCheckMachine {
     /// The time until which a collector whose last will was received may report that it is back.
     private var returnDeadline = Int64.min
 
-    init(store: CollectorHealth.Store, healthInterval: Int64, isReconnecting: Bool = false) {
+    init(
+        store: CollectorHealth.Store, healthInterval: Int64, isReconnecting: Bool = false, wasUnreachable: Bool = false
+    ) {
         self.store = store
         self.healthInterval = healthInterval
         self.isReconnecting = isReconnecting
+        self.wasUnreachable = wasUnreachable
     }
 
     /// The store of a collector that may be running.
     var candidate: CollectorHealth.Store? { candidates.min { $0.key < $1.key }?.value }
+
+    /// The broker cannot be reached.
+    mutating func unreachable() { wasUnreachable = true }
+
+    /// The connection has ended. The next one begins anew.
+    mutating func disconnected() {
+        self = StoreCheckMachine(
+            store: store, healthInterval: healthInterval, isReconnecting: isReconnecting, wasUnreachable: wasUnreachable
+        )
+    }
 
     /// The broker has confirmed the subscription, after which it sends retained reports.
     mutating func subscribed(at now: Int64) { subscribedAt = subscribedAt ?? now }
@@ -63,10 +82,16 @@ struct StoreCheckMachine {
         // A broker may also publish the will of an old connection when the same collector connects again.
         let isWill = health.started == nil
         if candidates.removeValue(forKey: topic) != nil, isWill { returnDeadline = now + StandbyMachine.willDelay }
-        // The last will 'stalled' is there after each attempt of a collector whose disk is full.
-        if isReconnecting, isRetained, isWill, health.status == .offline {
-            returnDeadline = max(returnDeadline, now + Self.takeoverDelay)
+        if isReconnecting, isRetained {
+            returnDeadline = max(returnDeadline, now + takeoverDelay(health.status, isWill))
         }
+    }
+
+    /// Returns the time for which a collector that has taken over the session may report itself, in µs.
+    private func takeoverDelay(_ retained: CollectorHealth.Status, _ isWill: Bool) -> Int64 {
+        // The last will 'stalled' is there after each attempt of a collector whose disk is full.
+        if isWill { return retained == .offline ? Self.takeoverDelay : 0 }
+        return retained == .offline || wasUnreachable ? 0 : Self.ownReportDelay
     }
 
     /// Returns what to do now.

@@ -44,9 +44,16 @@ public final class BrokerLink {
     private var choice: VersionChoice
     /// The maximum time to establish TCP and TLS if the broker has several nodes: a machine that is down does not answer
     /// at all, and the system tries for minutes. With one node, the system decides.
-    var connectLimit = Duration.seconds(5)
+    var connectLimit = defaultConnectLimit
     /// The maximum time to wait for the CONNACK, with one node and with several.
-    var handshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
+    var handshakeLimits = defaultHandshakeLimits
+    private static let defaultConnectLimit = Duration.seconds(5)
+    private static let defaultHandshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
+
+    /// Returns the maximum time in which a node that is running accepts a connection, for a broker with this number of nodes.
+    public static func attemptLimit(nodes: Int) -> Duration {
+        defaultConnectLimit + (nodes > 1 ? defaultHandshakeLimits.several : defaultHandshakeLimits.one)
+    }
 
     /// Which node to use, among the links that share it.
     private let node: NodeChoice

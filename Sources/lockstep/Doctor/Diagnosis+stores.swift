@@ -1,15 +1,18 @@
 import LockstepCommandLine
+import LockstepModel
 import LockstepStore
 import LockstepWire
 
 extension Diagnosis {
     /// Two collectors with one id disconnect each other, and each of their stores lacks a part of the samples.
-    func stores(of collector: String) -> Finding? {
-        guard let stores = observations.collectorStores[collector], stores.count > 1 else { return nil }
-        return Finding(
-            .failure, "collector \(collector)",
-            "two collectors use this id with different stores: " + stores.map(Self.place).joined(separator: " and "),
-            "stop one of them, or give it its own --id; each store lacks the batches that the other one has received")
+    var sharedIDs: [Finding] {
+        observations.collectorStores.filter { $0.value.count > 1 }.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            Finding(
+                .failure, "collector \($0)",
+                "two collectors use this id with different stores: " + $1.map(Self.place).joined(separator: " and "),
+                "stop one of them, or give it its own --id; each store lacks the batches that the other one has received"
+            )
+        }
     }
 
     /// The store that was given on the command line, if the collectors that are running write to other ones.
@@ -29,10 +32,9 @@ extension Diagnosis {
         )
     }
 
-    /// Whether a store is probably the one at a location. Its id changes if the file system or the network interfaces of the
-    /// machine do, and in a container.
+    /// Whether a store is probably the one at a location. Its id may change when its file system is mounted again.
     private func isSame(_ store: CollectorHealth.Store, _ location: StoreLocation) -> Bool {
-        store.id == location.id || store.name == location.name
+        store.id == location.id || store.name == location.name && store.host == location.host
     }
 
     private static func place(_ store: CollectorHealth.Store) -> String {

@@ -70,8 +70,8 @@ struct Diagnosis {
             ]
         }
         return observations.collectors.sorted { $0.key < $1.key }.flatMap { name, health in
-            [state(of: health, named: name), version(of: health, named: name), stores(of: name)].compactMap(\.self)
-        } + [unusedStore].compactMap(\.self)
+            [state(of: health, named: name), version(of: health, named: name)].compactMap(\.self)
+        } + sharedIDs + [unusedStore].compactMap(\.self)
     }
 
     private func version(of health: CollectorHealth, named name: String) -> Finding? {

@@ -67,8 +67,9 @@ struct Observations {
     var devices: [DeviceAddress: Device] = [:]
     /// The collectors, by `group/id`.
     var collectors: [String: CollectorHealth] = [:]
-    /// The stores that collectors have reported during the observation, by `group/id`, without repetitions.
-    var collectorStores: [String: [CollectorHealth.Store]] = [:]
+    /// The stores that collectors have reported during the observation, without repetitions. Collectors with one id use the
+    /// same session of the broker, whatever their groups are.
+    var collectorStores: [CollectorID: [CollectorHealth.Store]] = [:]
     /// The gateways, by `group/id`.
     var gateways: [String: GatewayHealth] = [:]
     /// The reason why a message is unreadable, by topic.
@@ -117,7 +118,7 @@ struct Observations {
                 let health = try CollectorHealth.decode(payload)
                 collectors["\(group)/\(id)"] = health
                 if !isRetained, health.status != .offline, let store = health.store {
-                    recordStore(store, of: "\(group)/\(id)")
+                    recordStore(store, of: id)
                 }
             case .collectorEvent: break
             case .gateway(let group, let id): gateways["\(group)/\(id)"] = try GatewayHealth.decode(payload)
@@ -130,8 +131,8 @@ struct Observations {
         }
     }
 
-    private mutating func recordStore(_ store: CollectorHealth.Store, of collector: String) {
-        guard collectorStores[collector, default: []].allSatisfy({ $0.id != store.id }) else { return }
+    private mutating func recordStore(_ store: CollectorHealth.Store, of collector: CollectorID) {
+        guard !collectorStores[collector, default: []].contains(where: { $0.id == store.id }) else { return }
         collectorStores[collector, default: []].append(store)
     }
 

@@ -46,7 +46,7 @@ struct StoreCheckMachineTests {
         #expect(machine.decision(at: 30_000_000) == .stayAway(Self.other))
     }
 
-    @Test("a collector that stops meanwhile is not in the way")
+    @Test("a collector that stops meanwhile does not prevent the connection")
     mutating func stopped() {
         receive(Self.health(.online, Self.other))
         machine.subscribed(at: 0)
@@ -93,13 +93,40 @@ struct StoreCheckMachineTests {
         #expect(machine.decision(at: 3_000_000) == .connect)
         machine.received(Self.health(.online, Self.other), on: Self.topic, isRetained: false, at: 2_000_000)
         #expect(machine.decision(at: 2_000_000) == .stayAway(Self.other))
-        // After a restart of the broker, its own last report is there, and after an attempt with a full disk its will.
-        for report in [Self.health(.online, Self.own), Self.health(.stalled, Self.own, isWill: true)] {
-            machine = StoreCheckMachine(store: Self.own, healthInterval: 10_000_000, isReconnecting: true)
-            machine.received(report, on: Self.topic, isRetained: true, at: 0)
-            machine.subscribed(at: 0)
-            #expect(machine.decision(at: 0) == .connect)
-        }
+    }
+
+    @Test(
+        "the own last report is no proof either, unless the broker was unreachable; the last will of a full disk does not delay",
+        arguments: [
+            (health(.online, own), false, 2_000_000), (health(.stalled, own), false, 2_000_000),
+            (health(.online, nil), false, 2_000_000), (health(.online, own), true, 0),
+            (health(.stalled, own, isWill: true), false, 0), (health(.offline, other), false, 0),
+            (health(.offline, nil, isWill: true), true, 3_000_000),
+        ])
+    func ownReport(_ report: CollectorHealth, wasUnreachable: Bool, delay: Int64) {
+        var machine = StoreCheckMachine(
+            store: Self.own, healthInterval: 10_000_000, isReconnecting: true)
+        if wasUnreachable { machine.unreachable() }
+        machine.received(report, on: Self.topic, isRetained: true, at: 0)
+        machine.subscribed(at: 0)
+        #expect(machine.decision(at: max(0, delay - 1)) == (delay == 0 ? .connect : .wait))
+        #expect(machine.decision(at: delay) == .connect)
+        machine.received(Self.health(.online, Self.other), on: Self.topic, isRetained: false, at: delay)
+        #expect(machine.decision(at: delay) == .stayAway(Self.other))
+    }
+
+    @Test("what was received before a connection was lost does not count on the next one")
+    func lostConnection() {
+        var machine = StoreCheckMachine(
+            store: Self.own, healthInterval: 10_000_000, isReconnecting: true, wasUnreachable: true)
+        machine.received(Self.health(.online, Self.other), on: Self.topic, isRetained: true, at: 0)
+        machine.subscribed(at: 0)
+        machine.disconnected()
+        #expect(machine.candidate == nil && machine.isReconnecting && machine.wasUnreachable)
+        #expect(machine.decision(at: 60_000_000) == .wait)
+        machine.subscribed(at: 60_000_000)
+        #expect(machine.decision(at: 60_199_999) == .wait)
+        #expect(machine.decision(at: 60_200_000) == .connect)
     }
 
     @Test("a report for other groups counts, too, and an old report of this collector does not hide it")

@@ -19,6 +19,15 @@ struct StoredCluster {
         self.init(devices: devices) { try await server.execute($0) }
     }
 
+    /// Returns whether each device has more samples before the limit.
+    func hasProgress(within limit: Duration) async -> Bool {
+        guard let before = try? await counts() else { return false }
+        return await eventually(within: limit) {
+            guard let now = try? await counts() else { return false }
+            return devices.allSatisfy { now[$0, default: 0] > before[$0, default: 0] + 20 }
+        }
+    }
+
     /// Waits until each device has more samples.
     /// - Parameter silent: devices that do not count.
     func expectProgress(

@@ -15,17 +15,14 @@ struct SecondCollectorTests {
             ["--broker", system.broker.url, "--store", "sqlite:\(system.folder)/\(store)"] + options)
     }
 
-    private func connections(of program: RunningProgram) -> Int {
-        program.text.components(separatedBy: "connected to broker").count - 1
-    }
-
     @Test("does not start with another store, whatever its groups are, and starts when the first one has stopped")
     func otherStore() async throws {
         try await withSystem { system in
-            let first = try system.startCollector()
+            // Its reports are what the others wait for.
+            let first = try LocalCollector("store.db", system, healthInterval: 0.3)
             try await system.waitForSubscription()
             let agent = try system.startAgent("walker")
-            #expect(await first.waitForState("active", of: "default/walker", within: .seconds(120)))
+            #expect(await first.waitForOutput("state changed device=default/walker"), "\(first.text)")
             let others = [
                 try start("other.db", system), try start("lab.db", system, ["--group", "lab"]),
             ]
@@ -44,8 +41,8 @@ struct SecondCollectorTests {
 
             await agent.stop()
             try await system.drain("walker")
-            #expect(connections(of: first) == 1, "the first collector must keep its connection: \(first.text)")
-            await first.stop()
+            #expect(first.connections == 1, "the first collector must keep its connection: \(first.text)")
+            try await first.stop()
             let verification = try await system.verify(["walker"])
             #expect(verification.status == 0, "\(verification.text)")
             let last = try start("other.db", system)
@@ -68,51 +65,102 @@ struct SecondCollectorTests {
         }
     }
 
-    // The three checks wait for the health reports of collectors, so they run at the same time.
-    @Test("waits as long as another one may be running, and no longer")
-    func waiting() async throws {
-        async let retained: Void = retainedReport()
-        async let replaced: Void = takeOver()
-        async let returned: Void = comesBack()
-        _ = try await (retained, replaced, returned)
-    }
-
-    /// The broker has kept the report of a collector that is gone.
-    private func retainedReport() async throws {
+    @Test("the broker has kept the report of a collector that is gone: it waits for three intervals, and then connects")
+    func retainedReport() async throws {
         try await withSystem { system in
             let client = try await system.connect([Self.topic])
-            let report =
-                #"{"status":"online","at":1,"devices":1,"stored":1,"duplicates":0,"conflicts":0,"rejected":0,"started":1,"#
-                + #""store":{"id":"0123456789abcdef","name":"/old.db","host":"gone"}}"#
-            #expect(await client.publish(Self.topic, report, isRetained: true))
-            let collector = try start("new.db", system)
-            #expect(await collector.waitForOutput("connected to", within: .seconds(120)), "\(collector.text)")
-            #expect(
-                collector.text.contains("checking whether another collector with this id is running"),
-                "\(collector.text)")
+            #expect(await client.publish(Self.topic, Self.report, isRetained: true))
+            let start = ContinuousClock.now
+            let collector = try LocalCollector("new.db", system, healthInterval: 1)
+            #expect(await collector.waitForOutput("connected to"), "\(collector.text)")
+            #expect(ContinuousClock.now - start >= .seconds(3), "it must wait for a report: \(collector.text)")
+            #expect(collector.text.contains("checking whether another collector"), "\(collector.text)")
+            try await collector.stop()
         }
     }
 
-    /// The second one replaces the first one, which continues when the second one has stopped.
-    private func takeOver() async throws {
+    /// A report of another collector, whose store differs from all others.
+    private static let report =
+        #"{"status":"online","at":1,"devices":1,"stored":1,"duplicates":0,"conflicts":0,"rejected":0,"started":1,"#
+        + #""store":{"id":"0123456789abcdef","name":"/old.db","host":"gone"}}"#
+
+    @Test("replaces the first one with --take-over, and the first one continues when the second one has stopped")
+    func takeOver() async throws {
         try await withSystem { system in
-            let first = try system.startCollector(["--mqtt", "5"])
+            let first = try LocalCollector("store.db", system, healthInterval: 10)
             try await system.waitForSubscription()
-            let second = try start("other.db", system, ["--take-over"])
+            let second = try LocalCollector("other.db", system, healthInterval: 0.3, takesOver: true)
             #expect(await second.waitForOutput("connected to"), "\(second.text)")
-            #expect(await first.waitForOutput("staying disconnected", within: .seconds(120)), "\(first.text)")
+            #expect(await first.waitForOutput("staying disconnected"), "\(first.text)")
             #expect(first.text.contains("/other.db"), "\(first.text)")
-            #expect(connections(of: first) == 1 && connections(of: second) == 1)
-            await second.stop()
-            #expect(
-                await first.waitForOutput("the other collector with this id is gone", within: .seconds(120)),
-                "\(first.text)")
-            await expectEventually(first.text, within: .seconds(60)) { connections(of: first) == 2 }
+            #expect(first.connections == 1 && second.connections == 1, "\(first.text)\(second.text)")
+            try await second.stop()
+            #expect(await first.waitForOutput("the other collector with this id is gone"), "\(first.text)")
+            await expectEventually(first.text, within: .seconds(120)) { first.connections == 2 }
+            try await first.stop()
         }
     }
 
-    /// The first one was away, and the second one keeps the session when it comes back.
-    private func comesBack() async throws {
+    @Test("with --take-over, reports its store before and after it connects")
+    func announcement() async throws {
+        try await withSystem { system in
+            let client = try await system.connect([Self.topic])
+            let collector = try LocalCollector("other.db", system, healthInterval: 3600, takesOver: true)
+            await expectEventually(collector.text) {
+                client.messages.count { $0.text.contains("/other.db") && $0.text.contains(#""status":"online""#) } == 2
+            }
+            try await collector.stop()
+        }
+    }
+
+    @Test("keeps the session although its first report is late")
+    func lateReport() async throws {
+        try await withSystem { system in
+            let first = try LocalCollector("store.db", system, healthInterval: 60)
+            try await system.waitForSubscription()
+            let client = try await system.connect(["unused"])
+            #expect(await client.publish(Self.topic, Self.report, isRetained: true))
+            let second = TestClient(
+                system.broker.address, filters: ["unused"], version: .three, id: Self.clientID, keepsSession: true)
+            #expect(await second.waitUntilListening())
+            #expect(await first.waitForOutput("checking whether another collector"), "\(first.text)")
+            #expect(await client.publish(Self.topic, Self.report, isRetained: true))
+            #expect(await first.waitForOutput("staying disconnected"), "\(first.text)")
+            #expect(first.connections == 1, "\(first.text)")
+            await second.stop()
+            try await first.stop()
+        }
+    }
+
+    /// The client id of the collectors.
+    private static let clientID = "lockstep-collector-main"
+
+    @Test("that reports nothing and disconnects the first one again and again is noticed, which then waits for 30 s")
+    func repeatedTakeover() async throws {
+        try await withSystem { system in
+            let first = try LocalCollector("store.db", system, healthInterval: 10, version: .three)
+            let problem = "another collector uses the same id"
+            let deadline = ContinuousClock.now + .seconds(180)
+            var count = 0
+            while !first.text.contains(problem), ContinuousClock.now < deadline {
+                guard first.connections > count else {
+                    try await Task.sleep(for: .milliseconds(20))
+                    continue
+                }
+                count = first.connections
+                let second = TestClient(
+                    system.broker.address, filters: ["unused"], version: .three, id: Self.clientID, keepsSession: true)
+                #expect(await second.waitUntilListening())
+                await second.stop()
+            }
+            let line = first.text.split(separator: "\n").first { $0.hasPrefix(problem) }
+            #expect(line?.contains("retry_in=30s") == true, "\(first.text)")
+            try await first.stop()
+        }
+    }
+
+    @Test("keeps the session when the first one, whose connection was lost, comes back")
+    func comesBack() async throws {
         try await withSystem(isPersistent: true) { system in
             let first = try system.startCollector()
             #expect(await first.waitForOutput("connected to"))
@@ -120,11 +168,12 @@ struct SecondCollectorTests {
             first.signal(SIGSTOP)
             await system.broker.stop(SIGKILL)
             try await system.broker.start()
-            let second = try start("other.db", system)
-            #expect(await second.waitForOutput("connected to", within: .seconds(120)), "\(second.text)")
+            let second = try LocalCollector("other.db", system, healthInterval: 0.3)
+            #expect(await second.waitForOutput("connected to"), "\(second.text)")
             first.signal(SIGCONT)
             #expect(await first.waitForOutput("staying disconnected", within: .seconds(120)), "\(first.text)")
-            #expect(connections(of: second) == 1, "\(second.text)")
+            #expect(second.connections == 1, "\(second.text)")
+            try await second.stop()
         }
     }
 }

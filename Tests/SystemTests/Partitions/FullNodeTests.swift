@@ -34,10 +34,9 @@ struct PartitionFullNodeTests {
             try await hosts.data.expectProgress("start", hosts.running)
             let node = Self.node
             let filler = SeparateHosts.messageFolder(of: node, in: folder) + "/filler"
+            let earlier = hosts.log(of: node).utf8.count
             SmallDisk.fill(filler)
-            // Not waiting for an event: the node does not always log that it cannot write. While it runs, it may keep the lead
-            // of streams, so that nothing can be stored.
-            try await Task.sleep(for: .seconds(25))
+            try await step("full") { try await expectEffect(of: node, since: earlier, hosts) }
             try await step("full node stopped") {
                 await hosts.stop(node)
                 try await hosts.data.expectProgress("stopped", hosts.running, within: .seconds(180))
@@ -50,6 +49,21 @@ struct PartitionFullNodeTests {
             try await hosts.expectReplicated()
             try await hosts.expectComplete()
         }
+    }
+
+    /// Waits until the full disk has an effect: the node logs it, or a device is not stored any more, because the node keeps
+    /// the lead of streams.
+    private func expectEffect(of node: String, since earlier: Int, _ hosts: SeparateHosts) async throws {
+        let deadline = ContinuousClock.now + .seconds(180)
+        var log = ""
+        while ContinuousClock.now < deadline {
+            let hasProgress = await hosts.data.hasProgress(within: .seconds(20))
+            log = String(decoding: hosts.log(of: node).utf8.dropFirst(earlier), as: UTF8.self)
+            if !hasProgress || ["no space left", "out of resources"].contains(where: log.lowercased().contains) {
+                return
+            }
+        }
+        Issue.record("the full disk has no effect: \(log)")
     }
 
     private func step(_ name: String, _ body: () async throws -> Void) async throws {

@@ -49,13 +49,14 @@ struct PartitionTests {
 
     private func check(_ partition: Partition, _ network: TestNetwork, _ hosts: SeparateHosts) async throws {
         try await step("separated \(partition.name)") {
+            let earlier = partition.loser.map { hosts.log(of: $0).utf8.count } ?? 0
             for (host, others, segments) in partition.cuts { try await network.cut(host, from: others, in: segments) }
             switch partition.effect {
             case .takeover(let collector):
                 let others = Self.all.subtracting([collector])
                 try await step("  taken over by the others") { try await hosts.expectTakenOver(by: others) }
                 try await hosts.expectOwned(by: others)
-                partition.expectCause(hosts.log(of: collector))
+                partition.expectCause(hosts.log(of: collector), since: earlier)
             case .none, .pause:
                 // Not waiting for an event: the partition outlasts the leases, the keep-alive and the session of the keeper.
                 try await Task.sleep(for: .seconds(25))
@@ -110,9 +111,16 @@ private struct Partition {
     /// Whether it is part of the short test.
     var isShort = false
 
-    /// - Parameter log: what the collector has logged.
-    func expectCause(_ log: String) {
-        let lines = log.split(separator: "\n")
+    /// The collector that loses its shares.
+    var loser: String? {
+        if case .takeover(let collector) = effect { collector } else { nil }
+    }
+
+    /// - Parameters:
+    ///   - log: what the collector has logged.
+    ///   - earlier: the number of bytes that it had logged before the cut.
+    func expectCause(_ log: String, since earlier: Int) {
+        let lines = String(decoding: log.utf8.dropFirst(earlier), as: UTF8.self).split(separator: "\n")
         switch cause {
         case .any: break
         case .connection:

@@ -3,11 +3,11 @@ import Testing
 
 @testable import LockstepCollector
 
-@Suite("The report of a collector that stops while its store cannot be written")
-struct OfflineReportTests {
-    private var exchange = OfflineReport.Exchange()
+@Suite("The report of a collector that has no connection")
+struct SeparateReportTests {
+    private var exchange = SeparateReport.Exchange(replacesOther: false)
 
-    private mutating func actions(_ events: [BrokerLink.Event]) -> [OfflineReport.Exchange.Action] {
+    private mutating func actions(_ events: [BrokerLink.Event]) -> [SeparateReport.Exchange.Action] {
         events.map { exchange.handle($0) }
     }
 
@@ -27,13 +27,20 @@ struct OfflineReportTests {
     @Test("it is not published if another collector has reported, or if this cannot be known")
     mutating func notPublished() {
         let refused = actions([Self.connected, .subscribed(id: 1, isGranted: false)])
-        exchange = .init()
+        exchange = .init(replacesOther: false)
         exchange.isReplaced = true
         let replaced = actions([
             Self.connected, .subscribed(id: 1, isGranted: true), .subscribed(id: 2, isGranted: true),
         ])
         #expect(refused == [.subscribe, .end(isReported: false)])
         #expect(replaced == [.subscribe, .subscribe, .end(isReported: true)])
+    }
+
+    @Test("of a collector that replaces another one, it is published at once")
+    mutating func replacing() {
+        exchange = .init(replacesOther: true)
+        let actions = actions([Self.connected, .published(id: 1, refusal: nil)])
+        #expect(actions == [.publish, .end(isReported: true)])
     }
 
     @Test("a refusal is no success")

@@ -3,26 +3,29 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// Publishes the status 'offline' of a collector that stops while its store cannot be written.
+/// Publishes a report of a collector that has no connection, under a client id of its own and without a session.
 ///
-/// Such a collector has no connection, and its last will said that it is stalled. It connects under a client id of its
-/// own, without a session, because over the session it would receive messages that it cannot store.
-struct OfflineReport {
+/// A collector that stops while its store cannot be written is offline, although its last will said that it is stalled. Over
+/// the session, it would receive messages that it cannot store. A collector that replaces another one reports its store
+/// before it takes over the session.
+struct SeparateReport {
     let configuration: CollectorConfiguration
     let report: HealthReport
     let fleet: HealthReport.Fleet
 
     /// Publishes the status, and waits until the broker has it or the deadline is reached.
-    ///
-    /// It does not replace the report of another collector, which may have taken over this id.
-    /// - Returns: whether the broker has a report of this collector, or of another one that took over.
-    func publish(until deadline: ContinuousClock.Instant) -> Bool {
+    /// - Parameter replacesOther: whether the report may replace that of another collector with this id.
+    /// - Returns: whether the broker has a report of this collector, or of another one that it does not replace.
+    func publish(
+        _ status: CollectorHealth.Status, replacesOther: Bool, until deadline: ContinuousClock.Instant
+    ) -> Bool {
         let configuration = configuration
         let report = report
-        var exchange = Exchange()
+        var exchange = Exchange(replacesOther: replacesOther)
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion) { version in
             MQTTOptions(
-                address: configuration.broker, clientID: "lockstep-collector-\(configuration.id)-stop",
+                address: configuration.broker,
+                clientID: "lockstep-collector-\(configuration.id)-report-\(UInt32.random(in: .min ... .max))",
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
         link.onMessage = { message in
@@ -39,7 +42,7 @@ struct OfflineReport {
                 switch exchange.handle(event) {
                 case .wait: break
                 case .subscribe: subscribe(link)
-                case .publish: report.publish(.offline, counting: fleet, over: link, at: .now())
+                case .publish: report.publish(status, counting: fleet, over: link, at: .now())
                 case .end(let isReported): return isReported
                 }
             }
@@ -62,14 +65,18 @@ struct OfflineReport {
             case end(isReported: Bool)
         }
 
+        /// Whether the report may replace that of another collector.
+        let replacesOther: Bool
         /// The number of confirmed subscriptions of this connection.
         private var answers = 0
         /// Whether the retained report is of another collector.
         var isReplaced = false
 
+        init(replacesOther: Bool) { self.replacesOther = replacesOther }
+
         mutating func handle(_ event: BrokerLink.Event) -> Action {
             switch event {
-            case .connected: return .subscribe
+            case .connected: return replacesOther ? .publish : .subscribe
             case .subscribed(_, let isGranted):
                 // The report could replace that of another collector, which cannot be read.
                 guard isGranted else { return .end(isReported: false) }
