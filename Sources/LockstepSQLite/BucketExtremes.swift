@@ -8,7 +8,7 @@ import CSQLite
 ///
 /// ```swift
 /// let extremes = try BucketExtremes(in: database)
-/// extremes.begin(start: 0, width: 60_000_000, count: 60, columns: 2)
+/// extremes.begin(start: 0, width: 60_000_000, count: 60, divisors: [1, 1])
 /// try database.prepare("SELECT bucket_extremes(t, x, y) FROM sample").run()
 /// ```
 public final class BucketExtremes {
@@ -29,11 +29,12 @@ public final class BucketExtremes {
         }
     }
 
-    /// Discards all rows, and sets the buckets and the number of values of each row.
+    /// Discards all rows, and sets the buckets and the columns.
     ///
     /// Rows outside the buckets are ignored. The end of the last bucket must not exceed the range of `Int64`.
-    public func begin(start: Int64, width: Int64, count: Int, columns: Int) {
-        state.pointee.begin(start: start, width: width, count: count, columns: columns)
+    /// - Parameter divisors: for each column, the number by which integers are divided. Real numbers are not.
+    public func begin(start: Int64, width: Int64, count: Int, divisors: [Double]) {
+        state.pointee.begin(start: start, width: width, count: count, divisors: divisors)
     }
 
     /// The number of buckets.
@@ -66,7 +67,8 @@ private struct BucketState {
     private(set) var start: Int64 = 0
     private(set) var width: Int64 = 1
     private(set) var count = 0
-    private(set) var columns = 0
+    var columns: Int { divisors.count }
+    private var divisors = UnsafeMutableBufferPointer<Double>.allocate(capacity: 0)
     private(set) var rows = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 0)
     /// The minimum and maximum of each column of each bucket. They are infinite before the first value.
     private var extremes = UnsafeMutableBufferPointer<Double>.allocate(capacity: 0)
@@ -75,13 +77,14 @@ private struct BucketState {
     private var currentStart: Int64 = 0
     private var currentEnd: Int64 = 0
 
-    mutating func begin(start: Int64, width: Int64, count: Int, columns: Int) {
+    mutating func begin(start: Int64, width: Int64, count: Int, divisors: [Double]) {
         precondition(width > 0 && count >= 0)
         free()
         self.start = start
         self.width = width
         self.count = count
-        self.columns = columns
+        self.divisors = .allocate(capacity: divisors.count)
+        _ = self.divisors.initialize(from: divisors)
         rows = .allocate(capacity: count)
         rows.initialize(repeating: 0)
         extremes = .allocate(capacity: 2 * count * columns)
@@ -92,6 +95,7 @@ private struct BucketState {
     }
 
     func free() {
+        divisors.deallocate()
         rows.deallocate()
         extremes.deallocate()
     }
@@ -126,8 +130,12 @@ private struct BucketState {
         var cell = 2 * current * columns
         let end = min(valueCount, columns + 1)
         while column < end {
-            if sqlite3_value_type(values[column]) != SQLITE_NULL {
-                let value = sqlite3_value_double(values[column])
+            let type = sqlite3_value_type(values[column])
+            if type != SQLITE_NULL {
+                let value =
+                    type == SQLITE_INTEGER
+                    ? Double(sqlite3_value_int64(values[column])) / divisors[column - 1]
+                    : sqlite3_value_double(values[column])
                 if value < extremes[cell] { extremes[cell] = value }
                 if value > extremes[cell + 1] { extremes[cell + 1] = value }
             }

@@ -48,7 +48,7 @@ struct LogMerge {
                 statements.append(nil)
                 continue
             }
-            let sql = Self.mergeSQL(table.stream, logStream, .log(log))
+            let sql = Self.mergeSQL(table, logStream, .log(log))
             statements.append(try database.prepare(sql, persistent: true))
         }
         mergeRows = statements
@@ -181,11 +181,13 @@ struct LogMerge {
     }
 
     /// Returns the statement that merges the rows of a device in one turn or run, from their keys.
-    static func mergeSQL(_ stream: SensorStream, _ logStream: LogStream, _ source: RowSource) -> String {
-        let columns = stream.columns
-        let values = columns.map(logStream.value)
+    static func mergeSQL(_ table: SampleTable, _ logStream: LogStream, _ source: RowSource) -> String {
+        let stream = table.stream
+        let values = zip(stream.columns, table.columns.isShort).map { column, isShort in
+            isShort ? logStream.storedValue(of: column) : logStream.value(of: column)
+        }
         return """
-            INSERT INTO \(stream.mergedTable) (\((["device_id", "t"] + columns.map(\.name)).joined(separator: ", ")))
+            INSERT INTO \(stream.mergedTable) (device_id, t, \(table.columns.list))
             SELECT \((["device_id", "t"] + values).joined(separator: ", "))
             FROM \(source.table(logStream.shape)) WHERE id BETWEEN ? AND ?
             ON CONFLICT DO NOTHING

@@ -68,8 +68,8 @@ struct LogRowInsert {
                     continue
                 }
                 let value = block.columns[column][index]
-                if target.isReal[column], let number = LogDecimal.millionths(value) {
-                    try statement.bind(number, at: parameter + slot)
+                if target.isReal[column] {
+                    try statement.bind(stored: value, at: parameter + slot)
                 } else {
                     try target.kinds[column].bind(value, to: statement, at: parameter + slot)
                 }

@@ -72,8 +72,7 @@ struct LogStream: Equatable {
         guard let index = columns.firstIndex(of: column.name) else { return "CAST(NULL AS \(type))" }
         let name = "v\(index + 1)"
         guard column.kind == .real else { return "CAST(\(name) AS \(type))" }
-        return
-            "CAST(CASE typeof(\(name)) WHEN 'integer' THEN \(name) / \(LogDecimal.scaleSQL) ELSE \(name) END AS REAL)"
+        return "CAST(\(StoredReal.valueSQL(name)) AS REAL)"
     }
 }
 

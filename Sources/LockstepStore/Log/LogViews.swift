@@ -9,9 +9,11 @@ extension SensorStream {
     /// The view that shows all rows of the stream.
     /// - Parameter logStream: the place of the stream in the logs, or nil if it has none.
     func samplesView(_ logStream: LogStream?) -> View {
-        let lines = columns.map { "\($0.name), -- \($0.comment)" }
+        // With the type of the values in the logs, see `LogStream.value`.
+        let values = columns.map { $0.kind == .real ? "CAST(\($0.name) AS REAL) AS \($0.name)" : $0.name }
+        let lines = zip(values, columns).map { "\($0), -- \($1.comment)" }
         // The last column must not be followed by a comma.
-        let names = lines.dropLast() + [columns.last.map { "\($0.name) -- \($0.comment)" } ?? ""]
+        let names = lines.dropLast() + [columns.last.map { "\(values[values.count - 1]) -- \($0.comment)" } ?? ""]
         var selects = [
             """
             -- \(name): \(summary)

@@ -59,7 +59,7 @@ struct RunMerge {
             }
             tableNames[logStream.id] = RowSource.runs.table(logStream.shape)
             merges[logStream.id] = try database.prepare(
-                LogMerge.mergeSQL(table.stream, logStream, .runs), persistent: true)
+                LogMerge.mergeSQL(table, logStream, .runs), persistent: true)
         }
         self.merges = merges
         var deletes: [SQLiteStatement] = []

@@ -14,7 +14,9 @@ final class AverageCursor: QueryCursor {
     /// of the stream would search all of them.
     private let all: SQLiteStatement
     private let log: LogReader?
+    /// The columns with an aggregate.
     private let columns: [SensorStream.Column]
+    private let sums: ColumnSums
     private let times: Range<Int64>
     /// The length of a span, in µs.
     private let span: Int64
@@ -27,27 +29,24 @@ final class AverageCursor: QueryCursor {
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
-        _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in database: SQLiteDatabase
+        _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in reader: StoreReader
     ) throws(SQLiteError) {
-        let present = try StoreSchema.columns(of: stream.table, in: database)
-        guard !present.isEmpty else { return nil }
-        let values = stream.columns.compactMap { column in
-            column.aggregateSQL.map { present.contains(column.name) ? $0 : "NULL" }
-        }
+        let database = reader.database
+        guard let stored = try MergedColumns(of: stream, in: database) else { return nil }
+        let indexes = stream.columns.indices.filter { stream.columns[$0].aggregate != .none }
         let rows = "FROM \(stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
-        let list = (values + ["count(*)"]).joined(separator: ", ")
         firstMerged = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
-        merged = try database.prepare("SELECT \(list) \(rows)")
-        var allRows = rows
+        let aliases = indexes.map { "c\($0)" }.joined(separator: ", ")
+        var allRows =
+            "SELECT \(indexes.map { "\(stored.names[$0] ?? "NULL") AS c\($0)" }.joined(separator: ", ")) \(rows)"
+        sums = try reader.columnSums()
+        merged = try database.prepare("SELECT column_sums(\(aliases)) FROM (\(allRows))")
         if let unmerged = try LogReader.selectOfDevice(stream, in: database) {
-            let indexes = stream.columns.indices.filter { present.contains(stream.columns[$0].name) }
-            let names = (["t"] + indexes.map { stream.columns[$0].name }).joined(separator: ", ")
-            let sources = (["t"] + indexes.map { "c\($0)" }).joined(separator: ", ")
-            allRows = "FROM (SELECT \(names) \(rows) UNION ALL SELECT \(sources) FROM (\(unmerged)))"
+            allRows += " UNION ALL SELECT \(aliases) FROM (\(unmerged))"
         }
-        all = try database.prepare("SELECT \(list) \(allRows)")
+        all = try database.prepare("SELECT column_sums(\(aliases)) FROM (\(allRows))")
         log = try LogReader(stream, in: database)
-        columns = stream.aggregateColumns
+        columns = indexes.map { stream.columns[$0] }
         self.times = times
         self.span = span
         position = times.lowerBound
@@ -77,9 +76,9 @@ final class AverageCursor: QueryCursor {
         let average = end <= logStart ? merged : all
         try average.bind(found, at: 2)
         try average.bind(end, at: 3)
-        guard try average.step() else { return nil }
-        let values = columns.indices.map { columns[$0].kind.read(average, at: $0) }
-        average.reset()
+        sums.begin(divisors: columns.map(\.kind.divisor))
+        try average.run()
+        let values = columns.indices.map { columns[$0].value(of: sums[$0]) } + [Double(sums.rows)]
         position = start + span
         return (Timestamp(microseconds: start), values)
     }
@@ -101,23 +100,19 @@ final class AverageCursor: QueryCursor {
 }
 
 extension SensorStream.Column {
-    /// The SQL expression of the column's aggregate, or nil if it has none.
-    fileprivate var aggregateSQL: String? {
+    /// Returns the aggregate of the column, or NaN if no value is known.
+    fileprivate func value(of sums: ColumnSums.Column) -> Double {
+        guard sums.count > 0 else { return .nan }
+        let mean = sums.sum / Double(sums.count)
         switch aggregate {
-        case .mean: "avg(\(name))"
-        case .meanLongitude: Self.meanLongitudeSQL(name)
-        case .sum: "sum(\(name))"
-        case .none: nil
+        case .mean: return mean
+        case .sum: return sums.sum
+        case .none: return .nan
+        case .meanLongitude:
+            // If the values lie on both sides of the 180th meridian, 360° is added to negative values before averaging.
+            guard sums.maximum - sums.minimum > 180 else { return mean }
+            let shifted = (sums.sum + 360 * Double(sums.negatives)) / Double(sums.count)
+            return shifted > 180 ? shifted - 360 : shifted
         }
-    }
-
-    /// Returns the SQL expression of the mean longitude. If the values lie on both sides of the 180th meridian, 360° is
-    /// added to negative values before averaging.
-    private static func meanLongitudeSQL(_ name: String) -> String {
-        let shifted = "avg(CASE WHEN \(name) < 0 THEN \(name) + 360 ELSE \(name) END)"
-        return """
-            CASE WHEN max(\(name)) - min(\(name)) <= 180 THEN avg(\(name))
-            WHEN \(shifted) > 180 THEN \(shifted) - 360 ELSE \(shifted) END
-            """
     }
 }

@@ -26,7 +26,8 @@ final class EnvelopeConnection {
         afterChunk: (Int64) throws -> Void = { _ in }
     ) throws {
         extremes.begin(
-            start: query.times.lowerBound, width: query.width, count: query.bucketCount, columns: query.columns.count)
+            start: query.times.lowerBound, width: query.width, count: query.bucketCount,
+            divisors: query.columns.map(\.kind.divisor))
         try database.interruptible(by: cancellation?.interruption) {
             try database.transaction(.deferred) {
                 guard let merged = try mergedStatement(query) else { return }
@@ -72,9 +73,9 @@ final class EnvelopeConnection {
 
     /// Returns the statement that adds the merged samples of a chunk, or nil if the store has no table for the stream.
     private func mergedStatement(_ query: EnvelopeQuery) throws(SQLiteError) -> SQLiteStatement? {
-        let present = try StoreSchema.columns(of: query.stream.mergedTable, in: database)
-        guard !present.isEmpty else { return nil }
-        let values = query.columns.map { present.contains($0.name) ? $0.name : "NULL" }
+        guard let stored = try MergedColumns(of: query.stream, in: database) else { return nil }
+        let columns = query.stream.columns
+        let values = columns.indices.filter { columns[$0].kind.words == nil }.map { stored.names[$0] ?? "NULL" }
         return try database.prepare(
             """
             SELECT \(aggregate(values)) FROM \(query.stream.mergedTable)

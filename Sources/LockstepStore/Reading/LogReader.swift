@@ -164,11 +164,3 @@ struct LogReader {
         )
     }
 }
-
-extension SensorStream.Kind {
-    /// Reads a value from a column of the current row, as the logs store it.
-    fileprivate func readStored(_ statement: SQLiteStatement, at column: Int) -> Double {
-        if case .real = self, statement.isInteger(at: column) { return LogDecimal.value(statement.int64(at: column)) }
-        return read(statement, at: column)
-    }
-}

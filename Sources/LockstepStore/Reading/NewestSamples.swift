@@ -38,27 +38,27 @@ struct NewestSamples {
     ///
     /// In the table, it searches the newest ``maxSearched`` samples of a device.
     func rows(of stream: SensorStream, knowing column: String) throws(SQLiteError) -> [Int64: Row] {
-        guard let columns = try StoreSchema.selectList(of: stream, in: database) else { return [:] }
+        let index = stream.columns.firstIndex { $0.name == column }
+        guard let columns = try MergedColumns(of: stream, in: database) else { return [:] }
         let kinds = stream.columns.map(\.kind)
         let select = try database.prepare(
             """
             SELECT * FROM (
-                SELECT t, \(columns) FROM \(stream.mergedTable) WHERE device_id = ?1 ORDER BY t DESC
+                SELECT t, \(columns.list) FROM \(stream.mergedTable) WHERE device_id = ?1 ORDER BY t DESC
                 LIMIT \(Self.maxSearched)
-            ) WHERE \(column) IS NOT NULL LIMIT 1
+            ) WHERE \(index.flatMap { columns.names[$0] } ?? "NULL") IS NOT NULL LIMIT 1
             """)
         var rows: [Int64: Row] = [:]
         for device in try mergedDevices(of: stream) {
             try select.bind(device, at: 1)
             if try select.step() {
-                rows[device] = (select.int64(at: 0), kinds.indices.map { kinds[$0].read(select, at: $0 + 1) })
+                rows[device] = (select.int64(at: 0), kinds.indices.map { kinds[$0].readStored(select, at: $0 + 1) })
             }
             select.reset()
         }
         let recent = try LogReader(stream, in: database)?.newest(of: device, knowing: column) ?? [:]
         rows.merge(recent) { $0.time > $1.time ? $0 : $1 }
         guard let runs = try runs(of: stream) else { return rows }
-        let index = stream.columns.firstIndex { $0.name == column }
         for device in try devices() {
             if let row = try runs.newest(of: device, .min ..< .max, after: rows[device]?.time, knowing: index) {
                 rows[device] = row

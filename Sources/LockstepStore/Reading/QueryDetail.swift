@@ -22,12 +22,12 @@ public enum QueryDetail: Hashable, Sendable {
 
     /// Returns a cursor for the rows, or nil if the store has no table for the stream yet.
     func cursor(
-        of stream: SensorStream, _ times: Range<Int64>, in database: SQLiteDatabase
+        of stream: SensorStream, _ times: Range<Int64>, in reader: StoreReader
     ) throws(SQLiteError) -> (any QueryCursor)? {
         switch self {
-        case .samples: try SampleCursor(stream, times, newestOnly: false, in: database)
-        case .last: try SampleCursor(stream, times, newestOnly: true, in: database)
-        case .averages(let span): try AverageCursor(stream, times, span: span, in: database)
+        case .samples: try SampleCursor(stream, times, newestOnly: false, in: reader.database)
+        case .last: try SampleCursor(stream, times, newestOnly: true, in: reader.database)
+        case .averages(let span): try AverageCursor(stream, times, span: span, in: reader)
         }
     }
 }

@@ -26,7 +26,7 @@ final class SampleCursor: QueryCursor {
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in database: SQLiteDatabase
     ) throws(SQLiteError) {
-        guard let columns = try StoreSchema.selectList(of: stream, in: database) else { return nil }
+        guard let columns = try MergedColumns(of: stream, in: database)?.list else { return nil }
         self.database = database
         self.times = times
         self.newestOnly = newestOnly
@@ -81,7 +81,7 @@ final class SampleCursor: QueryCursor {
 
     private func nextMerged() throws(SQLiteError) -> LogReader.Row? {
         guard try select.step() else { return nil }
-        return (select.int64(at: 0), kinds.indices.map { kinds[$0].read(select, at: $0 + 1) })
+        return (select.int64(at: 0), kinds.indices.map { kinds[$0].readStored(select, at: $0 + 1) })
     }
 
     /// Returns the SQL of the SELECT statement. SQLite finds the newest sample by the primary key, without reading

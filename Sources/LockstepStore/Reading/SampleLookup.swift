@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// A comparison of samples of one stream with the stored samples of the same device and time.
+/// A comparison of samples of one stream with the merged rows of the same device and time.
 struct SampleLookup {
     private let stream: SensorStream
     /// Selects the sample at one time.
@@ -10,10 +10,10 @@ struct SampleLookup {
     private let span: SQLiteStatement
 
     /// Creates a lookup, or returns nil if the stream's table does not exist.
-    /// - Parameter table: the table or view to read.
-    init?(_ stream: SensorStream, table: String, in database: SQLiteDatabase) throws(SQLiteError) {
+    init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
-        guard let names = try StoreSchema.selectList(of: stream, in: database) else { return nil }
+        guard let names = try MergedColumns(of: stream, in: database)?.list else { return nil }
+        let table = stream.mergedTable
         select = try database.prepare(
             "SELECT \(names) FROM \(table) WHERE device_id = ? AND t = ?", persistent: true)
         span = try database.prepare(
@@ -88,10 +88,11 @@ struct SampleLookup {
     /// Returns the values of the current row of `statement`, or nil if they equal the values of sample `index`.
     private func difference(of index: Int, in block: SampleBlock, from statement: SQLiteStatement) -> [Double]? {
         for (number, column) in stream.columns.enumerated() {
-            let stored = column.kind.read(statement, at: number)
+            let stored = column.kind.readStored(statement, at: number)
             let received = column.kind.normalized(block.columns[number][index])
             guard stored == received || (stored.isNaN && received.isNaN) else {
-                return stream.columns.enumerated().map { number, column in column.kind.read(statement, at: number) }
+                return stream.columns.enumerated().map { number, column in column.kind.readStored(statement, at: number)
+                }
             }
         }
         return nil

@@ -54,7 +54,7 @@ extension StoreReader {
         let cursor = try converting { () throws -> (any QueryCursor)? in
             try check(cancellation)
             guard let device = try id(of: query.device),
-                let cursor = try query.detail.cursor(of: query.stream, query.times, in: database)
+                let cursor = try query.detail.cursor(of: query.stream, query.times, in: self)
             else { return nil }
             try database.interruptible(by: cancellation?.interruption) { try cursor.start(device: device) }
             return cursor

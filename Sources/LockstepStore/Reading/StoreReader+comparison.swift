@@ -78,7 +78,7 @@ extension StoreReader {
     /// a caller may compare thousands of blocks.
     private func lookup(of stream: SensorStream) throws(SQLiteError) -> SampleLookup? {
         if let known = lookups[stream] { return known }
-        let lookup = try SampleLookup(stream, table: stream.mergedTable, in: database)
+        let lookup = try SampleLookup(stream, in: database)
         lookups[stream] = lookup
         return lookup
     }

@@ -39,7 +39,7 @@ extension StoreReader {
             if thread != nil, let helper { own.extremes.add(helper.extremes) }
             let envelope = Envelope(query, own.extremes)
             // The memory of the buckets is needed only once.
-            envelopeConnections.forEach { $0.extremes.begin(start: 0, width: 1, count: 0, columns: 0) }
+            envelopeConnections.forEach { $0.extremes.begin(start: 0, width: 1, count: 0, divisors: []) }
             return envelope
         } catch {
             throw StoreError(error, path: path)

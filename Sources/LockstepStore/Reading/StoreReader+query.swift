@@ -35,7 +35,7 @@ extension StoreReader {
         from: Timestamp? = nil, to: Timestamp? = nil, limit: Int? = nil, each: (SampleRow) throws -> Void
     ) throws {
         let times = (from?.microseconds ?? .min)..<max(from?.microseconds ?? .min, to?.microseconds ?? .max)
-        guard let cursor = try convertingErrors({ try detail.cursor(of: stream, times, in: database) }) else { return }
+        guard let cursor = try convertingErrors({ try detail.cursor(of: stream, times, in: self) }) else { return }
         let devices = try selectedDevices(group, devices)
         var remainingRows = limit ?? .max
         if detail == .last { return try newest(of: devices, cursor, limit: remainingRows, each: each) }

@@ -30,7 +30,7 @@ extension StoreReader {
     ) throws(StoreError) -> ThinnedSamples {
         try reading(until: cancellation) {
             guard let device = try id(of: query.device),
-                let columns = try StoreSchema.selectList(of: query.stream, in: database)
+                let columns = try MergedColumns(of: query.stream, in: database)?.list
             else { return ThinnedSamples(step: 1, samples: []) }
             let rows = "FROM \(query.stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
             let count = try database.prepare("SELECT count(*) \(rows)")
@@ -57,7 +57,7 @@ extension StoreReader {
                     add(row.time) { row.values }
                     recent.removeFirst()
                 }
-                add(time) { kinds.indices.map { kinds[$0].read(select, at: $0 + 1) } }
+                add(time) { kinds.indices.map { kinds[$0].readStored(select, at: $0 + 1) } }
             }
             for row in recent { add(row.time) { row.values } }
             return ThinnedSamples(step: step, samples: samples)

@@ -19,6 +19,8 @@ public final class StoreReader {
     var recent: RecentRows?
     /// The cached estimates of ``clockPoints(of:from:to:on:)``.
     var recentClocks: RecentClocks?
+    /// The function of averages in SQL, which the first query of them creates.
+    private var sums: ColumnSums?
     /// The connections of ``envelope(_:cancellation:)``, which opens them.
     var envelopeConnections: [EnvelopeConnection] = []
     /// The number of samples of an envelope after which a second thread helps: opening its connection takes as long as
@@ -54,6 +56,14 @@ public final class StoreReader {
         } catch {
             throw StoreError(error, path: path)
         }
+    }
+
+    /// Returns the function of averages in SQL.
+    func columnSums() throws(SQLiteError) -> ColumnSums {
+        if let sums { return sums }
+        let created = try ColumnSums(in: database)
+        sums = created
+        return created
     }
 
     /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.

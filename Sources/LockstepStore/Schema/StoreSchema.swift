@@ -27,6 +27,8 @@ enum StoreSchema {
             try LogMigration.shortenTimes(in: database)
         },
         { database in try RunSchema.create(in: database) },
+        // Since schema 11, new columns of real numbers are those of ``MergedColumns``, which older versions cannot write.
+        { _ in },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.
@@ -102,25 +104,15 @@ enum StoreSchema {
         }
     }
 
-    /// Returns the names of a table's columns, or an empty set if the table does not exist.
+    /// Returns the names of a table's columns, with computed ones, or an empty set if the table does not exist.
     static func columns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
-        let statement = try database.prepare("SELECT name FROM pragma_table_info(?)")
+        let statement = try database.prepare("SELECT name FROM pragma_table_xinfo(?)")
         try statement.bind(table, at: 1)
         var names: Set<String> = []
         while try statement.step() {
             if let name = statement.text(at: 0) { names.insert(name) }
         }
         return names
-    }
-
-    /// Returns the stream's columns for a SELECT, or nil if the table does not exist.
-    ///
-    /// A column that the table does not have is replaced by NULL. This happens if a column was added to the stream, but
-    /// no collector has opened the store since then.
-    static func selectList(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> String? {
-        let present = try columns(of: stream.table, in: database)
-        guard !present.isEmpty else { return nil }
-        return stream.columns.map { present.contains($0.name) ? $0.name : "NULL" }.joined(separator: ", ")
     }
 
     private static func checkApplicationID(_ database: SQLiteDatabase) throws {
@@ -138,9 +130,10 @@ enum StoreSchema {
             return
         }
         for column in stream.columns where !present.contains(column.name) {
-            try database.execute(
-                "ALTER TABLE \(stream.mergedTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */"
-            )
+            for definition in column.mergedDefinitions {
+                try database.execute(
+                    "ALTER TABLE \(stream.mergedTable) ADD COLUMN \(definition.sql) /* \(definition.comment) */")
+            }
         }
     }
 

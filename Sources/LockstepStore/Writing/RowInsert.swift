@@ -17,22 +17,27 @@ struct RowInsert {
     /// Whether the kind of each column is `real`. A separate array avoids the reference counting of reading the
     /// columns.
     private let isReal: [Bool]
+    private let isShort: [Bool]
 
-    init(_ stream: SensorStream, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
+    init(
+        _ stream: SensorStream, _ columns: MergedColumns, rows: Int, in database: SQLiteDatabase
+    ) throws(SQLiteError) {
         self.stream = stream
         self.rows = rows
         let width = stream.columns.count + 2
         self.width = width
         isReal = stream.columns.map { $0.kind == .real }
-        let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
+        isShort = columns.isShort
         // All rows belong to one device, so they share parameter 1.
         let placeholders = (0..<rows).map { row in
             let values = (2...width).map { "?\(row * width + $0)" }.joined(separator: ", ")
             return "(?1, \(values))"
         }
         statement = try database.prepare(
-            "INSERT INTO \(stream.mergedTable) (\(names)) VALUES \(placeholders.joined(separator: ", ")) ON CONFLICT DO NOTHING",
-            persistent: true)
+            """
+            INSERT INTO \(stream.mergedTable) (device_id, t, \(columns.list))
+            VALUES \(placeholders.joined(separator: ", ")) ON CONFLICT DO NOTHING
+            """, persistent: true)
     }
 
     /// Inserts the samples of `range`.
@@ -46,7 +51,11 @@ struct RowInsert {
         try statement.bind(block.times[range], from: 2, every: width)
         for index in isReal.indices {
             let values = block.columns[index][range]
-            if isReal[index] {
+            if isShort[index] {
+                for (row, value) in values.enumerated() {
+                    try statement.bind(stored: value, at: row * width + index + 3)
+                }
+            } else if isReal[index] {
                 try statement.bind(values, from: index + 3, every: width)
             } else {
                 let kind = stream.columns[index].kind

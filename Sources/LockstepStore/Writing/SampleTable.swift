@@ -7,6 +7,7 @@ struct SampleTable {
     let stream: SensorStream
     /// The place of the stream in the logs, or nil if all rows are written to the table directly.
     let logTarget: LogTarget?
+    let columns: MergedColumns
     private let inserts: [RowInsert]
     private let lookup: SampleLookup
     private let selectNewest: SQLiteStatement
@@ -20,13 +21,16 @@ struct SampleTable {
 
     /// Prepares the statements, or returns nil if the table does not exist.
     init?(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
-        guard let lookup = try SampleLookup(stream, table: stream.mergedTable, in: database) else { return nil }
+        guard let columns = try MergedColumns(of: stream, in: database),
+            let lookup = try SampleLookup(stream, in: database)
+        else { return nil }
         self.stream = stream
+        self.columns = columns
         self.lookup = lookup
         let logStream = try LogSchema.find(stream, in: database)
         logTarget = LogTarget(stream, logStream)
         var inserts: [RowInsert] = []
-        for rows in RowInsert.sizes { inserts.append(try RowInsert(stream, rows: rows, in: database)) }
+        for rows in RowInsert.sizes { inserts.append(try RowInsert(stream, columns, rows: rows, in: database)) }
         self.inserts = inserts
         var newest = "SELECT max(t) AS t FROM \(stream.mergedTable) WHERE device_id = ?1"
         if let logStream {
@@ -40,9 +44,8 @@ struct SampleTable {
                 """
         }
         selectNewest = try database.prepare(newest, persistent: true)
-        let names = stream.columns.map(\.name).joined(separator: ", ")
         selectMerged = try database.prepare(
-            "SELECT t, \(names) FROM \(stream.mergedTable) WHERE device_id = ? AND t = ?", persistent: true)
+            "SELECT t, \(columns.list) FROM \(stream.mergedTable) WHERE device_id = ? AND t = ?", persistent: true)
         var selects: [RowSource: SQLiteStatement] = [:]
         for source in RowSource.all {
             guard let logStream, logTarget != nil else { continue }
@@ -157,7 +160,7 @@ struct SampleTable {
     private func read(_ select: SQLiteStatement, into rows: inout [Int64: [Double]]) throws(SQLiteError) {
         while try select.step() {
             rows[select.int64(at: 0)] = stream.columns.indices.map { column in
-                stream.columns[column].kind.read(select, at: column + 1)
+                stream.columns[column].kind.readStored(select, at: column + 1)
             }
         }
     }

@@ -62,7 +62,7 @@ struct RunMigrationTests {
         func difference() throws -> String? {
             try store.database.content(of: MergeWorkload.streams).difference(from: model.content)
         }
-        #expect(try store.database.userVersion == 10)
+        #expect(try store.database.userVersion == 11)
         #expect(try difference() == nil)
         try store.finishMerge()
         #expect(!store.runs.isEmpty)
