@@ -61,14 +61,18 @@ extension SQLiteStore {
 
     /// Adapts the length of the next checkpoint to that of the write-ahead log after a transaction.
     func didChangeLogLength() {
-        if database.logPages < limits.checkpointPages { nextCheckpoint = limits.checkpointPages }
+        let pages = logPages(limits.checkpointPages)
+        if database.logPages < pages { nextCheckpoint = pages }
     }
+
+    /// Returns a number of pages of this store that are as long as a number of pages of a new store.
+    private func logPages(_ pages: Int) -> Int { max(1, pages * StoreSchema.pageSize / pageSize) }
 
     /// Copies the write-ahead log into the database as far as readers allow.
     /// - Returns: whether the whole log was copied.
     @discardableResult
     private func checkpoint() -> Bool {
-        nextCheckpoint = database.logPages + limits.checkpointRetryPages
+        nextCheckpoint = database.logPages + logPages(limits.checkpointRetryPages)
         return (try? database.checkpoint()) == true
     }
 

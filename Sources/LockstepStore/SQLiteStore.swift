@@ -90,7 +90,9 @@ public final class SQLiteStore: SampleStore {
     var marks: [LogMark] = []
     /// The length of the write-ahead log, in pages, from which a checkpoint is tried. The log starts again with the commit
     /// that follows a complete checkpoint, unless a reader uses it at that moment. Then it grows to the next length.
-    var nextCheckpoint: Int
+    var nextCheckpoint = 0
+    /// The size of a page, in bytes.
+    let pageSize: Int
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
     var hasMergeFailed = false
 
@@ -112,9 +114,9 @@ public final class SQLiteStore: SampleStore {
             self.path = path
             minDevicesForRuns = options.minDevicesForRuns
             limits = options.limits
-            nextCheckpoint = options.limits.checkpointPages
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
+            pageSize = Int(try database.integer("PRAGMA page_size"))
             var tables: [SampleTable] = []
             var indexes: [String: Int] = [:]
             for stream in streams {
@@ -138,6 +140,7 @@ public final class SQLiteStore: SampleStore {
             events = try EventTable(in: database)
             let database = database
             logs = try LogPair { try LogWriter($0, in: database) }
+            didChangeLogLength()
             try recoverLogs()
         } catch {
             throw StoreError(error, path: path)

@@ -1,12 +1,12 @@
 /// The limits of maintenance. Tests reduce them.
 struct MergeLimits {
-    /// The length of the write-ahead log, in pages, at which a checkpoint is needed: 12,000 pages are 49 MB. A long log
+    /// The length of the write-ahead log at which a checkpoint is needed, in pages of a new store: 49 MB. A long log
     /// saves copying: a page that changes several times before the checkpoint is copied once, such as those of a log of rows,
     /// which are used again after each merge.
-    var checkpointPages = 12_000
-    /// The number of pages by which the write-ahead log grows before the next attempt, if a reader or an error has kept it
-    /// from starting again: 4 MB.
-    var checkpointRetryPages = 1000
+    var checkpointPages = 24_000
+    /// The number of such pages by which the write-ahead log grows before the next attempt, if a reader or an error has
+    /// kept it from starting again: 4 MB.
+    var checkpointRetryPages = 2000
     /// The maximum duration of a slice of a merge, apart from its commit.
     var slice = Duration.milliseconds(6)
     /// The number of rows that the active log can always receive before a commit does a share of the merge. It does not

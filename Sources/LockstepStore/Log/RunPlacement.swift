@@ -15,18 +15,17 @@ enum RunPlacement {
     /// log is merged after ten minutes at most. A fleet that has become smaller may never write a run again.
     static let maxAge = Duration.seconds(12 * 3600)
 
-    private static let pageSize = 4096
     /// The number of pages of each device and stream that the rows in the runs fill before they are merged.
-    private static let pages = 2
+    private static let pages = 4
 
     /// Returns the approximate size of a row in its table, in bytes.
     static func rowSize(columns: Int) -> Int { (columns + 2) * RowPlacement.valueSize }
 
-    /// Returns whether the rows of one stream of a device are moved to a run: they would fill less than half a page.
+    /// Returns whether the rows of one stream of a device are moved to a run: they would fill less than a page.
     /// - Parameter size: the size of a row in bytes.
-    static func isMoved(rows: Int, size: Int) -> Bool { rows * size < pageSize / 2 }
+    static func isMoved(rows: Int, size: Int) -> Bool { rows * size < StoreSchema.pageSize }
 
-    /// Returns whether the runs are to be merged: they have enough rows to fill two pages of each device and stream, or
+    /// Returns whether the runs are to be merged: they have enough rows to fill four pages of each device and stream, or
     /// have reached another limit.
     /// - Parameter age: the age of the first run.
     static func isFull(_ runs: RunSet, age: Duration = .zero) -> Bool {
@@ -38,6 +37,6 @@ enum RunPlacement {
             bytes += stream.bytes
             series += stream.devices
         }
-        return bytes >= series * pages * pageSize
+        return bytes >= series * pages * StoreSchema.pageSize
     }
 }

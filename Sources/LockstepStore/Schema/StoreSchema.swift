@@ -6,6 +6,12 @@ enum StoreSchema {
     /// The `application_id` in the header of the file: `LKST` in ASCII.
     static let applicationID: Int32 = 0x4C4B_5354
 
+    /// The size of a page of a new store, in bytes; stores of earlier versions have pages of 4096 bytes.
+    ///
+    /// Each commit and each merge of a device writes some pages of which only a part is new. With smaller pages this costs
+    /// less, and queries take as long.
+    static let pageSize = 2048
+
     /// The migrations of a store. Views and the tables of streams are created separately by ``update(_:streams:)``.
     static let migrations = SchemaMigrations([
         { database in

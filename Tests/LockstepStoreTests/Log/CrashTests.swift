@@ -94,7 +94,7 @@ struct CrashTests {
         #expect(try store.database.integer("SELECT sum(first_device) FROM logs") == 0)
     }
 
-    private let frameSize = 4096 + 24
+    private let frameSize = StoreSchema.pageSize + 24
 
     private func logSize() throws -> Int { try Data(contentsOf: URL(filePath: folder + "/store-wal")).count }
 }

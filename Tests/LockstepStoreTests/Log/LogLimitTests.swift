@@ -237,7 +237,8 @@ struct LogLimitTests {
         for step in 0..<2 {
             if step == 0 { try store.startMerge(of: .first) } else { try store.startRunMerge() }
             try store.finishMerge()
-            pages = max(pages, try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24))
+            pages = max(
+                pages, try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (StoreSchema.pageSize + 24))
         }
         #expect((100..<200).contains(pages))
     }
@@ -258,7 +259,7 @@ struct LogLimitTests {
         #expect(store.isMerging)
         try reader.execute("COMMIT")
         try store.finishMerge()
-        let pages = try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (4096 + 24)
+        let pages = try Data(contentsOf: URL(filePath: store.path + "-wal")).count / (StoreSchema.pageSize + 24)
         #expect((110..<200).contains(pages))
     }
 

@@ -33,14 +33,14 @@ struct LogPageTests {
             earlier.append(Int(length) - Int(frames) - Int(size - pages))
             (frames, pages) = (length, size)
         }
-        // The first page of the file, the last leaf and its inner page; with each new span, its page.
-        #expect(earlier.allSatisfy { $0 <= 4 }, "\(earlier)")
+        // The first page of the file, the last leaf and its inner page, sometimes the one above; with each new span, its page.
+        #expect(earlier.allSatisfy { $0 <= 5 }, "\(earlier)")
         // Only the last leaf has free space.
         let (leaves, used) = try (
             store.database.integer("SELECT count(*) FROM dbstat WHERE name = 'log1_narrow' AND pagetype = 'leaf'"),
             store.database.integer(
                 "SELECT sum(pgsize - unused) FROM dbstat WHERE name = 'log1_narrow' AND pagetype = 'leaf'")
         )
-        #expect(leaves > 100 && Double(used) > 0.98 * 4096 * Double(leaves - 1))
+        #expect(leaves > 100 && Double(used) > 0.98 * Double(StoreSchema.pageSize) * Double(leaves - 1))
     }
 }
