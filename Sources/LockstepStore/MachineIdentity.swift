@@ -3,14 +3,16 @@ import Glibc
 /// The identity of this machine. It stays the same after a restart.
 enum MachineIdentity {
     private static let interfaces = "/sys/class/net"
+    private static let serialNumber = "/sys/firmware/devicetree/base/serial-number"
 
-    /// Returns the machine id. Without one, as in some containers, it returns the hardware addresses of the network
-    /// interfaces, or the name of the host if there are none.
+    /// Returns the machine id, and the serial number of a board that has one, such as a Raspberry Pi: copies of an SD card
+    /// have the same machine id. Without a machine id, as in some containers, it returns the hardware addresses of the
+    /// network interfaces, or the name of the host if there are none.
     ///
     /// The addresses are no part of it if there is a machine id, because they change when an adapter is plugged in or
     /// replaced. The kernel's boot id cannot be read in the sandbox of the systemd unit.
     static func current() -> String {
-        if let id = firstLine(of: "/etc/machine-id") { return id }
+        if let id = firstLine(of: "/etc/machine-id") { return id + (firstLine(of: serialNumber) ?? "") }
         let addresses = hardwareAddresses()
         return addresses.isEmpty ? hostName() : addresses.joined(separator: " ")
     }

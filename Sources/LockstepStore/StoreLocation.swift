@@ -7,7 +7,8 @@ import LockstepModel
 public struct StoreLocation: Sendable, Hashable {
     /// The name for people: the path of the file, or the servers and the database.
     public let name: String
-    /// The same whenever this store is opened from here, and different for every other store: 16 hexadecimal digits.
+    /// The same whenever this store is opened from here, and different for other stores, except on machines with copies of
+    /// one disk, which may have the same machine id: 16 hexadecimal digits.
     public let id: String
     /// The host name of this machine.
     public let host: String

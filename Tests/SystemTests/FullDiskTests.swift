@@ -74,7 +74,7 @@ struct FullDiskTests {
                         }
                 }
                 await collector.stop()
-                #expect(system.broker.text.contains(" as lockstep-collector-main-stop "), "\(system.broker.text)")
+                #expect(system.broker.text.contains(" as lockstep-collector-main-report-"), "\(system.broker.text)")
                 #expect(collector.text.contains("collector stopped"), "\(collector.text)")
                 let reader = try await system.connect(["lockstep/default/$collector/main"])
                 await reader.expectMessage { _ in true }

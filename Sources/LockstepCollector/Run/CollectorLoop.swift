@@ -152,15 +152,18 @@ final class CollectorLoop {
             // The others need not wait until the store is closed, which takes long if its servers do not answer. What is
             // written until then has the token of this claim. Otherwise, they should find its last counters.
             if isStoreCutOff { lease?.release() }
-        } else if report.isStalled, !link.isUp, lease == nil {
-            // If this connection ended later, the broker would publish its last will again.
+        } else if report.isStalled || session.hasAnnounced && !session.hasConnected, !link.isUp, lease == nil {
+            // The last report says otherwise. If this connection ended later, the broker would publish its last will again.
             link.stop(until: .now)
             if session.other == nil,
                 !separateReport.publish(.offline, replacesOther: false, until: .now + .seconds(3))
             {
                 logger.warning(
                     "cannot report that the collector is offline",
-                    metadata: ["hint": "allow this user to read and write '\(configuration.healthTopic)'"])
+                    metadata: [
+                        "hint":
+                            "check that the broker is running and lets this user read and write '\(configuration.healthTopic)'"
+                    ])
             }
         } else {
             report.publish(.offline, counting: fleet, over: link, at: .now())

@@ -22,7 +22,8 @@ struct SeparateReport {
         let configuration = configuration
         let report = report
         var exchange = Exchange(replacesOther: replacesOther)
-        let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion) { version in
+        let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
+            version in
             MQTTOptions(
                 address: configuration.broker,
                 clientID: "lockstep-collector-\(configuration.id)-report-\(UInt32.random(in: .min ... .max))",

@@ -15,6 +15,8 @@ extension CollectorHealth.Store {
 struct SessionState {
     /// Whether the broker has accepted a connection of this collector.
     var hasConnected = false
+    /// Whether a takeover was reported before a connection.
+    var hasAnnounced = false
     /// Whether the check before the first connection has found no other collector.
     var isFree = false
     /// Whether the broker could not be reached since the last connection.
@@ -82,7 +84,12 @@ extension CollectorLoop {
     /// its own report until this one has sent its first, and could connect again.
     private func announceTakeover() {
         guard report.store != nil else { return }
-        _ = separateReport.publish(report.status, replacesOther: true, until: .now + .seconds(3))
+        session.hasAnnounced = true
+        if !separateReport.publish(report.status, replacesOther: true, until: .now + .seconds(3)) {
+            logger.warning(
+                "cannot report the takeover",
+                metadata: ["hint": "check whether this user may write '\(configuration.healthTopic)'"])
+        }
     }
 
     /// Logs that the collector has connected although it is not known whether another one is running.
@@ -92,11 +99,7 @@ extension CollectorLoop {
         logger.warning(
             "connected without a check for another collector with this id",
             metadata: [
-                "error": "\(reason)",
-                "hint": """
-                allow this user to read '\(configuration.root.filter(collector: configuration.id))', and give each \
-                collector its own --id
-                """,
+                "error": "\(reason)", "hint": "give each collector its own --id",
             ])
     }
 

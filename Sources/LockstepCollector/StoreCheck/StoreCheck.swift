@@ -20,7 +20,7 @@ struct StoreCheck {
         case unknown(reason: String)
     }
 
-    /// The maximum time to connect. systemd waits 90 s for the start of a service.
+    /// The maximum time to connect, so that a start does not take minutes.
     private static let connectLimit = Duration.seconds(60)
     /// The maximum time to wait for the answers to the subscriptions.
     private static let answerLimit = Duration.seconds(20)
@@ -35,8 +35,8 @@ struct StoreCheck {
     /// Whether the broker could not be reached since then.
     let wasUnreachable: Bool
 
-    /// Runs the check, which takes a round trip in most cases, and up to 30 s if the broker has the report of a collector
-    /// with another store.
+    /// Runs the check. In most cases it connects and waits for a round trip; it waits up to 30 s more if the broker has the
+    /// report of a collector with another store.
     /// - Parameter isStopping: returns whether to give up; called about ten times a second.
     func run(until isStopping: () -> Bool) -> Outcome {
         var machine = StoreCheckMachine(
@@ -59,7 +59,8 @@ struct StoreCheck {
             link.onMessage = nil
         }
         let nodes = configuration.broker.nodes.count
-        var deadline = ContinuousClock.now + min(Self.connectLimit, BrokerLink.attemptLimit(nodes: nodes) * nodes)
+        let connectLimit = min(Self.connectLimit, BrokerLink.attemptLimit(nodes: nodes) * nodes)
+        var deadline = ContinuousClock.now + connectLimit
         var attempts = nodes
         var losses = 0
         var version = link.version
@@ -73,7 +74,7 @@ struct StoreCheck {
                 case .connected:
                     version = link.version
                     deadline = max(deadline, .now + Self.answerLimit)
-                    problem = "the broker does not answer to a subscription"
+                    problem = "the broker does not answer a subscription"
                     filters = Filters(configuration)
                     subscribe(link, filters.current)
                 case .subscribed(_, let isGranted):
@@ -82,7 +83,10 @@ struct StoreCheck {
                             machine.subscribed(at: Moment.now().boot)
                             break
                         }
-                        return .unknown(reason: "the broker does not allow this user to read the reports of collectors")
+                        let topic = configuration.root.filter(collector: configuration.id)
+                        return .unknown(
+                            reason: "the broker does not allow this user to read the reports of collectors: "
+                                + "allow it to read '\(topic)'")
                     }
                     subscribe(link, filter)
                 case .failed(let error, _):
@@ -97,6 +101,9 @@ struct StoreCheck {
                     if losses == Self.maxLosses { return .unknown(reason: "\(error)") }
                     machine.disconnected()
                     filters = Filters(configuration)
+                    problem = "\(error)"
+                    attempts = nodes
+                    deadline = max(deadline, .now + connectLimit)
                 case .published: break
                 }
             }

@@ -51,7 +51,6 @@ extension GatewayLoop {
     }
 
     private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
-        takeoverPause.didConnect(at: boot)
         intake.packetLimit = link.maximumPacketSize
         let now = Moment.now().wall
         do { session = try outbox.startSession(at: now) } catch {

@@ -96,7 +96,7 @@ struct StoreCheckMachineTests {
     }
 
     @Test(
-        "the own last report is no proof either, unless the broker was unreachable; the last will of a full disk does not delay",
+        "the own last report is no proof either, unless the broker was unreachable; a last will does not delay",
         arguments: [
             (health(.online, own), false, 2_000_000), (health(.stalled, own), false, 2_000_000),
             (health(.online, nil), false, 2_000_000), (health(.online, own), true, 0),
