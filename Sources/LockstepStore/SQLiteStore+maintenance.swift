@@ -61,18 +61,18 @@ extension SQLiteStore {
 
     /// Adapts the length of the next checkpoint to that of the write-ahead log after a transaction.
     func didChangeLogLength() {
-        let pages = logPages(limits.checkpointPages)
+        let pages = Self.pages(limits.checkpointPages, of: pageSize)
         if database.logPages < pages { nextCheckpoint = pages }
     }
 
-    /// Returns a number of pages of this store that are as long as a number of pages of a new store.
-    private func logPages(_ pages: Int) -> Int { max(1, pages * StoreSchema.pageSize / pageSize) }
+    /// Returns the number of pages of a size that are as long as a number of pages of a new store.
+    static func pages(_ count: Int, of size: Int) -> Int { max(1, count * StoreSchema.pageSize / size) }
 
     /// Copies the write-ahead log into the database as far as readers allow.
     /// - Returns: whether the whole log was copied.
     @discardableResult
     private func checkpoint() -> Bool {
-        nextCheckpoint = database.logPages + logPages(limits.checkpointRetryPages)
+        nextCheckpoint = database.logPages + Self.pages(limits.checkpointRetryPages, of: pageSize)
         return (try? database.checkpoint()) == true
     }
 

@@ -13,8 +13,8 @@ func openForWriting(
     }
     // Check before the first write: the database of another program must not change.
     try StoreSchema.checkIsStoreOrNew(database)
-    // For a new file only. See ``StoreSchema/pageSize``.
-    try database.execute("PRAGMA page_size = \(StoreSchema.pageSize)")
+    // For a new file only.
+    try database.execute("PRAGMA page_size = \(StoreSchema.pageSize(for: streams))")
     try database.useWriteAheadLog()
     database.disableAutomaticCheckpoint()
     try database.keepLogFiles()

@@ -90,7 +90,7 @@ public final class SQLiteStore: SampleStore {
     var marks: [LogMark] = []
     /// The length of the write-ahead log, in pages, from which a checkpoint is tried. The log starts again with the commit
     /// that follows a complete checkpoint, unless a reader uses it at that moment. Then it grows to the next length.
-    var nextCheckpoint = 0
+    var nextCheckpoint: Int
     /// The size of a page, in bytes.
     let pageSize: Int
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
@@ -117,6 +117,7 @@ public final class SQLiteStore: SampleStore {
             lock = try FileLock(path: path)
             database = try openForWriting(path, options, streams)
             pageSize = Int(try database.integer("PRAGMA page_size"))
+            nextCheckpoint = Self.pages(options.limits.checkpointPages, of: pageSize)
             var tables: [SampleTable] = []
             var indexes: [String: Int] = [:]
             for stream in streams {
@@ -140,7 +141,6 @@ public final class SQLiteStore: SampleStore {
             events = try EventTable(in: database)
             let database = database
             logs = try LogPair { try LogWriter($0, in: database) }
-            didChangeLogLength()
             try recoverLogs()
         } catch {
             throw StoreError(error, path: path)

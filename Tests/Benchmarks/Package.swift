@@ -27,7 +27,7 @@ let package = Package(
                 .enableUpcomingFeature("MemberImportVisibility"), .treatAllWarnings(as: .error),
             ]),
         // Alternatives to compare with, in C.
-        .executableTarget(name: "insert-rows", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .executableTarget(name: "insert-rows", linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("m")]),
         .executableTarget(name: "count-messages", linkerSettings: [.linkedLibrary("mosquitto")]),
         // Waits until a collector has stored all samples.
         .executableTarget(name: "await-samples", linkerSettings: [.linkedLibrary("sqlite3")]),

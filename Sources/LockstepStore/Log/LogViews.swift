@@ -7,10 +7,15 @@ extension SensorStream {
     var mergedTable: String { "merged_\(table)" }
 
     /// The view that shows all rows of the stream.
-    /// - Parameter logStream: the place of the stream in the logs, or nil if it has none.
-    func samplesView(_ logStream: LogStream?) -> View {
+    /// - Parameters:
+    ///   - logStream: the place of the stream in the logs, or nil if it has none.
+    ///   - plainColumns: the columns of the table of merged rows that are not computed, see ``MergedColumns``.
+    func samplesView(_ logStream: LogStream?, plainColumns: Set<String>) -> View {
         // With the type of the values in the logs, see `LogStream.value`.
-        let values = columns.map { $0.kind == .real ? "CAST(\($0.name) AS REAL) AS \($0.name)" : $0.name }
+        let values = columns.map { column in
+            column.kind == .real && !plainColumns.contains(column.name)
+                ? "CAST(\(column.name) AS REAL) AS \(column.name)" : column.name
+        }
         let lines = zip(values, columns).map { "\($0), -- \($1.comment)" }
         // The last column must not be followed by a comma.
         let names = lines.dropLast() + [columns.last.map { "\(values[values.count - 1]) -- \($0.comment)" } ?? ""]

@@ -5,7 +5,7 @@ import LockstepModel
 /// A table is keyed by (device, time), so a run rewrites the last page of its device and fills new ones. If it fills
 /// several pages, this costs less than writing the rows twice. Under heavy load, it also takes less processor time.
 struct RowPlacement {
-    /// The approximate size of a run in bytes from which it is written directly: two pages.
+    /// The approximate size of a run in bytes from which it is written directly: four pages of a new store.
     static let directBytes = 8192
     /// The number of rows of a device in the log from which its rows are written directly. It limits the time to merge
     /// one device.

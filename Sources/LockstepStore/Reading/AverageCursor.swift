@@ -36,13 +36,15 @@ final class AverageCursor: QueryCursor {
         let indexes = stream.columns.indices.filter { stream.columns[$0].aggregate != .none }
         let rows = "FROM \(stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
         firstMerged = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
-        let aliases = indexes.map { "c\($0)" }.joined(separator: ", ")
-        var allRows =
-            "SELECT \(indexes.map { "\(stored.names[$0] ?? "NULL") AS c\($0)" }.joined(separator: ", ")) \(rows)"
+        // The 1 counts the rows of a stream without aggregates.
+        let list = indexes.map { "\(stored.names[$0] ?? "NULL") AS c\($0)" } + ["1 AS one"]
+        let aliases = (indexes.map { "c\($0)" } + ["one"]).joined(separator: ", ")
+        var allRows = "SELECT \(list.joined(separator: ", ")) \(rows)"
         sums = try reader.columnSums()
         merged = try database.prepare("SELECT column_sums(\(aliases)) FROM (\(allRows))")
         if let unmerged = try LogReader.selectOfDevice(stream, in: database) {
-            allRows += " UNION ALL SELECT \(aliases) FROM (\(unmerged))"
+            allRows +=
+                " UNION ALL SELECT \((indexes.map { "c\($0)" } + ["1"]).joined(separator: ", ")) FROM (\(unmerged))"
         }
         all = try database.prepare("SELECT column_sums(\(aliases)) FROM (\(allRows))")
         log = try LogReader(stream, in: database)

@@ -16,7 +16,8 @@ struct MergedColumns {
     init?(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         let present = try StoreSchema.columns(of: stream.mergedTable, in: database)
         guard !present.isEmpty else { return nil }
-        isShort = stream.columns.map { $0.kind == .real && present.contains($0.storedName) }
+        let plain = try StoreSchema.plainColumns(of: stream.mergedTable, in: database)
+        isShort = stream.columns.map { $0.kind == .real && present.contains($0.name) && !plain.contains($0.name) }
         names = zip(stream.columns, isShort).map { column, isShort in
             isShort ? column.storedName : present.contains(column.name) ? column.name : nil
         }

@@ -12,6 +12,15 @@ enum StoreSchema {
     /// less, and queries take as long.
     static let pageSize = 2048
 
+    /// Returns the size of a page of a new store. SQLite moves the end of a row of more than about a quarter of a page to a
+    /// page of its own, so streams with many words need larger pages.
+    static func pageSize(for streams: [SensorStream]) -> Int {
+        let largest = streams.map { stream in
+            stream.columns.reduce(20) { $0 + ($1.kind.words?.map(\.utf8.count).max() ?? 8) + 1 }
+        }
+        return (largest.max() ?? 0) > pageSize / 4 - 32 ? 4096 : pageSize
+    }
+
     /// The migrations of a store. Views and the tables of streams are created separately by ``update(_:streams:)``.
     static let migrations = SchemaMigrations([
         { database in
@@ -85,7 +94,10 @@ enum StoreSchema {
         try migrations.apply(to: database)
         try database.transaction {
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
-            let samples = try streams.map { try $0.samplesView(LogSchema.register($0, in: database)) }
+            let samples = try streams.map { stream in
+                let plain = try plainColumns(of: stream.mergedTable, in: database)
+                return try stream.samplesView(LogSchema.register(stream, in: database), plainColumns: plain)
+            }
             let views = samples + streams.map(\.view) + ledgerViews + baseViews + eventViews
             // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
             for view in views { try dropIfChanged(view, in: database) }
@@ -112,7 +124,18 @@ enum StoreSchema {
 
     /// Returns the names of a table's columns, with computed ones, or an empty set if the table does not exist.
     static func columns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
-        let statement = try database.prepare("SELECT name FROM pragma_table_xinfo(?)")
+        try names("pragma_table_xinfo", table, in: database)
+    }
+
+    /// Returns the names of a table's columns without computed ones.
+    static func plainColumns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
+        try names("pragma_table_info", table, in: database)
+    }
+
+    private static func names(
+        _ function: String, _ table: String, in database: SQLiteDatabase
+    ) throws(SQLiteError) -> Set<String> {
+        let statement = try database.prepare("SELECT name FROM \(function)(?)")
         try statement.bind(table, at: 1)
         var names: Set<String> = []
         while try statement.step() {

@@ -4,7 +4,7 @@ import LockstepSQLite
 /// The form of real numbers in the logs and in tables of merged rows: a number with up to six decimals is stored as an
 /// integer, in millionths.
 ///
-/// SQLite stores a small integer in one to four bytes and a real number in eight, and measured values rarely have more
+/// SQLite stores such an integer in one to six bytes and a real number in eight, and measured values rarely have more
 /// decimals.
 enum StoredReal {
     fileprivate static let scale = 1e6
@@ -14,7 +14,7 @@ enum StoredReal {
     /// An integer below 2⁵³ and the scale are exact, and so the quotient is rounded correctly.
     static func millionths(_ value: Double) -> Int64? {
         let scaled = (value * scale).rounded()
-        guard scaled.magnitude < 0x1p31, scaled / scale == value, !(scaled == 0 && value.sign == .minus) else {
+        guard scaled.magnitude < 0x1p47, scaled / scale == value, !(scaled == 0 && value.sign == .minus) else {
             return nil
         }
         return Int64(scaled)
