@@ -39,6 +39,22 @@ extension SQLiteStatement {
         }
     }
 
+    /// Binds each number to one of the parameters `first`, `first + stride`, `first + 2 * stride`, …: multiplied by `scale` as
+    /// an integer if possible, see ``Swift/Double/exactInteger(scaledBy:)``, and otherwise as it is. NaN becomes NULL.
+    public func bind(
+        _ values: ArraySlice<Double>, scaledBy scale: Double, from first: Int, every stride: Int
+    ) throws(SQLiteError) {
+        var index = Int32(first)
+        for value in values {
+            if let number = value.exactInteger(scaledBy: scale) {
+                try check(sqlite3_bind_int64(handle, index, number))
+            } else {
+                try check(sqlite3_bind_double(handle, index, value))
+            }
+            index += Int32(stride)
+        }
+    }
+
     /// Binds a string, which may contain NUL characters.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         var value = value
@@ -91,5 +107,21 @@ extension SQLiteStatement {
     /// Binds a blob, or NULL for nil.
     public func bind(_ value: [UInt8]?, at index: Int) throws(SQLiteError) {
         if let value { try bind(value, at: index) } else { try bindNull(at: index) }
+    }
+}
+
+extension Double {
+    /// Returns this number multiplied by `scale`, rounded to an integer, or nil if dividing that by `scale` would not restore
+    /// this number exactly, or if SQLite would store it in more than six bytes.
+    ///
+    /// The integer is below 2⁵³, so if `scale` is exact as well, the quotient is rounded correctly.
+    @inlinable
+    public func exactInteger(scaledBy scale: Double) -> Int64? {
+        let scaled = self * scale
+        guard scaled.magnitude < 0x1p47 else { return nil }
+        // Adding 1.5 · 2⁵² leaves no bits for decimals. A call of `rounded()` takes longer.
+        let whole = (scaled + 0x1.8p52) - 0x1.8p52
+        guard whole / scale == self, !(whole == 0 && sign == .minus) else { return nil }
+        return Int64(whole)
     }
 }

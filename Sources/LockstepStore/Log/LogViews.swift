@@ -9,12 +9,12 @@ extension SensorStream {
     /// The view that shows all rows of the stream.
     /// - Parameters:
     ///   - logStream: the place of the stream in the logs, or nil if it has none.
-    ///   - plainColumns: the columns of the table of merged rows that are not computed, see ``MergedColumns``.
-    func samplesView(_ logStream: LogStream?, plainColumns: Set<String>) -> View {
+    ///   - mergedColumns: the columns that the table of merged rows has, see ``MergedColumns``.
+    func samplesView(_ logStream: LogStream?, mergedColumns: Set<String>) -> View {
         // With the type of the values in the logs, see `LogStream.value`.
         let values = columns.map { column in
-            column.kind == .real && !plainColumns.contains(column.name)
-                ? "CAST(\(column.name) AS REAL) AS \(column.name)" : column.name
+            column.isShort(among: mergedColumns)
+                ? "CAST(\(StoredReal.valueSQL(column.storedName)) AS REAL) AS \(column.name)" : column.name
         }
         let lines = zip(values, columns).map { "\($0), -- \($1.comment)" }
         // The last column must not be followed by a comma.

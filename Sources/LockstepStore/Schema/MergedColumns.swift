@@ -3,9 +3,10 @@ import LockstepSQLite
 
 /// The columns of a stream's table of merged rows, as they are stored.
 ///
-/// A real number is stored in a column without a type, whose name begins with `_`, in the form of ``StoredReal``. A
-/// computed column has the number itself. Before schema 11, real numbers were stored in their own column. Such columns
-/// stay as they are: rewriting the rows of a large store would take long.
+/// A real number is stored in a column without a type, whose name begins with `_`, in the form of ``StoredReal``. The view
+/// of the stream has the number itself. A computed column of the table would be evaluated for each row that is inserted.
+/// Before schema 11, real numbers were stored in columns with their own names. Such columns stay as they are: rewriting
+/// the rows of a large store would take long.
 struct MergedColumns {
     /// The name of the stored column for each column of the stream, or nil if the table has none.
     let names: [String?]
@@ -16,10 +17,10 @@ struct MergedColumns {
     init?(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         let present = try StoreSchema.columns(of: stream.mergedTable, in: database)
         guard !present.isEmpty else { return nil }
-        let plain = try StoreSchema.plainColumns(of: stream.mergedTable, in: database)
-        isShort = stream.columns.map { $0.kind == .real && present.contains($0.name) && !plain.contains($0.name) }
+        isShort = stream.columns.map { $0.isShort(among: present) }
         names = zip(stream.columns, isShort).map { column, isShort in
-            isShort ? column.storedName : present.contains(column.name) ? column.name : nil
+            let name = isShort ? column.storedName : column.name
+            return present.contains(name) ? name : nil
         }
     }
 
@@ -34,13 +35,13 @@ extension SensorStream.Column {
     /// The name of the column that stores a real number. The names of streams' columns begin with a letter.
     var storedName: String { "_\(name)" }
 
-    /// The definitions of the column in a table of merged rows, with comments.
-    var mergedDefinitions: [(sql: String, comment: String)] {
-        guard kind == .real else { return [("\(name) \(kind.sqlType)", comment)] }
-        return [
-            (storedName, "\(name) in millionths, or \(name) itself if it has more decimals"),
-            // Without a type: SQLite would return a whole number of a REAL column as an integer after sorting.
-            ("\(name) GENERATED ALWAYS AS (\(StoredReal.valueSQL(storedName)))", comment),
-        ]
+    /// Whether the column has the form of ``StoredReal``, or will have it because the table lacks it.
+    /// - Parameter present: the columns of the table of merged rows.
+    func isShort(among present: Set<String>) -> Bool { kind == .real && !present.contains(name) }
+
+    /// The definition of the column in a new table of merged rows, and its comment.
+    var mergedDefinition: (sql: String, comment: String) {
+        guard kind == .real else { return ("\(name) \(kind.sqlType)", comment) }
+        return (storedName, "\(comment.isEmpty ? name : comment); in millionths, or as it is if it has more decimals")
     }
 }

@@ -95,8 +95,8 @@ enum StoreSchema {
         try database.transaction {
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
             let samples = try streams.map { stream in
-                let plain = try plainColumns(of: stream.mergedTable, in: database)
-                return try stream.samplesView(LogSchema.register(stream, in: database), plainColumns: plain)
+                let present = try columns(of: stream.mergedTable, in: database)
+                return try stream.samplesView(LogSchema.register(stream, in: database), mergedColumns: present)
             }
             let views = samples + streams.map(\.view) + ledgerViews + baseViews + eventViews
             // Drop outdated views first: SQLite refuses to alter a table while a view does not match it.
@@ -122,20 +122,9 @@ enum StoreSchema {
         }
     }
 
-    /// Returns the names of a table's columns, with computed ones, or an empty set if the table does not exist.
+    /// Returns the names of a table's columns, or an empty set if the table does not exist.
     static func columns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
-        try names("pragma_table_xinfo", table, in: database)
-    }
-
-    /// Returns the names of a table's columns without computed ones.
-    static func plainColumns(of table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Set<String> {
-        try names("pragma_table_info", table, in: database)
-    }
-
-    private static func names(
-        _ function: String, _ table: String, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> Set<String> {
-        let statement = try database.prepare("SELECT name FROM \(function)(?)")
+        let statement = try database.prepare("SELECT name FROM pragma_table_info(?)")
         try statement.bind(table, at: 1)
         var names: Set<String> = []
         while try statement.step() {
@@ -158,11 +147,11 @@ enum StoreSchema {
             try database.execute(stream.createTable)
             return
         }
-        for column in stream.columns where !present.contains(column.name) {
-            for definition in column.mergedDefinitions {
-                try database.execute(
-                    "ALTER TABLE \(stream.mergedTable) ADD COLUMN \(definition.sql) /* \(definition.comment) */")
-            }
+        for column in stream.columns
+        where !present.contains(column.name) && !(column.kind == .real && present.contains(column.storedName)) {
+            let definition = column.mergedDefinition
+            try database.execute(
+                "ALTER TABLE \(stream.mergedTable) ADD COLUMN \(definition.sql) /* \(definition.comment) */")
         }
     }
 

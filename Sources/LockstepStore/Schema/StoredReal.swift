@@ -7,18 +7,10 @@ import LockstepSQLite
 /// SQLite stores such an integer in one to six bytes and a real number in eight, and measured values rarely have more
 /// decimals.
 enum StoredReal {
-    fileprivate static let scale = 1e6
+    static let scale = 1e6
 
     /// Returns `value` in millionths, or nil if that would not restore it exactly.
-    ///
-    /// An integer below 2⁵³ and the scale are exact, and so the quotient is rounded correctly.
-    static func millionths(_ value: Double) -> Int64? {
-        let scaled = (value * scale).rounded()
-        guard scaled.magnitude < 0x1p47, scaled / scale == value, !(scaled == 0 && value.sign == .minus) else {
-            return nil
-        }
-        return Int64(scaled)
-    }
+    static func millionths(_ value: Double) -> Int64? { value.exactInteger(scaledBy: scale) }
 
     /// Returns the number that is stored as `millionths`.
     static func value(_ millionths: Int64) -> Double { Double(millionths) / scale }

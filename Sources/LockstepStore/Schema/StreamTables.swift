@@ -5,7 +5,7 @@ import LockstepModel
 extension SensorStream {
     /// The statement that creates the stream's table of merged rows.
     var createTable: String {
-        let lines = columns.flatMap(\.mergedDefinitions).map { "\($0.sql), -- \($0.comment)" }
+        let lines = columns.map(\.mergedDefinition).map { "\($0.sql), -- \($0.comment)" }
         return """
             CREATE TABLE \(mergedTable) (
                 -- \(name): \(summary). The view \(table) shows these rows and those of the logs.

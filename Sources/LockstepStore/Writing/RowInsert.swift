@@ -52,9 +52,7 @@ struct RowInsert {
         for index in isReal.indices {
             let values = block.columns[index][range]
             if isShort[index] {
-                for (row, value) in values.enumerated() {
-                    try statement.bind(stored: value, at: row * width + index + 3)
-                }
+                try statement.bind(values, scaledBy: StoredReal.scale, from: index + 3, every: width)
             } else if isReal[index] {
                 try statement.bind(values, from: index + 3, every: width)
             } else {

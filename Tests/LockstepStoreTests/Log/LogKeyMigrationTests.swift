@@ -170,7 +170,7 @@ struct LogKeyMigrationTests {
             DROP VIEW states;
             ALTER TABLE merged_states RENAME TO states;
             DROP VIEW accelerometer;
-            CREATE VIEW accelerometer AS SELECT device_id, t, x, y, z FROM merged_accelerometer
+            CREATE VIEW accelerometer AS SELECT device_id, t, _x / 1e6 AS x, _y / 1e6 AS y, _z / 1e6 AS z FROM merged_accelerometer
                 UNION ALL \(selects.joined(separator: " UNION ALL "));
             DELETE FROM log_turns WHERE turn > 4096;
             PRAGMA legacy_alter_table = OFF;

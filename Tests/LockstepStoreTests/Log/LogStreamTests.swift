@@ -115,7 +115,7 @@ struct LogStreamTests {
         try store.mergeLogs()
         #expect(try rows(store) == ["7.0"])
         #expect(try store.database.rows("SELECT samples FROM devices") == ["2"])
-        #expect(try store.database.rows("SELECT a FROM merged_x_air") == ["7.0"])
+        #expect(try store.database.rows("SELECT _a FROM merged_x_air") == ["7000000"])
     }
 
     @Test("a store with unmerged rows of an unknown stream is not opened")

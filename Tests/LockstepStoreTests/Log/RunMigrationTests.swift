@@ -39,7 +39,7 @@ struct RunMigrationTests {
     func content() throws {
         let own = [
             "CREATE VIEW mine AS SELECT count(*) AS n FROM accelerometer",
-            "CREATE INDEX by_x ON merged_accelerometer (x)",
+            "CREATE INDEX by_x ON merged_accelerometer (_x)",
             "CREATE TRIGGER note AFTER INSERT ON log1_narrow BEGIN SELECT 1; END",
         ]
         var model = StoreModel(streams: MergeWorkload.streams)

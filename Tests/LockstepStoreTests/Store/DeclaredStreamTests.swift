@@ -67,7 +67,7 @@ struct DeclaredStreamTests {
         let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = 'merged_x_co2'"))
         #expect(
             sql.contains("-- x/co2: CO2 in the room.")
-                && sql.contains("_ppm, -- ppm in millionths, or ppm itself if it has more decimals\n"))
+                && sql.contains("_ppm, -- ppm; in millionths, or as it is if it has more decimals\n"))
         #expect(sql.contains("state TEXT, -- (ok, warming)\n"))
         let view = try store.database.prepare("SELECT * FROM v_x_co2")
         #expect(view.columnNames == ["group_name", "device", "time", "ppm", "state", "puffs", "t"])

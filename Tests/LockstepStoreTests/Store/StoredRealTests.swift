@@ -32,7 +32,7 @@ struct StoredRealTests {
         try store.write(received(block))
         try store.mergeLogs()
         #expect(try store.database.integer("SELECT count(*) FROM merged_accelerometer") == values.count)
-        // After sorting as well, where SQLite returns whole numbers of a computed REAL column as integers.
+        // After sorting as well, where whole numbers must not become integers.
         #expect(
             try store.database.rows("SELECT DISTINCT typeof(x), typeof(z) FROM accelerometer ORDER BY x")
                 .sorted() == ["null|real", "real|real"])

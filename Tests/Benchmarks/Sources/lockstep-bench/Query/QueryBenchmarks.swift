@@ -44,7 +44,7 @@ struct QueryBenchmarks {
                 sqlite(
                     "sqlite3, max(t) of each device",
                     """
-                    SELECT group_name, device, t, \(Self.isoTime("t")), x, y, z
+                    SELECT group_name, device, t, \(Self.isoTime("t")), _x / 1e6, _y / 1e6, _z / 1e6
                     FROM merged_devices CROSS JOIN merged_accelerometer AS sample USING (device_id)
                     WHERE t = (SELECT max(t) FROM merged_accelerometer WHERE device_id = merged_devices.device_id)
                     ORDER BY group_name, device

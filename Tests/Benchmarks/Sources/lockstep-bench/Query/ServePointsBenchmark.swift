@@ -50,7 +50,7 @@ struct ServePointsBenchmark {
         """
         SELECT (t - \(QueryStore.start)) / \(length / Int64(points)) AS bucket, count(*), min(x), max(x), min(y), max(y),
             min(z), max(z)
-        FROM merged_accelerometer
+        FROM accelerometer
         WHERE device_id = 1 AND t >= \(QueryStore.start) AND t < \(QueryStore.start + length) GROUP BY bucket
         """
     }
