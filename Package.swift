@@ -325,7 +325,7 @@ let package = Package(
         .target(
             name: "LockstepTestSupport",
             dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore"],
-            path: "Tests/LockstepTestSupport"),
+            path: "Tests/LockstepTestSupport", exclude: ["clickhouse_engine.py"]),
         // System tests: the built programs with a real broker.
         .testTarget(
             name: "SystemTests",

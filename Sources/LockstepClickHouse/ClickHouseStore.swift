@@ -126,8 +126,6 @@ public final class ClickHouseStore: SampleStore {
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
-        // A collector of an earlier version may have written some.
-        try ClickHouseSchema.adoptDeliveries(client)
         expiry = options.sampleAge.map {
             SampleExpiry(client: client, age: $0) { options.reportMaintenanceProblem?("cannot delete old samples", $0) }
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepClickHouse
 
-@Suite("Store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct StoreTests {
     @Test("each sample is shown once, and the first of differing values is the sample")
     func once() async throws {

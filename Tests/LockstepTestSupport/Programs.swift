@@ -24,6 +24,14 @@ public enum Programs {
         return ChildProcess.reap(child.id) == 0
     }
 
+    /// The Python with the reference packages, such as numpy and chdb; nil if it is not installed.
+    public static let referencePython: String? = {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
+        let path = environment["LOCKSTEP_REFERENCE_PYTHON"] ?? cache + "/lockstep/reference/bin/python"
+        return FileManager.default.isExecutableFile(atPath: path) ? path : nil
+    }()
+
     /// The path of a file of the checkout, such as `deploy/certs`.
     public static func source(_ path: String) -> String {
         var folder = URL(fileURLWithPath: #filePath)

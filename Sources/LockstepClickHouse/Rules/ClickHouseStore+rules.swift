@@ -38,7 +38,6 @@ extension ClickHouseStore {
     /// Returns the deliveries of this store's devices that are pending.
     /// - Throws: ``/LockstepStore/StoreError`` if the store cannot be read.
     public func pendingDeliveries() throws(StoreError) -> [EventDelivery] {
-        try ClickHouseSchema.adoptDeliveries(client)
         let own = try EventRows(client: client) { [addresses] in addresses[$0] }.deliveries(.pending)
             // Events of no device are from an SQLite store, whose collector had its store to itself.
             .filter { $0.event.device.map(collects) ?? (token == nil && options.groups.isEmpty) }

@@ -85,7 +85,7 @@ struct ClickHouseSchema {
                 SELECT device_id, argMax((\(values)), version) AS latest FROM received_devices GROUP BY device_id)
                 """
             ),
-            // See Fence. The function in WHERE takes arrays because ClickHouse 18.16 does not find columns of a join in it.
+            // See Fence. Since ClickHouse 20.1, the parts of a join need names. The function in WHERE takes arrays because ClickHouse 18.16 does not find columns of a join in it.
             (
                 "states",
                 """
@@ -93,10 +93,10 @@ struct ClickHouseSchema {
                 FROM (SELECT device_id, seq, latest, tokens, firsts, arrayMap(x -> claim, tokens) AS claims,
                 arrayMap(x -> seq, tokens) AS numbers
                 FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest,
-                \(Fence.sql("max(version)")) AS claim FROM received_states GROUP BY device_id, seq)
+                \(Fence.sql("max(version)")) AS claim FROM received_states GROUP BY device_id, seq) AS versions
                 ANY LEFT JOIN (SELECT device_id, groupArray(token) AS tokens, groupArray(first) AS firsts
                 FROM (SELECT device_id, \(Fence.sql("version")) AS token, min(seq) AS first FROM received_states
-                GROUP BY device_id, token) GROUP BY device_id) USING device_id)
+                GROUP BY device_id, token) GROUP BY device_id) AS claims_of USING device_id)
                 WHERE arrayExists((later, start, own, number) -> later > own AND start <= number,
                 tokens, firsts, claims, numbers) = 0
                 """
