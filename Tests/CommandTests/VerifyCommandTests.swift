@@ -178,7 +178,7 @@ struct VerifyCommandTests {
             let outbox = store + ".outbox"
             do {
                 let open = try Outbox(path: outbox, keepsJournal: false)
-                _ = try open.commit(appending: [block([1000], x: [1])], at: Timestamp(microseconds: 5000))
+                _ = try open.commit(appending: [block([1000], x: [1])], at: 5000)
             }
             for journal in [outbox, "left=\(outbox)"] {
                 let run = try await lockstep(["verify", "--journal", journal], store)
@@ -235,7 +235,7 @@ struct VerifyCommandTests {
             let outbox = folder + "/" + name
             let blocks = [block([1000, 2000], x: [1, 2]), block([3000], x: [3])]
             let open = try Outbox(path: outbox, keepsJournal: true)
-            _ = try open.commit(appending: blocks, at: Timestamp(microseconds: 5000))
+            _ = try open.commit(appending: blocks, at: 5000)
             let epoch = open.epoch
             try await body(outbox, blocks, { BatchPosition(epoch: epoch, seq: $0) }, folder + "/store.db")
         }

@@ -13,8 +13,8 @@ public final class Outbox {
         public var bytes: Int64
         /// The maximum age of a batch in µs.
         ///
-        /// The age is only known for batches written since the machine last started and its clock was last set. Other
-        /// batches are limited by size alone, so that a wrong clock does not cause drops.
+        /// The age is measured on the boot clock, so that a wrong clock does not cause drops. It is only known for batches
+        /// written since the machine last started. Other batches are limited by size alone.
         public var age: Int64
 
         /// Creates limits. The defaults are 256 MiB and seven days.
@@ -54,6 +54,8 @@ public final class Outbox {
     public internal(set) var droppedSamples: Int64
     /// Whether the clock was set since the last run, so that a new epoch was started.
     public let wasClockSet: Bool
+    /// The time of the newest sample of the last run, if the clock was earlier at the start. Then a new epoch was started.
+    public let newestBeforeStart: Timestamp?
     /// The device that the outbox belonged to before, if it was handed over to another one with this start.
     public let previousDevice: String?
 
@@ -65,8 +67,11 @@ public final class Outbox {
     var ids: BatchIDs
     /// The rows in the file.
     var contents: OutboxContents
-    /// The highest `id` of the batches whose age is unknown.
+    /// The highest `id` of the batches whose age is unknown: those of earlier boots of the machine.
     var lastUndatedID: Int64
+    /// The time of the newest sample of each stream in the current epoch, in µs since 1970. It is known even if the
+    /// outbox is empty.
+    var newest: [String: Int64]
 
     private let lock: FileLock
     let database: SQLiteDatabase
@@ -85,7 +90,7 @@ public final class Outbox {
 
     /// Opens the outbox, or creates it with a new epoch.
     ///
-    /// If the clock was set since the last run, a new epoch is started.
+    /// If the clock was set since the last run, or is earlier than the samples of the last run, a new epoch is started.
     /// - Parameters:
     ///   - path: the path of the file. Its folder must exist.
     ///   - device: the device whose samples the outbox holds. The outbox records it, see ``OutboxOwner``. nil for any.
@@ -123,15 +128,18 @@ public final class Outbox {
                 hasJournal: statements.hasJournal())
             previousDevice = try device.flatMap { try owner.previous(for: $0) }
             droppedSamples = try statements.meta("dropped_samples")
-            let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
             let savedEpoch = try statements.text("epoch")
-            wasClockSet = savedEpoch != nil && change == .wasSet
             epoch = try savedEpoch.map { try Epoch(validating: $0) } ?? .random()
             previousEpoch = try statements.text("previous_epoch").map { try Epoch(validating: $0) }
             lastUndatedID = try statements.meta("undated")
             ids = try statements.ids()
             if savedEpoch == nil { ids.begin(epoch, base: 0) }
             let base = ids.base(of: epoch) ?? 0
+            newest = try statements.newestTimes(since: base)
+            let lastClock = try statements.lastClock()
+            let change = clock.change(since: lastClock, newest: newest.values.max())
+            wasClockSet = savedEpoch != nil && change == .wasSet
+            newestBeforeStart = change == .isEarlier ? newest.values.max().map { Timestamp(microseconds: $0) } : nil
             nextSeq = 1 + max(try statements.meta("seq"), try statements.lastID() - base)
             // The commit that saved the set may also have dropped some of its batches. Exclude them: the collector
             // acknowledges dropped batches, too, so their acknowledgement does not contradict this outbox.
@@ -145,14 +153,14 @@ public final class Outbox {
                 if let device, previousDevice == nil {
                     try statements.setMeta(OutboxOwner.key, "\(device)")
                 }
-                if change == .restarted {
+                if !clock.isSameBoot(as: lastClock) {
                     lastUndatedID = lastID
                     try statements.setMeta("undated", lastUndatedID)
                 }
             }
             if let device, previousDevice != nil {
                 try handOver(to: device, clock: clock)
-            } else if wasClockSet {
+            } else if wasClockSet || newestBeforeStart != nil {
                 try startEpoch(clock: clock)
             }
         } catch {
@@ -204,13 +212,13 @@ public final class Outbox {
             try database.transaction {
                 try statements.beginEpoch(next, base: lastID, after: epoch, seq: 0)
                 try statements.setClock(clock)
-                try statements.setMeta("undated", lastID)
+                try statements.removeNewestTimes()
             }
         } catch {
             throw OutboxError(path: path, error)
         }
-        lastUndatedID = lastID
         didStartEpoch(next, seq: 0)
+        newest = [:]
     }
 
     /// Updates the state after a new epoch was written.

@@ -64,6 +64,11 @@ final class AgentLoop {
                 metadata: ["previous": "\(previous)", "outbox": "\(configuration.outboxPath)"])
         }
         if outbox.wasClockSet { logger.warning("clock was set since the last run, new epoch started") }
+        if let newest = outbox.newestBeforeStart {
+            logger.warning(
+                "clock is earlier than samples of the last run, new epoch started",
+                metadata: ["clock": "\(Moment.now().wall)", "newest_sample": "\(newest)"])
+        }
         send(.started)
         while !state.isStopping {
             supervisor.didTurn(summary)

@@ -15,7 +15,7 @@ extension AgentState {
         }
         let all = unsaved + blocks
         unsaved = []
-        return [.write(all, removing: removable, at: timeLine.timestamp(boot: moment.boot))]
+        return [.write(all, removing: removable)]
     }
 
     mutating func didWrite(

@@ -68,7 +68,7 @@ extension AgentState {
         if case .awaitingTermination(let deadline) = shutdown {
             if isConnected, !presence.isAcknowledged, boot < deadline { return [] }
             shutdown = .finished
-            return [.close(removing: removable, at: moment.wall, deadline: deadline), .log(.info, "agent stopped")]
+            return [.close(removing: removable, deadline: deadline), .log(.info, "agent stopped")]
         }
         return actions
     }
