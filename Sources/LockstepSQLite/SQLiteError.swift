@@ -36,6 +36,9 @@ public struct SQLiteError: Error, Hashable, Sendable {
         [SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH].contains(primaryCode)
     }
 
+    /// Whether the system reported an error when a file was read or written. ``systemError`` has its `errno`.
+    public var isInputOutputError: Bool { primaryCode == SQLITE_IOERR }
+
     /// Whether the file is damaged or not an SQLite database.
     public var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT || isNotADatabase }
 

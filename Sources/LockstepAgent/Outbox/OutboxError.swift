@@ -37,12 +37,12 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         case let error as SQLiteError where error.isCorrupt:
             isFull = false
             description = "'\(path)' is damaged or not an outbox. Move it away to start with a new one."
-        case FileLockError.cannotOpen:
+        case FileLockError.cannotOpen(_, let systemError):
             isFull = false
-            description = Self.unwritable(path)
-        case let error as SQLiteError where error.isReadOnlyOrCannotOpen:
+            description = Self.unusable(path, systemError)
+        case let error as SQLiteError where error.isReadOnlyOrCannotOpen || error.isInputOutputError:
             isFull = false
-            description = Self.unwritable(path)
+            description = Self.unusable(path, error.systemError)
         default:
             isFull = false
             description = "cannot use outbox '\(path)': \(error)"
@@ -63,7 +63,29 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    private static func unwritable(_ path: String) -> String {
-        "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it."
+    /// Returns the text for a file that cannot be opened, read or written.
+    /// - Parameter systemError: the `errno`, or 0 if it is unknown.
+    private static func unusable(_ path: String, _ systemError: Int32) -> String {
+        switch systemError {
+        case EACCES, EPERM:
+            return "cannot write outbox '\(path)': permission denied. Check that you may write to it and to its folder."
+        case EROFS,
+            0 where systemError == EROFS || isOnReadOnlyFileSystem(path):
+            return "cannot write outbox '\(path)': its file system is read-only, as after an error of its disk. "
+                + "Check the disk (see dmesg) and mount it for writing."
+        case 0, ENOENT, ENOTDIR:
+            return "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it."
+        default:
+            return "cannot use outbox '\(path)': its disk reports an error "
+                + "(\(String(cString: strerror(systemError)))). Check the disk (see dmesg)."
+        }
+    }
+
+    /// Whether the file system of the file, or of its folder if there is no file, is mounted read-only.
+    private static func isOnReadOnlyFileSystem(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 || statvfs(folder, &status) == 0 else { return false }
+        return status.f_flag & UInt(ST_RDONLY) != 0
     }
 }

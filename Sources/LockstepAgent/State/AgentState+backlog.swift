@@ -22,6 +22,7 @@ extension AgentState {
     mutating func didPublishBacklog(_ position: BatchPosition, _ outcome: PublishOutcome, at boot: Int64) -> [Action] {
         switch outcome {
         case .published(let id, let bytes):
+            deliveryProblems.unreadable = nil
             delivery.didPublishBacklog(position, as: id, at: boot)
             budget.spend(bytes)
             return publishNextBacklog(at: boot)
@@ -33,6 +34,7 @@ extension AgentState {
             return actions + publishNextBacklog(at: boot)
         case .notPublished: return []
         case .failed(let error):
+            if error is OutboxError { deliveryProblems.unreadable = "\(error)" }
             guard problems.isNew("backlog") else { return [] }
             return [.log(.error, "cannot publish backlog", ["error": "\(error)"])]
         }

@@ -42,6 +42,7 @@ extension AgentState {
         var actions: [Action] = []
         if case .writing(let deadline) = shutdown {
             if !unsaved.isEmpty {
+                presence.unsavedDropped += Int64(unsavedCount)
                 actions.append(
                     .log(.error, "samples lost, outbox cannot be written", ["samples": "\(unsavedCount)"]))
             }

@@ -9,7 +9,7 @@ struct PresenceState {
     private(set) var phase = Phase.foreground
     /// The status of each source, by source name.
     private(set) var sources: [String: String] = [:]
-    /// The problem of the delivery that a person has to solve, or nil.
+    /// The problem that a person has to solve, or nil.
     var problem: String? { didSet { if problem != oldValue { isChanged = true } } }
     /// Whether the presence has changed since it was last published.
     var isChanged = false
@@ -87,7 +87,7 @@ struct PresenceReport: Hashable {
     var reason: String
     /// The status of each source, by source name.
     var sources: [String: String]
-    /// The problem of the delivery that a person has to solve, or nil.
+    /// The problem that a person has to solve, or nil.
     var problem: String?
     /// The number of samples dropped before they reached the outbox.
     var unsavedDropped: Int64

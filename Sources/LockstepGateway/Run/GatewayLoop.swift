@@ -185,6 +185,7 @@ final class GatewayLoop {
                 "cannot write outbox, messages stay at the broker",
                 metadata: ["error": "\(error)"])
         }
+        if outboxProblem == nil { nextHealth = 0 }
         outboxProblem = "\(error)"
         // What was heard since the last commit is not kept, and senders by HTTP wait before they try again.
         listening.begin(at: boot)

@@ -71,11 +71,14 @@ public struct Presence: Hashable, Sendable {
     public var droppedSamples: Int64
     /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
-    /// A problem of the delivery that a person has to solve, as one sentence; nil if there is none.
+    /// A problem of the outbox or the delivery that a person has to solve, as one sentence; nil if there is none.
     public var problem: String?
 
     /// The beginning of ``problem`` if a collector refuses batches. The reason follows.
     public static let refusalProblem = "a collector refuses its batches: "
+
+    /// The beginning of ``problem`` if the outbox cannot be used. The reason follows.
+    public static let outboxProblem = "outbox problem: "
 
     /// What the device knows of its clock, or nil if it does not compare it.
     public var clock: ClockReport?

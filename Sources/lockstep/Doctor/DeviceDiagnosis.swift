@@ -65,9 +65,16 @@ struct DeviceDiagnosis {
     private var problem: Finding? {
         let refusal = device.refused?.refusal.map { Presence.refusalProblem + $0.reason }
         func isRefusal(_ problem: String) -> Bool { problem.hasPrefix(Presence.refusalProblem) }
+        func isOutbox(_ problem: String) -> Bool { problem.hasPrefix(Presence.outboxProblem) }
         // The only other problem is that there is another agent.
-        let reported = device.problem.flatMap { twins == nil || isRefusal($0) ? $0 : nil }
+        let reported = device.problem.flatMap { twins == nil || isRefusal($0) || isOutbox($0) ? $0 : nil }
         guard let problem = reported ?? refusal else { return nil }
+        if isOutbox(problem) {
+            return Finding(
+                .failure, "", problem.printable,
+                "new samples wait in the agent's memory: it continues without a restart when it can use its outbox again, "
+                    + "and loses them if it is stopped before")
+        }
         return Finding(
             .warning, "", problem.printable,
             isRefusal(problem)

@@ -9,6 +9,20 @@ struct BacklogTests {
 
     private mutating func published() -> [String] { loop.take().filter { $0.hasPrefix("backlog") } }
 
+    @Test("an outbox that cannot be read is reported in the presence until a batch can be read again")
+    mutating func unreadable() {
+        let position = BatchPosition(epoch: loop.epoch, seq: 1)
+        loop = FakeLoop(pending: [1...3])
+        loop.outcomes[position] = .failed(outboxError)
+        loop.connect()
+        loop.subscribed()
+        for _ in 0..<2 { loop.turn(after: 1_000_000) }
+        let during = loop.state.presence.problem
+        loop.outcomes = [:]
+        for _ in 0..<2 { loop.turn(after: 1_000_000) }
+        #expect(during == "outbox problem: \(outboxError)" && loop.state.presence.problem == nil)
+    }
+
     @Test("backlog waits half a second after the subscription for the retained acknowledgement")
     mutating func start() {
         loop.connect()
