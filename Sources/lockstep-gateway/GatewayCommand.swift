@@ -35,8 +35,8 @@ struct GatewayCommand: AsyncParsableCommand {
               alice with the device phone becomes alice-phone.
 
             SIGNALS
-              SIGTERM, SIGINT   write and publish pending samples, and exit; a
-                                second signal exits at once
+              SIGTERM, SIGINT   write and publish pending samples, and exit;
+                                another signal a second later exits at once
 
             EXAMPLES
               lockstep-gateway --broker mqtt://localhost --outbox gateway.db --accept any

@@ -25,8 +25,8 @@ struct ServeCommand: AsyncParsableCommand {
             environment overrides the file.
 
             SIGNALS
-              SIGTERM, SIGINT   close all connections and exit; a second signal
-                                exits at once
+              SIGTERM, SIGINT   close all connections and exit; another signal a
+                                second later exits at once
 
             EXAMPLES
               lockstep-serve --broker mqtt://localhost --store sqlite:samples.db
