@@ -58,7 +58,8 @@ public struct Delivery: Sendable {
     private var awaiting: [Bucket] = [Bucket()]
     private var window = InFlightWindow()
     private var retryDelay = Delivery.initialRetryDelay
-    /// The time of the last acknowledgement, connection or retry, in µs of the boot clock.
+    /// The time of the last acknowledgement, connection or retry, or of the first PUBACK after all was acknowledged, in µs of
+    /// the boot clock.
     private var progressAt: Int64 = 0
     /// The time since which batches wait for a collector without progress, in µs of the boot clock: that of the first PUBACK
     /// since the last progress; nil if none wait.
@@ -142,7 +143,11 @@ public struct Delivery: Sendable {
     /// - Returns: the batch, or nil if the message was not a batch.
     public mutating func didReceivePuback(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
         guard let position = inFlight.removeValue(forKey: id) else { return nil }
-        if let boot { window.confirm(position, at: boot) }
+        if let boot {
+            window.confirm(position, at: boot)
+            // Nothing awaited an acknowledgement, perhaps for long: the retry delay starts now.
+            if awaiting.allSatisfy(\.isEmpty) { progressAt = boot }
+        }
         if waitsForCollector { waitingSince = waitingSince ?? boot }
         awaiting[awaiting.count - 1].batches.insert(position)
         let confirmed = SequenceSet(CollectionOfOne(position.seq...position.seq))

@@ -69,8 +69,8 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         switch systemError {
         case EACCES, EPERM:
             return "cannot write outbox '\(path)': permission denied. Check that you may write to it and to its folder."
-        case EROFS,
-            0 where systemError == EROFS || isOnReadOnlyFileSystem(path):
+        // SQLite may report the errno of a later call.
+        case _ where systemError == EROFS || isOnReadOnlyFileSystem(path):
             return "cannot write outbox '\(path)': its file system is read-only, as after an error of its disk. "
                 + "Check the disk (see dmesg) and mount it for writing."
         case 0, ENOENT, ENOTDIR:
