@@ -144,6 +144,7 @@ struct Intake {
             case .ignored: break
             }
         } catch {
+            if let error = error as? TopicError { refuse(message, error) }
             reject(message, reason: "\(error)", at: moment)
         }
     }
