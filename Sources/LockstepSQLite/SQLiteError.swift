@@ -66,6 +66,14 @@ extension SQLiteError: CustomStringConvertible {
 }
 
 extension SQLiteError {
+    /// Returns the error of the last system call for a file, with its `errno`.
+    /// - Parameter action: what failed, such as `rename the outbox`.
+    public static func lastSystemError(_ action: String) -> SQLiteError {
+        SQLiteError(code: SQLITE_IOERR, message: "cannot \(action)", systemError: errno)
+    }
+}
+
+extension SQLiteError {
     /// Creates the error that `connection` has just reported with `code`.
     init(_ connection: OpaquePointer?, code: Int32, sql: String?) {
         let primaryCode = code & 0xff

@@ -38,6 +38,7 @@ extension Outbox {
         }
         var change = unchanged
         do {
+            try restoreFile()
             let acknowledged = contents.pending.intersection(ids.ids(of: removed))
             let freed = try statements.size(of: acknowledged)
             change.contents.acknowledge(acknowledged, bytes: freed, at: boot)

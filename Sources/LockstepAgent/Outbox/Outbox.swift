@@ -73,13 +73,18 @@ public final class Outbox {
     /// outbox is empty.
     var newest: [String: Int64]
 
-    private let lock: FileLock
-    let database: SQLiteDatabase
+    /// The open file.
+    private let file: OutboxFile
+    var database: SQLiteDatabase { file.database }
+    /// Whether the file was written again since the last call of ``takeRewriting()``, because it was removed or moved, or a
+    /// copy is used.
+    private var isRewritten = false
     /// The space that is released when the disk is full.
     let reservedSpace: ReservedSpace
     /// Returns whether the disk has free space in addition to the reserved space. Tests replace it.
     var hasDiskSpace: () -> Bool
-    let statements: OutboxStatements
+    private(set) var statements: OutboxStatements
+    private let streams: StreamCatalog
     let limits: Limits
     /// Whether new batches are part of the journal.
     let keepsJournal: Bool
@@ -107,16 +112,13 @@ public final class Outbox {
         streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
     ) throws {
         do {
-            try OutboxError.refuseFolder(path)
-            lock = try FileLock(path: path)
-            database = try OutboxSchema.open(path)
+            file = try OutboxFile(path: path) { try OutboxSchema.open($0) }
+            let database = file.database
             let reservedSpace = ReservedSpace(path: path + "-ballast")
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }
-            // The write-ahead log has to fit into the reserved space.
-            let logSize = reservedSpace.size > 0 ? max(1 << 16, min(1 << 20, reservedSpace.size / 4)) : 1 << 20
-            let pageSize = try database.integer("PRAGMA page_size")
-            try database.execute("PRAGMA wal_autocheckpoint = \(logSize / pageSize)")
+            try Self.limitLog(of: database, reservedSpace)
+            self.streams = streams
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
@@ -140,7 +142,7 @@ public final class Outbox {
             let change = clock.change(since: lastClock, newest: newest.values.max())
             wasClockSet = savedEpoch != nil && change == .wasSet
             newestBeforeStart = change == .isEarlier ? newest.values.max().map { Timestamp(microseconds: $0) } : nil
-            nextSeq = 1 + max(try statements.meta("seq"), try statements.lastID() - base)
+            nextSeq = try statements.nextSeq(base: base)
             // The commit that saved the set may also have dropped some of its batches. Exclude them: the collector
             // acknowledges dropped batches, too, so their acknowledgement does not contradict this outbox.
             let pending = ids.numbers(of: contents.pending)[epoch] ?? SequenceSet()
@@ -163,9 +165,38 @@ public final class Outbox {
             } else if wasClockSet || newestBeforeStart != nil {
                 try startEpoch(clock: clock)
             }
+            file.hasSameContent = { [unowned self] in try hasSameContent($0) }
         } catch {
             throw OutboxError(path: path, error)
         }
+    }
+
+    /// Limits the write-ahead log, which has to fit into the reserved space.
+    private static func limitLog(of database: SQLiteDatabase, _ reservedSpace: ReservedSpace) throws {
+        let size = reservedSpace.size > 0 ? max(1 << 16, min(1 << 20, reservedSpace.size / 4)) : 1 << 20
+        let pageSize = try database.integer("PRAGMA page_size")
+        try database.execute("PRAGMA wal_autocheckpoint = \(size / pageSize)")
+    }
+
+    /// Writes the file again if it was removed or moved, see ``OutboxFile``. Call it before each write that must last.
+    func restoreFile() throws {
+        guard try file.restore() else { return }
+        isRewritten = true
+        statements = try OutboxStatements(database, streams: streams)
+        try Self.limitLog(of: database, reservedSpace)
+    }
+
+    private func hasSameContent(_ database: SQLiteDatabase) throws -> Bool {
+        let other = try OutboxStatements(database, streams: streams)
+        let pending = try other.contents().0.pending
+        return try other.text("epoch") == epoch.rawValue && contents.pending.subtracting(pending).isEmpty
+            && other.nextSeq(base: ids.base(of: epoch) ?? 0) == nextSeq
+    }
+
+    /// Returns whether the file was written again since the last call, because it was removed or moved.
+    func takeRewriting() -> Bool {
+        defer { isRewritten = false }
+        return isRewritten
     }
 
     /// The highest id given so far.
@@ -209,6 +240,7 @@ public final class Outbox {
     public func startEpoch(clock: OutboxClock = .now()) throws {
         let next = Epoch.random()
         do {
+            try restoreFile()
             try database.transaction {
                 try statements.beginEpoch(next, base: lastID, after: epoch, seq: 0)
                 try statements.setClock(clock)
@@ -237,6 +269,7 @@ public final class Outbox {
     /// - Throws: ``OutboxError``.
     public func startSession(at now: Timestamp) throws -> Int64 {
         do {
+            try restoreFile()
             let last = try statements.meta("session")
             let session = max(now.microseconds, last + 1)
             try database.transaction { try statements.setMeta("session", session) }

@@ -31,6 +31,11 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
             isFull = false
             isNotAnOutbox = true
             description = "'\(path)' is the database of another program. Choose another file with --outbox."
+        case is ReplacedFileError:
+            isFull = false
+            description =
+                "another file has taken the place of the outbox '\(path)'. Move it away: this \(owner) still has its outbox "
+                + "open, and then writes it there again. Do not stop it before, or batches are lost."
         case let error as ForeignOutboxError:
             isFull = false
             description = error.description(path: path)

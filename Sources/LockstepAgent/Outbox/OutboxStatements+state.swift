@@ -50,6 +50,9 @@ extension OutboxStatements {
     /// Returns the highest id in the file, or 0 if there is none.
     func lastID() throws -> Int64 { try database.integer("SELECT ifnull(max(id), 0) FROM entries") }
 
+    /// Returns the number of the next batch of the current epoch.
+    func nextSeq(base: Int64) throws -> Int64 { 1 + max(try meta("seq"), try lastID() - base) }
+
     /// Returns the saved numbers of unpublished batches of the current epoch.
     func unpublished() throws -> SequenceSet {
         // The newest batch has the newest set, unless the set was saved after it.

@@ -49,6 +49,10 @@ extension AgentLoop {
         } catch {
             event = .writeFailed(blocks, error)
         }
+        if outbox.takeRewriting() {
+            logger.warning(
+                "outbox file was removed or moved, written again", metadata: ["outbox": "\(configuration.outboxPath)"])
+        }
         send(event, at: moment)
     }
 

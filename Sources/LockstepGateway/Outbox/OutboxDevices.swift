@@ -21,6 +21,17 @@ public struct OutboxDevices: Sendable {
         }
     }
 
+    /// Returns whether both have the same devices, epochs and batches.
+    func hasSameBatches(as other: OutboxDevices) -> Bool {
+        func batches(_ devices: OutboxDevices) -> [Int64: [Int64: SequenceSet]] {
+            devices.devices.reduce(into: [:]) { result, device in
+                guard let id = device.id else { return }
+                result[id] = Dictionary(device.epochs.map { ($0.id, $0.pending) }) { first, _ in first }
+            }
+        }
+        return batches(self) == batches(other)
+    }
+
     /// Returns the index of a device, or nil if it is unknown.
     public func index(of address: DeviceAddress) -> Int? { indexes[address] }
 

@@ -155,6 +155,11 @@ final class GatewayLoop {
             }
             do {
                 let result = try outbox.commit(additions, presences: changes.records, removing: removed)
+                if outbox.takeRewriting() {
+                    logger.warning(
+                        "outbox file was removed or moved, written again",
+                        metadata: ["outbox": "\(configuration.outboxPath)"])
+                }
                 for index in removed.keys { deliveries[index].removable = [:] }
                 removalDeadline = nil
                 if outboxProblem != nil { nextHealth = 0 }

@@ -1,6 +1,7 @@
-import LockstepAgent
 import LockstepModel
 import Testing
+
+@testable import LockstepAgent
 
 let epoch = Epoch(unchecked: "e")
 
