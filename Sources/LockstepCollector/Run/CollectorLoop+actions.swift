@@ -146,6 +146,7 @@ extension CollectorLoop {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
         publishEvents()
+        reportMessagesOutside()
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }
 

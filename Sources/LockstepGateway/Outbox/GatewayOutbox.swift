@@ -160,6 +160,20 @@ public final class GatewayOutbox {
         }
     }
 
+    /// Records topic filters to which the gateway subscribes. The broker keeps them with the session, whose owner is this
+    /// outbox.
+    /// - Returns: the filters of earlier settings, from which the gateway has to unsubscribe.
+    /// - Throws: `OutboxError`.
+    public func replaceFilters(with filters: [String]) throws -> [String] {
+        do {
+            // None is ever removed, because it is not known whether the broker has received the end of a subscription.
+            let all = try statements.database.transaction { try statements.addFilters(filters) }
+            return all.filter { !filters.contains($0) }
+        } catch {
+            throw OutboxError(path: path, error)
+        }
+    }
+
     private struct Change {
         var devices: OutboxDevices
         var bytes: Int64

@@ -67,13 +67,7 @@ extension GatewayLoop {
             }
             if deliveries[index].isActive { subscribe(index) }
         }
-        do {
-            for filter in configuration.adapters.flatMap(\.topicFilters) {
-                try link.subscribe(to: filter, qos: .atLeastOnce)
-            }
-        } catch {
-            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
-        }
+        subscribeToForeignMessages()
         // After the subscriptions: whoever waits for this line may publish.
         logger.info(
             "connected to broker",
@@ -85,6 +79,16 @@ extension GatewayLoop {
         backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0
         publishPresences(at: now)
+    }
+
+    private func subscribeToForeignMessages() {
+        let filters = configuration.adapters.flatMap(\.topicFilters)
+        do {
+            for filter in filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+            try link.unsubscribe(from: outbox.replaceFilters(with: filters))
+        } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
+        }
     }
 
     private func didDisconnect() {

@@ -28,6 +28,9 @@ extension MQTTConnection {
             let isGranted = count > 0 && (0..<Int(count)).allSatisfy { (grants?[$0] ?? 128) < 128 }
             MQTTConnection.from(context)?.record(.subscribed(id: id, isGranted: isGranted))
         }
+        mosquitto_unsubscribe_v5_callback_set(handle) { _, context, _, _ in
+            MQTTConnection.from(context)?.callbackCount += 1
+        }
         mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
             guard let message = message?.pointee, let topic = message.topic else { return }
             MQTTConnection.from(context)?.didReceive(

@@ -207,6 +207,12 @@ public final class MQTTConnection {
         return id
     }
 
+    /// Ends subscriptions to topic filters. A filter without a subscription is no error.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects a filter.
+    public func unsubscribe(from filters: [String]) throws(MQTTError) {
+        for filter in filters { try check(mosquitto_unsubscribe_v5(handle, nil, filter, nil)) }
+    }
+
     /// Queues a DISCONNECT after all messages, so that the broker discards the will.
     public func disconnect() {
         if buffer.isEmpty { queueDisconnect() } else { isDisconnecting = true }

@@ -208,6 +208,14 @@ public final class BrokerLink {
         return try connection.subscribe(to: filter, qos: qos)
     }
 
+    /// Ends subscriptions to topic filters, which a session may have kept from earlier settings. A filter without a
+    /// subscription is no error. Nothing is done if the link is not up.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects a filter.
+    public func unsubscribe(from filters: [String]) throws(MQTTError) {
+        guard case .up(let connection) = state else { return }
+        try connection.unsubscribe(from: filters)
+    }
+
     /// Closes the connection without a DISCONNECT and without sending pending packets, and reconnects after a backoff.
     ///
     /// The broker then sends unacknowledged messages again.
