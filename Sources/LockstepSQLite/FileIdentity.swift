@@ -30,7 +30,7 @@ public struct FileIdentity: Hashable, Sendable {
         self.init(status)
     }
 
-    private init(_ status: stat) {
+    init(_ status: stat) {
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
     }

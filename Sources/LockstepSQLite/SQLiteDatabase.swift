@@ -16,6 +16,8 @@ public final class SQLiteDatabase {
 
     /// The path passed to the initializer.
     public let path: String
+    /// A lock on the file that is released after the connection is closed, or nil.
+    public var lock: FileLock?
     let connection: OpaquePointer
     /// The length of the write-ahead log in pages. It has a stable address, because SQLite's WAL hook writes to it.
     let logCounter: UnsafeMutablePointer<Int32>

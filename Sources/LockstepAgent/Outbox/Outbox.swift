@@ -105,6 +105,7 @@ public final class Outbox {
             try OutboxError.refuseFolder(path)
             lock = try FileLock(path: path)
             database = try OutboxSchema.open(path)
+            database.lock = lock
             let reservedSpace = ReservedSpace(path: path + "-ballast")
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }

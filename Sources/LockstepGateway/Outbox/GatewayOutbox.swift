@@ -83,6 +83,7 @@ public final class GatewayOutbox {
             try OutboxError.refuseFolder(path)
             lock = try FileLock(path: path)
             statements = try GatewayOutboxStatements(GatewayOutboxSchema.open(path))
+            statements.database.lock = lock
             try statements.removeUnusedEpochs()
             (devices, bytes, lastID) = try statements.contents()
         } catch {

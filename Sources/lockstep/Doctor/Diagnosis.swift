@@ -102,12 +102,12 @@ struct Diagnosis {
             return Finding(
                 .failure, subject,
                 "reported \(age) ago that it stores no data: \((health.problem ?? "unknown reason").printable)",
-                "if it still runs, free disk space or repair the store: it then continues automatically. If it was "
+                "if it still runs, free disk space, or put the store back or repair it: it then continues automatically. If it was "
                     + "killed, start it again. If it is gone for good: lockstep forget --collector \(name)")
         case .stalled:
             return Finding(
                 .failure, subject, "stores no data: \((health.problem ?? "unknown reason").printable)",
-                "free disk space or repair the store; the collector then continues automatically")
+                "free disk space, or put the store back or repair it; the collector then continues automatically")
         case .online where now - health.at > Self.maxHealthAge:
             return Finding(
                 .warning, subject, "online, but the last report is \(age) old",
