@@ -50,6 +50,7 @@ extension CollectorLoop {
             return .rolledBack
         case .abandonConnection:
             handle(link.abandon(MQTTError(.other, "the store cannot be written")))
+            reportStall()
             return .abandoned
         case .publish(let states, let acknowledgements):
             publish(states: states, acknowledgements: acknowledgements)
@@ -122,6 +123,14 @@ extension CollectorLoop {
         notifications.rollBack()
         isStoreCutOff = (error as? StoreError)?.isCutOff ?? false
         report.stall("\(error)")
+    }
+
+    /// Replaces the last will of the connection that was just dropped, if it says that the collector is offline. The next
+    /// connection may take half a minute, and the session cannot be used meanwhile: its messages could not be stored.
+    private func reportStall() {
+        // A share is lost with its connection.
+        guard lease == nil, report.isStalled, report.willSaysOffline else { return }
+        _ = separateReport.publish(report.status, replacesOther: false, until: .now + .seconds(3))
     }
 
     private func announce(_ change: DeviceTransition) {

@@ -28,6 +28,8 @@ final class HealthReport {
     private var rejected = 0
     /// The reason why the store cannot be written, or nil if it is writable.
     private var problem: String?
+    /// Whether the last will of the connection says that the collector is offline.
+    private(set) var willSaysOffline = true
     /// The time of the last published health, in µs of the boot clock.
     private var publishedAt: Int64 = 0
     /// The number of messages rejected since `minuteStart`.
@@ -52,6 +54,7 @@ final class HealthReport {
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
         // While the store is stalled, the collector repeatedly drops its connection. The last will must not
         // replace the reason with 'offline'.
+        willSaysOffline = !isStalled
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
             store: isStalled ? store : nil, groups: configuration.reportedGroups)
@@ -116,7 +119,8 @@ final class HealthReport {
     }
 
     private func log(_ message: RejectedMessage) {
-        if message.at.microseconds - minuteStart >= 60_000_000 {
+        // The clock may have been set back.
+        if abs(message.at.microseconds - minuteStart) >= 60_000_000 {
             if minuteRejections > Self.maxLoggedRejections {
                 logger.warning(
                     "more messages rejected",
