@@ -8,8 +8,8 @@ struct EarlierSubscriptions {
     /// The minimum time between two reports, in µs.
     static let reportInterval: Int64 = 60_000_000
 
-    /// Whether the session existed before the connection.
-    private var isResumed = false
+    /// Whether the session may have existed before the connection.
+    private var isResumed = true
     /// The filters that were found on this connection.
     private var found: Set<String> = []
     /// The filters to unsubscribe from.
@@ -19,11 +19,11 @@ struct EarlierSubscriptions {
     private var topic = ""
     private var reportedAt = Int64.min / 2
 
-    /// Begins a connection.
+    /// Begins a connection. Messages that were read together with the broker's answer have been recorded before.
     mutating func connected(sessionPresent: Bool) {
         isResumed = sessionPresent
-        found = []
-        pending = []
+        if !sessionPresent { pending = [] }
+        found = Set(pending)
     }
 
     /// Records the first message of a topic in the collector's scope.

@@ -89,6 +89,7 @@ extension CollectorLoop {
 
     private func startSession() {
         subscribe()
+        endEarlierSubscriptions()
         registry.restartSilence(at: .now())
         report.publish(report.status, counting: fleet, over: link, at: .now())
     }
@@ -104,6 +105,7 @@ extension CollectorLoop {
     /// Ends subscriptions that the session has from a start with other groups or another root. Their messages are those of
     /// another collector, or are delivered twice.
     func endEarlierSubscriptions() {
+        guard !intake.earlierSubscriptions.pending.isEmpty, link.isUp else { return }
         do { try link.unsubscribe(from: intake.earlierSubscriptions.takePending()) } catch {
             logger.error("unsubscribing failed", metadata: ["error": "\(error)"])
         }

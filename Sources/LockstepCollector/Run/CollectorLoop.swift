@@ -186,7 +186,7 @@ final class CollectorLoop {
         }
         intake.ingest(message, &registry, at: moment)
         if intake.forgetting.isDue { publishForgotten() }
-        if !intake.earlierSubscriptions.pending.isEmpty { endEarlierSubscriptions() }
+        endEarlierSubscriptions()
     }
 
     /// Waits until there is something to read, or until a deadline.

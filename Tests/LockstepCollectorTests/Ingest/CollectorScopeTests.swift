@@ -60,6 +60,17 @@ struct CollectorScopeTests {
         #expect(take(&earlier) == [])
     }
 
+    @Test("messages that are read together with the answer to the connect are not missed")
+    func beforeConnected() throws {
+        let scope = try Self.scope("lockstep", ["north"])
+        var earlier = EarlierSubscriptions()
+        earlier.receivedTopic("lockstep/north/a/steps", in: scope)
+        earlier.receivedOutside("lockstep/south/b/steps", of: scope)
+        earlier.connected(sessionPresent: true)
+        earlier.receivedOutside("lockstep/south/c/steps", of: scope)
+        #expect(take(&earlier) == ["lockstep/#", "lockstep/south/#"])
+    }
+
     @Test("a new session has no subscription of earlier settings")
     func newSession() throws {
         var earlier = EarlierSubscriptions()

@@ -1,4 +1,6 @@
 import Foundation
+import LockstepModel
+import LockstepStore
 import LockstepTestSupport
 import Testing
 
@@ -62,9 +64,8 @@ struct EarlierSubscriptionTests {
                 let gateway = try system.start(
                     "lockstep-gateway",
                     [
-                        "--broker", system.broker.url, "--outbox", "\(system.folder)/gateway.outbox", "--format",
-                        "senml",
-                        "--senml-topic", topic,
+                        "--broker", system.broker.url, "--outbox", "\(system.folder)/gateway.outbox", "--senml-topic",
+                        topic,
                     ])
                 #expect(await gateway.waitForOutput("connected to broker"), "\(gateway.text)")
                 await gateway.stop()
