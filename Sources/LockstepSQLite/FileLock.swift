@@ -2,8 +2,8 @@ import Glibc
 
 /// An exclusive advisory lock on a database file, among all processes that use this type.
 ///
-/// Two locks are held. The one on the file `PATH.lock`, beside the file itself and not beside a symbolic link to it,
-/// contains the process id of the holder as text. The other one is on a byte of the database, so that the file is locked
+/// Two locks are held. The one on the file `PATH.lock`, beside the file itself and not beside a symbolic link to it if the
+/// file exists already, contains the process id of the holder as text. The other one is on a byte of the database, so that the file is locked
 /// however it is named: by a hard link, or by another mount of its folder. That byte is above those on which SQLite has its
 /// own locks. Both are released when this object is deallocated, or when the process ends for any reason. The file
 /// `PATH.lock` remains, so its existence does not mean that the lock is held.

@@ -41,7 +41,9 @@ struct RemovedFileTests {
     private func copied(_ file: String) throws -> [String] {
         let copy = TemporaryFolder.path + "/copy"
         try Self.files.copyItem(atPath: file, toPath: copy)
-        return try SQLiteDatabase(path: copy).rows("SELECT first, last FROM batches")
+        let store = try SQLiteStore(path: copy)
+        try store.mergeLogs()
+        return try store.database.rows("SELECT first, last FROM batches")
     }
 
     @Test("a removed store is noticed by the next commit, and a restart begins with a new one")
