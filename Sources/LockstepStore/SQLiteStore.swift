@@ -47,6 +47,7 @@ public final class SQLiteStore: SampleStore {
     var epochs: EpochTable
     var received: RangeLedger
     var dropped: RangeLedger
+    var reports: EpochReportTable
     var conflicts: ConflictTable
     let lifecycle: LifecycleTable
     let rejected: RejectedTable
@@ -134,6 +135,7 @@ public final class SQLiteStore: SampleStore {
             self.scopes = scopes
             received = try RangeLedger(table: "merged_batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
+            reports = try EpochReportTable(in: database)
             conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
@@ -189,6 +191,7 @@ public final class SQLiteStore: SampleStore {
             epochs.commit()
             received.commit()
             dropped.commit()
+            reports.commit()
             for log in LogNumber.allCases { logs[log].commit() }
             for index in tables.indices { tables[index].commit() }
             placement.commit()
@@ -224,6 +227,7 @@ public final class SQLiteStore: SampleStore {
         epochs.rollBack()
         received.rollBack()
         dropped.rollBack()
+        reports.rollBack()
         conflicts.rollBack()
         for log in LogNumber.allCases { logs[log].rollBack() }
         for index in tables.indices { tables[index].rollBack() }

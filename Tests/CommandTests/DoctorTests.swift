@@ -253,6 +253,22 @@ struct DiagnosisTests {
         #expect(stalled.filter { $0.subject == "collector default/main" }.map(\.level) == [.failure])
     }
 
+    @Test("batches on their way, and those of before a new store, are no problem")
+    func onItsWay() {
+        func texts(missing: ClosedRange<Int64>, pending: ClosedRange<Int64>) -> [String] {
+            findings {
+                $0.devices[self.left]?.presence?.epoch = self.epoch
+                $0.devices[self.left]?.presence?.seq = 9
+                $0.devices[self.left]?.presence?.pending = [self.epoch: SequenceSet([pending])]
+                $0.devices[self.left]?.ack = Acknowledgement(
+                    epoch: self.epoch, through: 0, missing: [missing], highest: 9)
+            }.filter { $0.level != .ok || $0.text.contains("batch") }.map(\.text)
+        }
+        #expect(texts(missing: 5...7, pending: 5...7) == ["3 batches on the way: the device still has them"])
+        #expect(texts(missing: 1...7, pending: 5...7).first?.hasPrefix("the store has no batches up to 4, and") == true)
+        #expect(texts(missing: 5...7, pending: 5...6).first?.hasPrefix("batch 7 is not in the store, and") == true)
+    }
+
     @Test("a condition that may be temporary or intended is a warning")
     func warnings() {
         let conditions: [(String, (inout Observations) -> Void)] = [
@@ -272,8 +288,11 @@ struct DiagnosisTests {
             ("active for 60s, but no samples in 8 s", { $0.devices[self.left]?.latencies = [] }),
             ("with a latency of 30.0 s", { $0.devices[self.left]?.latencies = [30_000_000] }),
             (
-                "3 batches are missing; the first is batch 5",
-                { $0.devices[self.left]?.ack = Acknowledgement(epoch: self.epoch, through: 4, missing: [5...7]) }
+                "3 batches are not in the store, and the device no longer has them; the first is batch 5",
+                {
+                    $0.devices[self.left]?.ack = Acknowledgement(
+                        epoch: self.epoch, through: 4, missing: [5...7], highest: 9)
+                }
             ),
             ("batches up to 40 of 900", { $0.devices[self.left]?.highest[self.epoch] = 900 }),
             ("gpsd: no fix", { $0.devices[self.left]?.presence?.sources["gpsd"] = "no fix" }),

@@ -214,6 +214,35 @@ struct StoreTests {
         }
     }
 
+    @Test("batches that devices no longer have are missing, unless they are from before the store")
+    func reports() async throws {
+        try await withClickHouse { server in
+            let epoch = Epoch(unchecked: "e")
+            func group(_ batches: [ReceivedBatch], seq: Int64, pending: ClosedRange<Int64>) -> IngestGroup {
+                var group = IngestGroup(
+                    batches: batches, lifecycles: [device: LifecycleSnapshot(epoch: epoch, session: 1)],
+                    seen: [device: Timestamp(microseconds: 1)])
+                group.reports[DeviceEpoch(device: device, epoch: epoch)] = OutboxReport(
+                    epoch: epoch, seq: seq, pending: [epoch: SequenceSet([pending])])
+                return group
+            }
+            func state() throws -> String {
+                let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+                let summary = try #require(try reader.devices().first)
+                let found = try #require(try reader.verification(devices: nil).first?.epochs.first)
+                #expect(summary.missing == found.missing.count && summary.onItsWay == found.onItsWay.count)
+                return "missing [\(found.missing)] way [\(found.onItsWay)] before [\(found.earlier)]"
+            }
+            let store = try open(server)
+            try store.write(group([received([85], seq: 85)], seq: 85, pending: 80...84))
+            #expect(try state() == "missing [] way [80-84] before [1-79]")
+            store.close()
+            let again = try open(server)
+            try again.write(group([], seq: 85, pending: 83...84))
+            #expect(try state() == "missing [80-82] way [83-84] before [1-79]")
+        }
+    }
+
     @Test("a query finds samples that are far apart")
     func gaps() async throws {
         try await withClickHouse { server in

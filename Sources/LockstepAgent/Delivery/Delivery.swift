@@ -98,6 +98,21 @@ public struct Delivery: Sendable {
         } || inFlight.values.contains(position)
     }
 
+    /// Returns which of the batches that an acknowledgement lists as missing are not here any more.
+    package func gone(of ack: Acknowledgement) -> SequenceSet {
+        ack.missing.isEmpty ? SequenceSet() : SequenceSet(ack.missing).subtracting(pending(of: ack.epoch))
+    }
+
+    /// Returns the batches of an epoch that wait for their acknowledgement.
+    package func pending(of epoch: Epoch) -> SequenceSet {
+        var pending = SequenceSet()
+        for waiting in [unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches) {
+            if let batches = waiting[epoch] { pending.formUnion(batches) }
+        }
+        for position in inFlight.values where position.epoch == epoch { pending.insert(position.seq) }
+        return pending
+    }
+
     /// The number of unsent batches.
     public var unsentCount: Int64 { unsent.values.reduce(0) { $0 + $1.count } }
 

@@ -160,6 +160,9 @@ public final class Outbox {
         }
     }
 
+    /// The number of the newest batch of the current epoch, or 0.
+    var lastSeq: Int64 { nextSeq - 1 }
+
     /// The highest id given so far.
     var lastID: Int64 { (ids.base(of: epoch) ?? 0) + nextSeq - 1 }
 

@@ -116,6 +116,12 @@ extension AgentState {
         }
         delivery.handle(ack, at: boot)
         deliveryProblems.handle(ack)
+        let gone = delivery.gone(of: ack)
+        // The collector learns from the presence that it need not wait for them.
+        if !gone.isEmpty, reportedGone != [ack.epoch: gone] {
+            reportedGone = [ack.epoch: gone]
+            presence.isChanged = true
+        }
         markRemovable([ack.epoch: ack.stored], at: boot)
         backlogStart = min(backlogStart, boot)
         return []

@@ -91,6 +91,8 @@ struct AgentState {
 
     var problems = ProblemLog()
     var deliveryProblems = DeliveryProblems()
+    /// The batches that the last acknowledgement with such batches lists as missing and that are not in the outbox any more.
+    var reportedGone: [Epoch: SequenceSet] = [:]
     /// Whether the loop ends after this turn.
     var isStopping = false
     var shutdown = Shutdown.running

@@ -104,8 +104,9 @@ extension ClickHouseStore {
         var figures: [DeviceAddress: (missing: Int64, dropped: Int64)] = [:]
         for (number, key) in scopeKeys.enumerated() {
             let set = transaction.numbers[number] ?? numbers[number]
-            let epoch = EpochVerification(epoch: key.epoch, received: set.received, agentDropped: set.dropped)
-            figures[key.device, default: (0, 0)].missing += epoch.gaps.count
+            let current = deviceIndexes[key.device].map { transaction.devices[$0] ?? devices[$0] }?.lifecycle.epoch
+            let epoch = EpochVerification(set, of: key.epoch, isCurrent: current == key.epoch)
+            figures[key.device, default: (0, 0)].missing += epoch.missing.count
             figures[key.device, default: (0, 0)].dropped += set.dropped.count
         }
         return own.map { address, id in

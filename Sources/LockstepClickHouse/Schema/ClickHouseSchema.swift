@@ -52,6 +52,12 @@ struct ClickHouseSchema {
                 device_id Int64, epoch String, first Int64, last Int64
             ) ENGINE = \(storage.engine("ReplacingMergeTree", "last", of: "received_dropped")) ORDER BY (device_id, epoch, first)\(storage.clause)
             """,
+            // Batches that are not stored and that devices no longer have, as a JSON array. See EpochReport.
+            """
+            CREATE TABLE IF NOT EXISTS received_reports (
+                device_id Int64, epoch String, gone String, origin Int64, version UInt64
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_reports")) ORDER BY (device_id, epoch)\(storage.clause)
+            """,
             """
             CREATE TABLE IF NOT EXISTS received_clocks (
                 device_id Int64, collector String, epoch String, t Int64, segment Int64, offset Int64, skew Float64,
@@ -103,6 +109,14 @@ struct ClickHouseSchema {
             ),
             ("batches", Self.ranges(of: "received_batches")),
             ("dropped", Self.ranges(of: "received_dropped")),
+            (
+                "reports",
+                """
+                SELECT device_id, epoch, latest.1 AS gone, latest.2 AS origin FROM (
+                SELECT device_id, epoch, argMax((gone, origin), version) AS latest FROM received_reports
+                GROUP BY device_id, epoch)
+                """
+            ),
             (
                 "clocks",
                 """

@@ -19,6 +19,10 @@ extension Intake {
                 DroppedBatches(device: device, epoch: epoch, ranges: SequenceSet(presence.dropped)))
         }
         guard isReturn else { return forgetting.addEnd(of: device) }
+        // A retained presence may be older than batches that were received before.
+        if let report = OutboxReport(presence), !message.isRetained {
+            group.reports[DeviceEpoch(device: device, epoch: report.epoch)] = report
+        }
         if let number = topics[route].device { reportNewest(of: number, &registry, at: moment) }
         if let clock = presence.clock { ingest(clock, of: device, epoch: presence.epoch, at: moment) }
         // A last will comes from the broker, so it does not show that the device is alive.

@@ -84,9 +84,11 @@ extension Fleet {
     /// Returns the presence message of a device.
     func presence(of device: Int, _ phase: Phase, reason: String) -> MQTTMessage {
         let address = devices[device].address
+        let epoch = devices[device].epoch
+        let pending = devices[device].delivery.pending(of: epoch)
         let presence = Presence(
-            epoch: devices[device].epoch, session: plan.run.microseconds, phase: phase, at: Moment.now().wall,
-            reason: reason)
+            epoch: epoch, session: plan.run.microseconds, phase: phase, at: Moment.now().wall, reason: reason,
+            pending: pending.isEmpty ? [:] : [epoch: pending])
         return MQTTMessage(
             topic: configuration.root.topic(address, .presence), payload: PresenceJSON.encode(presence),
             isRetained: true)

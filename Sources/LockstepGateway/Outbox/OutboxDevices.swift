@@ -122,6 +122,9 @@ public struct OutboxDevice: Sendable {
     /// The epoch of new batches; nil before the first batch of this run.
     public var epoch: Epoch? { current?.epoch }
 
+    /// The number of the newest batch of this run; nil before the first one.
+    var lastSeq: Int64? { hasCurrent ? nextSeq - 1 : nil }
+
     /// The numbers of all batches in the file.
     public var pending: [Epoch: SequenceSet] {
         var result: [Epoch: SequenceSet] = [:]

@@ -182,7 +182,7 @@ extension GatewayLoop {
         do {
             let ack = try AcknowledgementJSON.decode(Data(message.payload))
             if let refusal = ack.refusal { return report(refusal, of: ack.epoch, to: index, at: boot) }
-            deliveries[index].delivery.handle(ack, at: boot)
+            deliveries[index].handle(ack, at: boot)
             let stored = ack.stored
             let pending = outbox.devices[index].pending[ack.epoch]?.intersection(stored) ?? SequenceSet()
             guard !pending.isEmpty else { return }

@@ -65,6 +65,12 @@ public struct Presence: Hashable, Sendable {
     public var at: Timestamp?
     /// The cause of the phase.
     public var reason: String?
+    /// The number of the newest batch of `epoch`, or nil if the sender does not report it, or if this message is only about
+    /// an earlier epoch.
+    public var seq: Int64?
+    /// The batches in the agent's outbox, by epoch: those that it has and that no collector has acknowledged. The agent has
+    /// no others up to `seq`. See ``OutboxReport``.
+    public var pending: [Epoch: SequenceSet]
     /// The numbers of the batches of `epoch` that the agent's outbox dropped and will never send.
     public var dropped: [ClosedRange<Int64>]
     /// The number of samples that the agent has dropped since its outbox was created.
@@ -83,8 +89,8 @@ public struct Presence: Hashable, Sendable {
     /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
-        dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:],
-        problem: String? = nil, clock: ClockReport? = nil
+        seq: Int64? = nil, pending: [Epoch: SequenceSet] = [:], dropped: [ClosedRange<Int64>] = [],
+        droppedSamples: Int64 = 0, sources: [String: String] = [:], problem: String? = nil, clock: ClockReport? = nil
     ) {
         self.epoch = epoch
         self.after = after
@@ -92,6 +98,8 @@ public struct Presence: Hashable, Sendable {
         self.phase = phase
         self.at = at
         self.reason = reason
+        self.seq = seq
+        self.pending = pending
         self.dropped = dropped
         self.droppedSamples = droppedSamples
         self.sources = sources

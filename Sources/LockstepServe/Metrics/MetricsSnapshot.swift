@@ -40,8 +40,10 @@ public struct MetricsSnapshot: Sendable {
         public var duplicates: Int64?
         /// The number of samples that were received again with different values.
         public var conflicts: Int64?
-        /// The number of batches that are missing at present.
+        /// The number of batches that are missing at present: the device no longer has them.
         public var missingBatches: Int64?
+        /// The number of batches that are on their way: the device still has them.
+        public var batchesOnTheirWay: Int64?
         /// The number of batches that the agent dropped.
         public var droppedBatches: Int64?
         /// The number of samples that the agent dropped.

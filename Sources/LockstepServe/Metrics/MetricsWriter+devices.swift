@@ -47,9 +47,13 @@ extension MetricsWriter {
             of: devices
         ) { $0.conflicts }
         count(
-            "lockstep_device_batches_missing", .gauge, "Batches that have not arrived, though later ones have.",
+            "lockstep_device_batches_missing", .gauge, "Batches that are not stored and that the device no longer has.",
             of: devices
         ) { $0.missingBatches }
+        count(
+            "lockstep_device_batches_on_their_way", .gauge,
+            "Batches that are not stored, though later ones are, and that the device still has.", of: devices
+        ) { $0.batchesOnTheirWay }
         count("lockstep_device_batches_dropped_total", .counter, "Batches that the agent dropped.", of: devices) {
             $0.droppedBatches
         }

@@ -37,7 +37,8 @@ struct MetricsRoute {
             metrics.samples = device.counters.samples
             metrics.duplicates = device.counters.duplicates
             metrics.conflicts = device.counters.conflicts
-            metrics.missingBatches = device.counters.gaps
+            metrics.missingBatches = device.counters.missing
+            metrics.batchesOnTheirWay = device.counters.onItsWay
             metrics.droppedBatches = device.droppedBatches
             metrics.droppedSamples = device.droppedSamples
             metrics.batteryLevel = device.battery?.level

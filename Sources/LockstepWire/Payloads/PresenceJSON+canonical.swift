@@ -37,6 +37,14 @@ extension CanonicalScanner {
             guard let reason = scanRestOfString(), reason.utf8.count <= 200 else { return nil }
             presence.reason = reason
         }
+        if scan(#","seq":"#) {
+            guard let seq = scanTime() else { return nil }
+            presence.seq = seq
+        }
+        if scan(#","pending":{"#) {
+            guard let pending = scanRestOfPending() else { return nil }
+            presence.pending = pending
+        }
         if scan(#","sources":{"#) {
             guard let sources = scanRestOfStringObject() else { return nil }
             presence.sources = sources
@@ -52,7 +60,7 @@ extension CanonicalScanner {
         return scan(byte: "}") && isAtEnd ? presence : nil
     }
 
-    /// Scans a time in µs since 1970.
+    /// Scans a time in µs since 1970, or the number of a batch.
     private mutating func scanTime() -> Int64? {
         scanWholeNumber().flatMap { (0..<BatchRules.integerLimit).contains($0) ? $0 : nil }
     }

@@ -18,6 +18,8 @@ public enum PresenceJSON {
         object.member("phase", presence.phase.rawValue)
         object.member("at", ifPresent: presence.at?.microseconds)
         object.member("reason", ifPresent: presence.reason)
+        object.member("seq", ifPresent: presence.seq)
+        if !presence.pending.isEmpty { PendingJSON.encode(presence.pending, into: &object) }
         if !presence.dropped.isEmpty { object.member("dropped", ranges: Array(presence.dropped.prefix(maxRanges))) }
         if presence.droppedSamples > 0 { object.member("dropped_samples", presence.droppedSamples) }
         if !presence.sources.isEmpty { object.member("sources", presence.sources) }
@@ -43,6 +45,9 @@ public enum PresenceJSON {
                     "'phase' is '\(wire.phase.prefix(40))'; valid phases are "
                         + Phase.allCases.map(\.rawValue).joined(separator: ", "))
             }
+            guard (0..<1 << 53).contains(wire.seq ?? 0) else {
+                throw PayloadError("'seq' is \(wire.seq ?? 0): it must be the number of a batch, or 0")
+            }
             for (name, value) in [("session", wire.session), ("at", wire.at?.microseconds)] {
                 // The limit prevents overflows and keeps the value exact in JavaScript.
                 guard (0..<1 << 53).contains(value ?? 0) else {
@@ -63,7 +68,8 @@ public enum PresenceJSON {
             return Presence(
                 epoch: try wire.epoch.map { try Epoch(validating: $0) },
                 after: try wire.after.map { try Epoch(validating: $0) }, session: wire.session, phase: phase,
-                at: wire.at, reason: wire.reason.map { String($0.prefix(200)) },
+                at: wire.at, reason: wire.reason.map { String($0.prefix(200)) }, seq: wire.seq,
+                pending: try PendingJSON.decode(wire.pending),
                 // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
                 droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:],
@@ -83,6 +89,8 @@ public enum PresenceJSON {
         var phase: String
         var at: Timestamp?
         var reason: String?
+        var seq: Int64?
+        var pending: [String: [[Int64]]]?
         var dropped: [[Int64]]?
         var droppedSamples: Int64?
         var sources: [String: String]?
@@ -90,7 +98,7 @@ public enum PresenceJSON {
         var clock: ClockReportJSON?
 
         enum CodingKeys: String, CodingKey {
-            case epoch, after, session, phase, at, reason, dropped, sources, problem, clock
+            case epoch, after, session, phase, at, reason, seq, pending, dropped, sources, problem, clock
             case droppedSamples = "dropped_samples"
         }
     }

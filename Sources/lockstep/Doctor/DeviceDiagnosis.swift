@@ -96,15 +96,32 @@ struct DeviceDiagnosis {
 
     private var gaps: Finding? {
         guard let ack = device.ack, !ack.missing.isEmpty else { return nil }
-        let count = ack.missing.reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound + 1 }
+        let gaps = SequenceSet(ack.missing)
+        let missing = missing(of: gaps, ack)
+        guard let first = missing.first, let last = missing.last else {
+            return Finding(.ok, "", counted(gaps.count, "batch", "batches") + " on the way: the device still has them")
+        }
+        if first == 1, missing.isContiguous {
+            return Finding(
+                .ok, "",
+                "the store has no batches up to \(last), and the device no longer has them: 'lockstep verify' shows whether "
+                    + "they are from before this store or missing")
+        }
         return Finding(
             .warning, "",
-            count == 1
-                ? "batch \(ack.missing[0].lowerBound) is missing"
-                : "\(count) batches are missing; the first is batch \(ack.missing[0].lowerBound)",
-            "a running agent sends them again; batches that stay missing are not in this store: another collector with "
-                + "the same --id may have written them to another store, or the store was restored from an older copy; "
-                + "see 'Missing batches' in docs/operations.md")
+            missing.count == 1
+                ? "batch \(first) is not in the store, and the device no longer has it"
+                : "\(missing.count) batches are not in the store, and the device no longer has them; the first is batch "
+                    + "\(first)",
+            "another collector with the same --id may have written them to another store, or the store was restored from "
+                + "an older copy; see 'Missing batches' in docs/operations.md")
+    }
+
+    /// Returns those batches of `gaps` that the device no longer has. A device that reports nothing may have nothing.
+    private func missing(of gaps: SequenceSet, _ ack: Acknowledgement) -> SequenceSet {
+        guard let presence = device.presence, let epoch = presence.epoch else { return gaps }
+        guard epoch == ack.epoch else { return gaps.subtracting(presence.pending[ack.epoch] ?? SequenceSet()) }
+        return OutboxReport(presence)?.gone(known: ack.stored).intersection(gaps) ?? SequenceSet()
     }
 
     private var backlog: Finding? {

@@ -18,6 +18,7 @@ extension MetricsSnapshot {
         walker.duplicates = 40
         walker.conflicts = 0
         walker.missingBatches = 0
+        walker.batchesOnTheirWay = 4
         walker.droppedBatches = 1
         walker.droppedSamples = 100
         walker.batteryLevel = 0.83
