@@ -71,10 +71,10 @@ public struct Terminal: Sendable {
                 // Another process made the shared terminal or pipe non-blocking.
                 var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&output, 1, -1)
-            case EPIPE: exit(0)
+            case EPIPE: endProgram(0)
             case let code:
                 Terminal.writeError("cannot write to standard output: \(String(cString: strerror(code)))")
-                exit(1)
+                endProgram(1)
             }
         }
     }

@@ -121,6 +121,8 @@ struct AgentCommand: AsyncParsableCommand {
             "backlog-rate", "heartbeat", "journal",
         ]
 
+    static func main() async { await runProgram() }
+
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
         let configuration = try agentConfiguration(settings)

@@ -158,6 +158,8 @@ struct CollectorCommand: AsyncParsableCommand {
             "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "quorum", "sync", "streams", "rules",
         ]
 
+    static func main() async { await runProgram() }
+
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)
         var configuration = try collectorConfiguration(settings)

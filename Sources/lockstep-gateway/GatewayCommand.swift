@@ -115,6 +115,8 @@ struct GatewayCommand: AsyncParsableCommand {
             "max-future", "silence", "backlog-rate", "friends", "streams",
         ]
 
+    static func main() async { await runProgram() }
+
     func run() async throws {
         let settings = try Settings(
             names: Self.names, file: config, sections: ["map", SparkplugOptions.section] + FormatOptions.sections)

@@ -115,6 +115,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     private static let page = PageFolder(installed: "page", source: "Sources/LockstepServe/Page")
 
+    static func main() async { await runProgram() }
+
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
         let configuration = try serveConfiguration(settings)

@@ -52,9 +52,10 @@ struct LockstepCommand: ParsableCommand {
             let arguments = Array(CommandLine.arguments.dropFirst())
             guard exitCode(for: error) != .success,
                 let improved = ParsingMessage.improved(message, of: arguments, in: Self.self)
-            else { exit(withError: error) }
+            else { endProgram(with: error) }
             Terminal.writeError(improved)
-            Glibc.exit(exitCode(for: error).rawValue)
+            LockstepCommandLine.endProgram(exitCode(for: error).rawValue)
         }
+        LockstepCommandLine.endProgram(0)
     }
 }
