@@ -92,6 +92,7 @@ extension MQTTConnection {
     private func didReceive(_ message: IncomingMessage) {
         callbackCount += 1
         if message.needsAcknowledgement { pendingPackets += 1 }
+        if !message.isRetained { hasDelivered = true }
         onMessage?(message)
     }
 }

@@ -48,6 +48,8 @@ public final class MQTTConnection {
     var hasCertificateDecision = false
     /// Whether the broker accepted the connection.
     var isAccepted = false
+    /// Whether the connection was of use: the broker has acknowledged a message, or sent one that was new.
+    var hasDelivered = false
     /// About how many packets of libmosquitto wait for the next ``write()``.
     var pendingPackets = 0
     /// The packets that are sent without libmosquitto.
@@ -116,6 +118,8 @@ public final class MQTTConnection {
             // polls again.
             if callbackCount == before || !shouldContinue() { break }
         }
+        // Only a PUBACK causes this event while reading.
+        if !hasDelivered { hasDelivered = events.contains { if case .published(_, nil) = $0 { true } else { false } } }
         return takeEvents()
     }
 

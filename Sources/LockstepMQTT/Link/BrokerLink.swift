@@ -1,5 +1,5 @@
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
-/// failure, it uses the next of the broker's addresses.
+/// failure, it uses the next of the broker's addresses. A connection that delivered something resets the backoff.
 ///
 /// Use it from a loop on one thread: call ``wait(until:)``, then ``read(limit:while:)``, then ``write()``. Only the TCP
 /// and TLS connect, which may take minutes, runs on another thread.
@@ -47,6 +47,8 @@ public final class BrokerLink {
     var connectLimit = defaultConnectLimit
     /// The maximum time to wait for the CONNACK, with one node and with several.
     var handshakeLimits = defaultHandshakeLimits
+    /// The duration from which a connection resets the backoff although it delivered nothing.
+    private static let stableTime = Duration.seconds(10)
     private static let defaultConnectLimit = Duration.seconds(5)
     private static let defaultHandshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
 
@@ -300,7 +302,10 @@ public final class BrokerLink {
 
     /// Records the lost connection, and returns its error: a takeover if another client with the same id has ended it.
     private func classifyLoss(_ error: MQTTError) -> MQTTError {
-        if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
+        if case .up(let connection) = state, connection.hasDelivered || ContinuousClock.now - upSince >= Self.stableTime {
+            // Otherwise, a network that cuts each connection after a few seconds would be left unused for longer and longer.
+            backoff.reset()
+        }
         let isTakenOver = takeover.didLose(
             error.code, isListening: probesBroker && peer?.isListening() ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
