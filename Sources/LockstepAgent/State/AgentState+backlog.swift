@@ -12,7 +12,7 @@ extension AgentState {
 
     /// Returns the action for the next batch, within the byte rate and the limit of a turn.
     private mutating func publishNextBacklog(at boot: Int64) -> [Action] {
-        guard delivery.canSendBacklog, backlogReads < Self.maxBacklogReads, budget.isOpen(at: boot),
+        guard delivery.canSendBacklog, linkWindow.isOpen, backlogReads < Self.maxBacklogReads, budget.isOpen(at: boot),
             let position = delivery.nextBacklogBatch
         else { return [] }
         backlogReads += 1
@@ -23,6 +23,7 @@ extension AgentState {
         switch outcome {
         case .published(let id, let bytes):
             delivery.didPublishBacklog(position, as: id, at: boot)
+            linkWindow.didPublish(id, bytes: bytes, isBacklog: true, at: boot)
             budget.spend(bytes)
             return publishNextBacklog(at: boot)
         case .missing:

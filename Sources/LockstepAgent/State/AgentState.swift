@@ -74,6 +74,8 @@ struct AgentState {
     // Broker and collector.
     var isConnected = false
     var delivery: Delivery
+    /// The limit of the backlog on its way to the broker.
+    var linkWindow = LinkWindow()
     /// The limit of the backlog's byte rate.
     var budget: ByteBudget
     /// The earliest time for backlog, in µs of the boot clock.
@@ -170,7 +172,9 @@ struct AgentState {
             boot + Self.maxTurnInterval, coalescer.nextDeadline ?? .max,
             isOutboxFailing ? .max : removalDeadline ?? .max,
             leases.nextExpiry ?? .max, clock.nextDeadline ?? .max)
-        return delivery.canSendBacklog && isConnected ? min(deadline, boot + Self.backlogInterval) : deadline
+        // A PUBACK opens the window, and begins a turn itself.
+        return delivery.canSendBacklog && isConnected && linkWindow.isOpen
+            ? min(deadline, boot + Self.backlogInterval) : deadline
     }
 
     private mutating func stopWhenComplete() -> [Action] {

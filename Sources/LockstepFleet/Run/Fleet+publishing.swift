@@ -23,7 +23,8 @@ extension Fleet {
         devices[device].delivery.tick(at: boot)
         let connection = connections[connectionNumber(of: device)]
         guard boot >= connection.backlogFrom else { return }
-        while devices[device].delivery.canSendBacklog, devices[device].budget.isOpen(at: boot),
+        while connection.window.isOpen, devices[device].delivery.canSendBacklog,
+            devices[device].budget.isOpen(at: boot),
             let position = devices[device].delivery.nextBacklog(limit: 1).first,
             let bytes = publish(position.seq, of: device, asBacklogAt: boot)
         {
@@ -49,6 +50,8 @@ extension Fleet {
             } else {
                 devices[device].delivery.didPublish(position, as: id, at: Moment.now().boot)
             }
+            connection.window.didPublish(
+                id, bytes: payload.count, isBacklog: boot != nil, at: boot ?? Moment.now().boot)
         } catch {
             outcome.refusals.insert("\(error)")
             if error.code == .tooLarge { devices[device].delivery.markTooLarge(position) }

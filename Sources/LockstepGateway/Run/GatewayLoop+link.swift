@@ -41,11 +41,13 @@ extension GatewayLoop {
             guard let index = inFlight.removeValue(forKey: id) else { return }
             if let refusal {
                 deliveries[index].delivery.didRefuse(id, at: boot)
+                linkWindow.didRefuse(id)
                 logger.error(
                     "message refused by broker",
                     metadata: ["device": "\(deliveries[index].address)", "error": "\(refusal)"])
             } else {
                 _ = deliveries[index].delivery.didReceivePuback(id, at: boot)
+                linkWindow.didReceivePuback(id, at: boot)
             }
         }
     }
@@ -89,6 +91,7 @@ extension GatewayLoop {
 
     private func didDisconnect() {
         inFlight.removeAll()
+        linkWindow = LinkWindow()
         presencesInFlight.removeAll()
         backlogStart = .max
         for index in deliveries.indices { deliveries[index].delivery.didDisconnect() }

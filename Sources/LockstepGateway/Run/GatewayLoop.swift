@@ -36,6 +36,10 @@ final class GatewayLoop {
     var deviceOfAckTopic: [String: Int] = [:]
     /// The device of each own message without a PUBACK, by message id.
     var inFlight: [Int32: Int] = [:]
+    /// The limit of the backlog of all devices on its way to the broker.
+    var linkWindow = LinkWindow()
+    /// The index of the device whose backlog comes first in the next check, so that the devices share the link.
+    var nextBacklogDevice = 0
     /// Whether a message of this turn waits for its PUBACK.
     var hasUnacknowledged = false
     /// The requests that wait for the commit of this turn.
@@ -119,7 +123,7 @@ final class GatewayLoop {
     private func wait() {
         guard inbox.isEmpty else { return }
         let boot = Moment.now().boot
-        let isBusy = deliveries.contains { $0.delivery.hasBacklog } && link.isUp
+        let isBusy = link.isUp && linkWindow.isOpen && deliveries.contains { $0.delivery.hasBacklog }
         let deadline = min(boot + (isBusy ? Self.checkInterval : 1_000_000), removalDeadline ?? .max)
         let end = ContinuousClock.now + .microseconds(max(0, deadline - boot))
         link.wait(until: min(end, supervisor.nextTurn ?? end))

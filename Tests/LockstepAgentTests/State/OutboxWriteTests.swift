@@ -34,14 +34,14 @@ struct OutboxWriteTests {
         #expect(loop.state.delivery.nextBacklogBatch?.seq == 1)
     }
 
-    @Test("no more than 100 batches are in flight")
+    @Test("the number of batches in flight is limited")
     mutating func maxInFlight() {
         loop = FakeLoop { $0.coalescing.samples = 1 }
         loop.connect()
-        loop.add(1...105)
+        loop.add(1...Int64(Delivery.maxInFlight + 5))
         loop.turn()
         let actions = loop.take()
-        #expect(actions.filter { $0.hasPrefix("live") }.count == 100)
+        #expect(actions.filter { $0.hasPrefix("live") }.count == Delivery.maxInFlight)
         #expect(actions.filter { $0.hasPrefix("not live") }.count == 5)
         #expect(loop.state.delivery.unsentCount == 5)
     }
