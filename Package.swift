@@ -80,6 +80,8 @@ let package = Package(
         .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
+        // Chooses the address of a host for libmosquitto.
+        .target(name: "CResolver"),
         // adjtimex, for the discipline of the wall clock. Swift's Glibc module does not include it.
         .systemLibrary(name: "CTimex"),
 
@@ -90,7 +92,7 @@ let package = Package(
         // MQTT topics and payload encodings.
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
         // The MQTT client. The only module that calls libmosquitto.
-        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
+        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto", "CResolver"]),
         // Key-value buckets of NATS clusters. The only module that calls libnats.
         .target(name: "LockstepNATS", dependencies: ["CNATS"]),
         // The SQLite wrapper. The only module that calls libsqlite3.

@@ -44,6 +44,13 @@ struct DiagnosisTests {
         return Diagnosis(observations: observations, now: now).findings
     }
 
+    @Test("an address of the broker's host that does not answer is a warning that names it")
+    func unansweredAddress() {
+        #expect(!findings { _ in }.contains { $0.text.contains("does not answer") })
+        let warnings = findings { $0.unansweredAddresses = ["2001:db8::1"] }.filter { $0.text.contains("2001:db8::1") }
+        #expect(warnings.map(\.level) == [.warning] && warnings.map(\.subject) == ["broker"])
+    }
+
     @Test("times in seconds are reported, by a live sample or by the state")
     func timesInSeconds() {
         let early = Timestamp(microseconds: 1_800_000_000)

@@ -132,6 +132,12 @@ final class AgentLoop {
         if updateClock(event) { return }
         let packetLimit: Int? = if case .connected = event { link.maximumPacketSize } else { nil }
         send(.link(event, packetLimit: packetLimit))
+        let unanswered = link.takeUnansweredAddresses()
+        if !unanswered.isEmpty {
+            logger.warning(
+                "an address of the broker's host does not answer, using another one",
+                metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
+        }
     }
 
     /// Passes an event to the state and carries out the resulting actions, which may send further events.

@@ -15,6 +15,14 @@ extension CollectorLoop {
                     "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                     "session": sessionPresent ? "resumed" : "new",
                 ])
+            let unanswered = link.takeUnansweredAddresses()
+            if !unanswered.isEmpty {
+                logger.warning(
+                    "an address of the broker's host does not answer, using another one",
+                    metadata: [
+                        "broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))",
+                    ])
+            }
             didConnect()
             session.didConnect()
             warnIfUnchecked()

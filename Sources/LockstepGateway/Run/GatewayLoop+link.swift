@@ -83,6 +83,12 @@ extension GatewayLoop {
                 "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                 "session": sessionPresent ? "resumed" : "new",
             ])
+        let unanswered = link.takeUnansweredAddresses()
+        if !unanswered.isEmpty {
+            logger.warning(
+                "an address of the broker's host does not answer, using another one",
+                metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
+        }
         listening.begin(at: boot)
         backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0

@@ -1,4 +1,5 @@
 import CMosquitto
+import CResolver
 import Glibc
 
 /// One connection to a broker, over one libmosquitto client, from the TCP connect to the end of the connection.
@@ -50,6 +51,8 @@ public final class MQTTConnection {
     var isAccepted = false
     /// Whether the connection was of use: the broker has acknowledged a message, or sent one that was new.
     var hasDelivered = false
+    /// The time at which connecting started.
+    private let started = ContinuousClock.now
     /// About how many packets of libmosquitto wait for the next ``write()``.
     var pendingPackets = 0
     /// The packets that are sent without libmosquitto.
@@ -82,21 +85,40 @@ public final class MQTTConnection {
     /// the reason of a refused client certificate is read before a write fails.
     /// - Throws: ``MQTTError`` if the broker cannot be reached or TLS fails.
     public func connect() throws(MQTTError) {
-        let start = ContinuousClock.now
+        try open()
+        completeHandshake()
+    }
+
+    /// Connects, and blocks until TCP is established and TLS has begun.
+    /// - Parameter hostAddress: the address of the host to use, or nil to try all of them in turn. A certificate is verified
+    ///   for the name of the host in any case.
+    func open(at hostAddress: String? = nil) throws(MQTTError) {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         if options.version == .five, options.keepsSession {
             // The maximum value means that the session never expires.
             mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), .max)
         }
-        try check(
-            mosquitto_connect_bind_v5(
-                handle, options.address.host, Int32(options.address.port), Int32(options.keepAlive), nil, properties))
+        let status = options.address.host.withCString { host in
+            func connect() -> Int32 {
+                mosquitto_connect_bind_v5(
+                    handle, host, Int32(options.address.port), Int32(options.keepAlive), nil, properties)
+            }
+            guard let hostAddress else { return connect() }
+            return hostAddress.withCString { address in
+                resolver_choose(host, address)
+                defer { resolver_choose(nil, nil) }
+                return connect()
+            }
+        }
+        try check(status)
         if let seconds = options.peerTimeout, let descriptor {
             PeerTimeout(seconds: Int32(seconds)).apply(to: descriptor)
         }
-        if options.address.usesTLS { awaitCertificateDecision(since: start) }
     }
+
+    /// Completes TLS, if the connection uses it. Blocks; a failure is reported by the next ``read(limit:while:)``.
+    func completeHandshake() { if options.address.usesTLS { awaitCertificateDecision(since: started) } }
 
     /// The file descriptor to poll; nil while there is no connection.
     public var descriptor: Int32? {

@@ -1,5 +1,6 @@
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
-/// failure, it uses the next of the broker's addresses. A connection that delivered something resets the backoff.
+/// failure, it uses the next of the broker's nodes. If the host of a node has several addresses, it uses the first one that
+/// answers. A connection that delivered something resets the backoff.
 ///
 /// Use it from a loop on one thread: call ``wait(until:)``, then ``read(limit:while:)``, then ``write()``. Only the TCP
 /// and TLS connect, which may take minutes, runs on another thread.
@@ -39,6 +40,12 @@ public final class BrokerLink {
     public var mayConnect: () -> Bool = { true }
     /// The MQTT version of the current connection or the next attempt.
     public var version: MQTTVersion { choice.version }
+
+    /// The addresses of the broker's host that had not answered when another one did, at the current or last connection.
+    public private(set) var unansweredAddresses: [String] = []
+    private var reportedAddresses: [String] = []
+    /// What is known of the addresses of hosts.
+    var addresses = AddressMemory.shared
 
     private let makeOptions: (MQTTVersion) -> MQTTOptions
     private var choice: VersionChoice
@@ -105,6 +112,13 @@ public final class BrokerLink {
         if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
     }
 
+    /// Returns ``unansweredAddresses``, or none if they were returned before: for a log entry after a connect.
+    public func takeUnansweredAddresses() -> [String] {
+        guard unansweredAddresses != reportedAddresses, !unansweredAddresses.isEmpty else { return [] }
+        reportedAddresses = unansweredAddresses
+        return unansweredAddresses
+    }
+
     /// The descriptor to poll, and whether to poll for writing; nil while there is no connection.
     var socket: (descriptor: Int32, wantsWrite: Bool)? {
         switch state {
@@ -157,7 +171,7 @@ public final class BrokerLink {
             nodeNumber = node.current
             options.address = nodes[nodeNumber % nodes.count]
             let limit = hasSeveralNodes ? now + connectLimit : now + .seconds(86_400)
-            state = .connecting(ConnectAttempt(options, wakeup: wakeup), until: limit)
+            state = .connecting(ConnectAttempt(options, wakeup: wakeup, memory: addresses), until: limit)
             return []
         case .connecting(let attempt, let deadline):
             switch attempt.outcome {
@@ -166,7 +180,9 @@ public final class BrokerLink {
                 // The attempt ends on its own thread, and closes its connection if it succeeds.
                 return [fail(MQTTError(.unreachable, "no connection within \(connectLimit)"))]
             case .failure(let error): return [fail(error)]
-            case .success(let connection):
+            case .success(let winner):
+                let connection = winner.connection
+                unansweredAddresses = winner.unanswered
                 connection.onMessage = onMessage
                 let limits = handshakeLimits
                 state = .handshaking(connection, until: now + (hasSeveralNodes ? limits.several : limits.one))
@@ -302,7 +318,8 @@ public final class BrokerLink {
 
     /// Records the lost connection, and returns its error: a takeover if another client with the same id has ended it.
     private func classifyLoss(_ error: MQTTError) -> MQTTError {
-        if case .up(let connection) = state, connection.hasDelivered || ContinuousClock.now - upSince >= Self.stableTime {
+        if case .up(let connection) = state, connection.hasDelivered || ContinuousClock.now - upSince >= Self.stableTime
+        {
             // Otherwise, a network that cuts each connection after a few seconds would be left unused for longer and longer.
             backoff.reset()
         }

@@ -16,7 +16,8 @@ struct Diagnosis {
 
     var findings: [Finding] {
         guard observations.version != nil else { return [unreachable] }
-        return [broker] + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
+        return [broker] + addresses + AccessDiagnosis(observations: observations).findings + collectors + gateways
+            + devices
             + unreadable + observations.servers.flatMap(\.findings) + disk
     }
 
@@ -59,6 +60,15 @@ struct Diagnosis {
             : Finding(
                 .warning, "broker", text,
                 "use a broker with MQTT 5: only MQTT 5 reports the reason for a refusal")
+    }
+
+    private var addresses: [Finding] {
+        observations.unansweredAddresses.map { address in
+            Finding(
+                .warning, "broker", "\(observations.broker): the address \(address) does not answer, another one does",
+                "each program loses a fraction of a second when it connects first: correct the addresses of this name, or "
+                    + "the IPv6 of this network")
+        }
     }
 
     private var collectors: [Finding] {

@@ -50,6 +50,7 @@ final class DoctorSession {
         case .connected(let version, _):
             connectedAt = connectedAt ?? .now
             observations.version = version
+            observations.unansweredAddresses += link.takeUnansweredAddresses()
             subscription = try link.subscribe(to: root.filter(group: nil), qos: .atMostOnce)
             try link.subscribe(to: Observations.softwareTopic, qos: .atMostOnce)
         case .failed(let error, _), .disconnected(let error, _):

@@ -54,6 +54,8 @@ struct Observations {
     var userIsOfCertificate = false
     /// The MQTT version of the connection; nil if the broker was not reached.
     var version: MQTTVersion?
+    /// The addresses of the broker's host that did not answer, although another one did.
+    var unansweredAddresses: [String] = []
     /// The error that prevented the connection.
     var failure: MQTTError?
     /// The software of the broker: `mosquitto version 2.0.11`.
