@@ -37,32 +37,49 @@ whole_number() {
     fi
 }
 
-# install_packages NAME...: installs the Debian packages that are missing.
+# install_packages NAME...: installs the Debian packages that are missing. NAME? is left out if this release of Debian does
+# not have it.
 install_packages() {
-    local package missing=()
+    local package missing=() optional=()
     command -v dpkg-query >/dev/null ||
         fail "this is not Debian: install the equivalents of these Debian packages and run the steps by hand: $*"
     for package; do
         # Several versions or architectures give several lines: one installed is enough.
-        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+        dpkg-query -W -f='${db:Status-Status}\n' "${package%\?}" 2>/dev/null | grep -qx installed && continue
+        if [[ $package != *\? ]]; then
+            missing+=("$package")
+        elif ! release_lacks "${package%\?}"; then
+            optional+=("${package%\?}")
+        fi
     done
-    ((${#missing[@]})) || return 0
+    ((${#missing[@]} + ${#optional[@]})) || return 0
 
     local as_root=()
     if ((EUID)); then
         command -v sudo >/dev/null || fail "not root, and no sudo: install these packages first: ${missing[*]}"
         as_root=(sudo)
     fi
-    printf 'Installing %s\n' "${missing[*]}"
+    printf 'Installing %s\n' "${missing[*]} ${optional[*]}"
     local log
     log=$(mktemp)
-    if ! apt_get update </dev/null >"$log" 2>&1 ||
+    if ! apt_get update </dev/null >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        fail "apt-get could not update its lists, so these packages are missing: ${missing[*]} ${optional[*]}"
+    fi
+    for package in "${optional[@]}"; do release_lacks "$package" || missing+=("$package"); done
+    if ((${#missing[@]})) &&
         ! apt_get install --yes --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         fail "apt-get could not install: ${missing[*]}"
     fi
     rm -f "$log"
+}
+
+# release_lacks NAME: whether apt knows the packages of this release of Debian, and NAME is not one of them.
+release_lacks() {
+    [[ $(apt-cache policy bash) == *'://'* && $(apt-cache policy "$1") != *Candidate:\ [0-9]* ]]
 }
 
 # Called only by install_packages; uses its local variable as_root.
