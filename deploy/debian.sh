@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # variables of lib.sh
+# shellcheck disable=SC2034,SC2154 # variables of lib.sh and for scripts that source this file
 # Functions for other releases and architectures of Debian than those of this machine. Source it after lib.sh.
 
 # What Swift's toolchains need.
-swift_packages=(binutils ca-certificates g++ git libcurl4-openssl-dev libncurses-dev libsqlite3-dev libxml2-dev tzdata zlib1g-dev)
+swift_packages=binutils,ca-certificates,g++,git,libcurl4-openssl-dev,libncurses-dev,libsqlite3-dev,libxml2-dev,tzdata,zlib1g-dev
 
 # The mirror of this machine.
 debian_mirror() {
@@ -39,7 +39,11 @@ CONF
     apt-get --quiet --error-on=any update
 }
 
-# make_debian FOLDER RELEASE ARCHITECTURE: creates a folder with a small Debian system, unless it exists.
+# debian_folder RELEASE ARCHITECTURE [NAME]: prints the folder of a Debian system.
+debian_folder() { printf '%s\n' "$scratch-debian/$1-$2${3:+-$3}"; }
+
+# make_debian FOLDER RELEASE ARCHITECTURE [PACKAGES]: creates a folder with a Debian system that has these packages,
+# separated by commas, and otherwise only the necessary ones. Does nothing if it exists.
 make_debian() {
     local suite
     suite=$(debian_suite "$2")
@@ -47,13 +51,14 @@ make_debian() {
     printf 'Downloading Debian %s for %s\n' "$2" "$3" >&2
     mkdir -p -- "$(dirname -- "$1")"
     rm -rf --one-file-system -- "$1.new"
-    run debootstrap --variant=minbase --arch="$3" --include="$(IFS=,; printf '%s' "${swift_packages[*]}"),sudo" \
+    run debootstrap --variant=minbase --arch="$3" ${4:+--include="$4"} \
         "$suite" "$1.new" "$(debian_mirror)" >"$1.log" 2>&1 || fail "debootstrap failed: see $1.log"
     mv -- "$1.new" "$1"
     rm -- "$1.log"
 }
 
-# run_arm64_programs: lets the kernel run programs for arm64 with QEMU until the end of this script, unless it can already.
+# run_arm64_programs: lets the kernel run programs for arm64 with QEMU, as the package qemu-user-static does where systemd
+# runs.
 run_arm64_programs() {
     local types=/proc/sys/fs/binfmt_misc
     [[ $(dpkg --print-architecture) != arm64 ]] || return 0
@@ -62,10 +67,7 @@ run_arm64_programs() {
         fail "the kernel has no binfmt_misc, so it cannot run programs for arm64"
     [[ ! -e $types/qemu-aarch64 ]] || return 0
     cat /usr/lib/binfmt.d/qemu-aarch64.conf >"$types/register" || fail "the kernel cannot run programs for arm64"
-    registered=$types/qemu-aarch64
 }
-# To be called by before_end.
-forget_arm64_programs() { [[ -z ${registered-} ]] || printf -- '-1\n' >"$registered"; }
 
 # copy_checkout FOLDER: copies this checkout into FOLDER/srv/lockstep, and keeps the build folders there.
 copy_checkout() {
