@@ -400,3 +400,12 @@ if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
 }
+
+// For another architecture, see deploy/test-arm64: only the tests without I/O.
+if Context.environment["LOCKSTEP_PURE_TESTS_ONLY"] != nil {
+    let pure = ["LockstepModel", "LockstepClock", "LockstepWire", "LockstepMotion"]
+    let kept = pure + pure.map { $0 + "Tests" } + ["CTimex", "LockstepSensors", "SensorTestSupport"]
+    package.products.removeAll { !kept.contains($0.name) }
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.dependencies = []
+}

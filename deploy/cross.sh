@@ -62,11 +62,18 @@ unpack_swift_modules() {
     mv -- "$parts" "$2"
 }
 
-# cross_build COMPILER RELEASE: builds the programs with the SDK of make_sdk, and strips them into $built.
+# cross_swift COMPILER ARGUMENT...: builds with the SDK of make_sdk.
+cross_swift() {
+    local compiler=$1
+    shift
+    enter "$compiler" env ${LOCKSTEP_PURE_TESTS_ONLY:+LOCKSTEP_PURE_TESTS_ONLY=1} PKG_CONFIG_SYSROOT_DIR="$sysroot" \
+        PKG_CONFIG_PATH="$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig:$sysroot/usr/share/pkgconfig" \
+        swift build --package-path /srv/lockstep --swift-sdks-path /srv/sdk --swift-sdk "$sdk" -c release "$@" >&2
+}
+
+# cross_build COMPILER RELEASE: builds the programs, and strips them into $built.
 cross_build() {
-    local compiler=$1 scratch=/srv/lockstep/.build-arm64-$2 program options=() environment
-    environment=(env PKG_CONFIG_SYSROOT_DIR="$sysroot"
-        PKG_CONFIG_PATH="$sysroot/usr/lib/aarch64-linux-gnu/pkgconfig:$sysroot/usr/share/pkgconfig")
+    local compiler=$1 scratch=/srv/lockstep/.build-arm64-$2 program options=()
     built=$compiler$scratch/stripped
     mkdir -p -- "$built"
     if [[ $2 == 12 ]]; then
@@ -75,9 +82,17 @@ cross_build() {
         options=(-Xlinker "$scratch/glibc-2.36.o")
     fi
     for program in "${programs[@]}"; do
-        enter "$compiler" "${environment[@]}" swift build --package-path /srv/lockstep --scratch-path "$scratch" \
-            --swift-sdks-path /srv/sdk --swift-sdk "$sdk" -c release --static-swift-stdlib --product "$program" \
-            "${options[@]}" >&2
+        cross_swift "$compiler" --scratch-path "$scratch" --static-swift-stdlib --product "$program" "${options[@]}"
         enter "$compiler" llvm-objcopy --strip-all "$scratch/release/$program" "$scratch/stripped/$program"
     done
+}
+
+# cross_tests COMPILER FOLDER: builds the tests without I/O, and copies them with Swift's libraries into FOLDER.
+cross_tests() {
+    local compiler=$1 scratch=/srv/lockstep/.build-arm64-tests libraries=/srv/sdk/lockstep.artifactbundle/swift/swift/linux
+    # Debian's package lacks this library, and the tests do not use it.
+    enter "$compiler" llvm-ar qc "$libraries/lib_Testing_Foundation.a"
+    LOCKSTEP_PURE_TESTS_ONLY=1 cross_swift "$compiler" --scratch-path "$scratch" --build-tests -Xswiftc -enable-testing
+    mkdir -p -- "$2"
+    cp -- "$compiler$scratch"/release/*.xctest "$compiler$libraries"/*.so "$2/"
 }
