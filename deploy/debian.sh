@@ -71,6 +71,7 @@ run_arm64_programs() {
 
 # copy_checkout FOLDER: copies this checkout into FOLDER/srv/lockstep, and keeps the build folders there.
 copy_checkout() {
+    flock --nonblock "$1.lock" true || fail "another command is running in $1"
     mkdir -p -- "$1/srv/lockstep"
     find "$1/srv/lockstep" -mindepth 1 -maxdepth 1 ! -name '.build*' -exec rm -rf -- {} +
     tar --directory "$root" --exclude='./.build*' --create --file - . | tar --directory "$1/srv/lockstep" --extract --file -
@@ -92,8 +93,11 @@ bind() {
 
 # enter_here FOLDER COMMAND...: the part of `enter` that runs in namespaces of its own.
 enter_here() {
-    local folder=$1 path programs recordings=$root
+    local folder=$1 path programs lock recordings=$root
     shift
+    # Scripts in two process namespaces would take the files of the other one for abandoned.
+    exec {lock}>"$folder.lock"
+    flock --nonblock "$lock" || fail "another command is running in $folder"
     # Otherwise changes of /etc/resolv.conf and /dev would reach this machine.
     mount --bind -- "$folder" "$folder"
     mount -t proc proc "$folder/proc"
@@ -101,6 +105,12 @@ enter_here() {
     mount --rbind --make-rslave /dev "$folder/dev"
     mount -t tmpfs tmpfs "$folder/run"
     cp --dereference --remove-destination -- /etc/resolv.conf /etc/hosts "$folder/etc/"
+    # The certificate authorities that this machine trusts.
+    if path=/usr/local/share/ca-certificates && [[ -x $folder/usr/sbin/update-ca-certificates ]] &&
+        ! diff --recursive --brief "$path" "$folder$path" >/dev/null; then
+        cp --recursive -- "$path/." "$folder$path/"
+        chroot "$folder" /usr/sbin/update-ca-certificates >/dev/null 2>&1
+    fi
     programs=/usr/sbin:/usr/bin:/sbin:/bin
     # Debian's own compiler, if it is installed there.
     if [[ -x $folder/usr/libexec/swift/bin/swift ]]; then
