@@ -5,6 +5,10 @@
 # What Swift's toolchains need.
 swift_packages=binutils,ca-certificates,g++,git,libcurl4-openssl-dev,libncurses-dev,libsqlite3-dev,libxml2-dev,tzdata,zlib1g-dev
 
+# The processor that QEMU emulates: that of a Raspberry Pi 3. QEMU's default one also has pointer authentication, which
+# Debian's libraries use in most functions, and whose emulation makes programs up to twenty times as slow.
+export QEMU_CPU=cortex-a53
+
 # The mirror of this machine.
 debian_mirror() {
     local site
@@ -134,7 +138,7 @@ enter_here() {
     while [[ -n $recordings && ! -d $recordings/shared/data ]]; do recordings=${recordings%/*}; done
     [[ -z $recordings ]] || bind "$recordings/shared/data" "$folder/srv/shared/data"
     # Not by exec: bash collects the orphans of this process namespace.
-    chroot "$folder" /usr/bin/env --ignore-environment HOME=/root USER=root LANG=C.UTF-8 TERM="${TERM:-dumb}" \
+    chroot "$folder" /usr/bin/env --ignore-environment HOME=/root USER=root LANG=C.UTF-8 TERM="${TERM:-dumb}" QEMU_CPU="$QEMU_CPU" \
         PATH="$programs" DEBIAN_FRONTEND=noninteractive "$@"
 }
 
