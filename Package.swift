@@ -377,10 +377,10 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepModel", "LockstepSensors", "LockstepStore", "lockstep",
-                "lockstep-agent",
-                "lockstep-collector",
-            ]),
+                "LockstepTestSupport", "LockstepAgent", "LockstepModel", "LockstepSensors", "LockstepSQLite",
+                "LockstepStore", "lockstep", "lockstep-agent", "lockstep-collector",
+            ],
+            exclude: ["read-only-disk.c"]),
     ],
     swiftLanguageModes: [.v6]
 )

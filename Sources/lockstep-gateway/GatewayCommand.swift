@@ -160,6 +160,7 @@ struct GatewayCommand: AsyncParsableCommand {
             broker: try broker.address(settings), adapters: try formats.adapters(settings), outboxPath: path)
         configuration.version = lockstepVersion
         configuration.tls = try broker.tls(settings)
+        configuration.serverCertificateFile = try server.certificate.files(settings)?.certificateFile
         configuration.mqttVersion = try broker.version(settings)
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         if let id = try settings.value("id", id, parse: { try DeviceID(validating: $0) }) {

@@ -44,6 +44,28 @@ struct PresenceTests {
         }
     }
 
+    @Test("the ends of the validity of certificates survive a round trip, and unknown or impossible ones are ignored")
+    func certificates() throws {
+        let times = ["ca": Timestamp(microseconds: 1), "client": Timestamp(microseconds: 2_000_000_000_000_000)]
+        let presence = Presence(epoch: epoch, session: 7, phase: .foreground, at: nil, certificates: times)
+        let payload = PresenceJSON.encode(presence)
+        #expect(text(payload).hasSuffix(#","certificates":{"ca":1,"client":2000000000000000}}"#))
+        #expect(payload.withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == presence)
+        #expect(try PresenceJSON.decode(Data(payload)) == presence)
+        for space in ["", " "] {
+            let other = #"{"phase":"foreground","certificates":{"ca":-1,"other":5,"client":7}\#(space)}"#
+            #expect(try PresenceJSON.decode(Data(other.utf8)).certificates == ["client": Timestamp(microseconds: 7)])
+        }
+        for health in [
+            CollectorHealth(status: .online, at: Timestamp(microseconds: 5), certificates: times),
+            CollectorHealth(status: .online, at: Timestamp(microseconds: 5)),
+        ] {
+            #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
+        }
+        let gateway = GatewayHealth(status: .online, at: Timestamp(microseconds: 5), certificates: times)
+        #expect(try GatewayHealth.decode(Data(gateway.encoded())) == gateway)
+    }
+
     @Test(
         "other forms are left to the JSON decoder",
         arguments: [

@@ -39,7 +39,7 @@ final class PresencePublisher {
             epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
             reason: report.reason, dropped: current.ranges,
             droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources,
-            problem: report.problem, clock: report.clock)
+            problem: report.problem, clock: report.clock, certificates: report.certificates)
         var published: Int32?
         do {
             guard let id = try link.publish(message(presence)) else { return nil }

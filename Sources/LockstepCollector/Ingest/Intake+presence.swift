@@ -32,6 +32,9 @@ extension Intake {
     /// Adds the estimates of a device's clock against this collector's.
     private mutating func ingest(_ report: ClockReport, of device: DeviceAddress, epoch: Epoch?, at moment: Moment) {
         guard let epoch else { return }
+        if let point = report.points.last(where: { $0.collector == collector ?? $0.collector }) {
+            clockDifferences.observe(point.offset, of: device)
+        }
         for point in report.points where point.collector == collector ?? point.collector {
             guard point.time - moment.wall <= maximumFuture else { continue }
             group.clocks.append(DeviceClock(device: device, epoch: epoch, point: point))

@@ -41,6 +41,8 @@ struct Intake {
 
     /// What to do about forgotten devices. The collector takes it.
     var forgetting = Forgetting()
+    /// The devices with a wrong clock. The collector logs them.
+    var clockDifferences = ClockDifferences()
     /// The batches that were rejected for now. The collector reports them to their agents.
     var refusedBatches = RefusedBatches()
 

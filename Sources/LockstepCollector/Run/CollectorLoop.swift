@@ -186,6 +186,21 @@ final class CollectorLoop {
         }
         intake.ingest(message, &registry, at: moment)
         if intake.forgetting.isDue { publishForgotten() }
+        if intake.clockDifferences.hasNews { logClockDifferences() }
+    }
+
+    private func logClockDifferences() {
+        for news in intake.clockDifferences.take() {
+            var metadata: Logger.Metadata = [
+                "device": "\(news.device)", "ahead_s": "\(news.offset / 1_000_000)",
+            ]
+            guard news.isWrong else {
+                logger.info("clocks of device and collector agree again", metadata: metadata)
+                continue
+            }
+            metadata["hint"] = "synchronise both with NTP: chronyc tracking, or timedatectl"
+            logger.warning("clocks of device and collector differ by more than a minute", metadata: metadata)
+        }
     }
 
     /// Waits until there is something to read, or until a deadline.

@@ -22,6 +22,7 @@ final class HealthReport {
     let store: CollectorHealth.Store?
     private let logger: Logger
     private let started = Moment.now().wall
+    private var certificates: CertificateWatch
     private var stored = 0
     private var duplicates = 0
     private var conflicts = 0
@@ -39,6 +40,7 @@ final class HealthReport {
         self.configuration = configuration
         self.store = store
         self.logger = logger
+        certificates = CertificateWatch(tls: configuration.tls)
     }
 
     /// Whether the store cannot be written.
@@ -95,11 +97,18 @@ final class HealthReport {
 
     func publish(_ status: CollectorHealth.Status, counting fleet: Fleet, over link: BrokerLink, at moment: Moment) {
         let memory = ProcessMemory.now()
+        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
+            logger.log(
+                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
+                metadata: warning.metadata.mapValues { "\($0)" })
+        }
+        let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
         let health = CollectorHealth(
             status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
-            store: store, groups: configuration.reportedGroups)
+            store: store, groups: configuration.reportedGroups,
+            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries))
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {

@@ -50,6 +50,7 @@ final class GatewayLoop {
     var removalDeadline: Int64?
     /// The error of the last commit; nil if it succeeded.
     var outboxProblem: String?
+    var certificates: CertificateWatch
     /// The time of the next health report, in µs of the boot clock.
     var nextHealth: Int64 = 0
     /// The devices whose presence the broker has acknowledged since the last commit.
@@ -76,6 +77,7 @@ final class GatewayLoop {
         supervisor: Supervisor
     ) throws {
         self.configuration = configuration
+        certificates = CertificateWatch(tls: configuration.tls, serverFile: configuration.serverCertificateFile)
         self.inbox = inbox
         self.logger = logger
         self.supervisor = supervisor

@@ -56,6 +56,8 @@ extension MQTTConnection {
         callbackCount += 1
         if reason == 0 {
             isAccepted = true
+            certificateExpiry = mosquitto_ssl_get(handle).flatMap(TLSLibrary.peerCertificate(of:))
+                .flatMap(CertificateExpiry.microseconds(inDER:))
             // Stop logging: with a log callback, libmosquitto formats a line for every packet. The TLS causes that only
             // the log contains occur before this point.
             mosquitto_log_callback_set(handle, nil)

@@ -33,6 +33,8 @@ public final class MQTTConnection {
     public internal(set) var maximumPacketSize: Int?
     /// Whether the broker keeps retained messages.
     var isRetainAvailable = true
+    /// The end of the validity of the broker's certificate, in µs since 1970; nil without TLS, or if it is unknown.
+    var certificateExpiry: Int64?
 
     let handle: OpaquePointer
     /// The events that the owner has not taken yet.

@@ -55,6 +55,9 @@ public final class BrokerLink {
         defaultConnectLimit + (nodes > 1 ? defaultHandshakeLimits.several : defaultHandshakeLimits.one)
     }
 
+    /// The end of the validity of the certificate that the broker has presented last, in µs since 1970; nil if it is unknown.
+    public private(set) var certificateExpiry: Int64?
+
     /// Which node to use, among the links that share it.
     private let node: NodeChoice
     /// The node of the current connection or attempt, see ``NodeChoice/current``.
@@ -101,6 +104,11 @@ public final class BrokerLink {
     /// The size of the largest packet that the broker accepts, in bytes; nil if it sets no limit or the link is not up.
     public var maximumPacketSize: Int? {
         if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
+    }
+
+    /// Whether the broker keeps retained messages. A broker that does not use MQTT 5 does not tell if it keeps none.
+    public var isRetainAvailable: Bool {
+        if case .up(let connection) = state { connection.isRetainAvailable } else { true }
     }
 
     /// The descriptor to poll, and whether to poll for writing; nil while there is no connection.
@@ -248,6 +256,7 @@ public final class BrokerLink {
             case .connected(let sessionPresent):
                 guard case .handshaking(let connection, _) = state else { return nil }
                 state = .up(connection)
+                certificateExpiry = connection.certificateExpiry
                 upSince = .now
                 peer = connection.descriptor.flatMap { PeerAddress(of: $0) }
                 takeover.didConnect(

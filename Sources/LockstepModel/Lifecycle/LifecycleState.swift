@@ -79,12 +79,14 @@ public struct Presence: Hashable, Sendable {
 
     /// What the device knows of its clock, or nil if it does not compare it.
     public var clock: ClockReport?
+    /// The ends of the validity of the agent's certificates, by their use: `ca` or `client`.
+    public var certificates: [String: Timestamp]
 
     /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:],
-        problem: String? = nil, clock: ClockReport? = nil
+        problem: String? = nil, clock: ClockReport? = nil, certificates: [String: Timestamp] = [:]
     ) {
         self.epoch = epoch
         self.after = after
@@ -97,5 +99,6 @@ public struct Presence: Hashable, Sendable {
         self.sources = sources
         self.problem = problem
         self.clock = clock
+        self.certificates = certificates
     }
 }

@@ -50,6 +50,10 @@ public struct MetricsSnapshot: Sendable {
         public var batteryLevel: Double?
         /// Whether the battery is being charged.
         public var isCharging: Bool?
+        /// The device's time minus the time of a collector, in s, by the id of the collector.
+        public var clockOffsets: [String: Double] = [:]
+        /// The ends of the validity of its certificates.
+        public var certificates: CertificateTimes = [:]
 
         /// Creates a value. Everything but the address is unknown.
         public init(address: DeviceAddress) {
@@ -80,6 +84,8 @@ public struct MetricsSnapshot: Sendable {
         public var failedQueries: Int
         /// The resources that the process uses, or nil if they are unknown.
         public var usage: ProcessUsage?
+        /// The ends of the validity of its certificates.
+        public var certificates: CertificateTimes = [:]
 
         /// Creates a value.
         public init(

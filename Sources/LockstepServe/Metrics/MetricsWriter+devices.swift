@@ -62,6 +62,14 @@ extension MetricsWriter {
         metric("lockstep_device_battery_charging", .gauge, "1 if the battery is being charged, otherwise 0.") {
             for device in devices { $0.flag(device.isCharging, device.labels) }
         }
+        metric("lockstep_device_clock_offset_seconds", .gauge, "Time of a device minus the time of a collector.") {
+            for device in devices {
+                for (collector, offset) in device.clockOffsets.sorted(by: { $0.key < $1.key }) {
+                    $0.sample(offset, device.labels + [("collector", collector)])
+                }
+            }
+        }
+        certificates("device", devices.map { ($0.labels, $0.certificates) })
     }
 
     private mutating func value(

@@ -10,6 +10,7 @@ extension MetricsWriter {
         metric("lockstep_serve_store_readable", .gauge, "1 if the store can be read, otherwise 0.") {
             $0.flag(server.isStoreReadable)
         }
+        certificates("serve", [([], server.certificates)])
         metric("lockstep_serve_connections", .gauge, "Open HTTP connections.") { $0.count(server.connections) }
         metric("lockstep_serve_subscribers", .gauge, "Open event streams.") {
             for (kind, count) in server.subscribers.sorted(by: { $0.key < $1.key }) {

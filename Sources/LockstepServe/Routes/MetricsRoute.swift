@@ -42,13 +42,17 @@ struct MetricsRoute {
             metrics.droppedSamples = device.droppedSamples
             metrics.batteryLevel = device.battery?.level
             metrics.isCharging = device.battery?.isCharging
+            for point in device.clock?.points ?? [] {
+                metrics.clockOffsets[point.collector.rawValue] = Double(point.offset) / 1e6
+            }
+            metrics.certificates = device.presence?.certificates ?? [:]
             return metrics
         }
         let collectors = live.collectors.map {
             MetricsSnapshot.Collector(group: $0.key.group, id: $0.key.collector, health: $0.value)
         }
         let reads = store.statistics
-        let server = MetricsSnapshot.Server(
+        var server = MetricsSnapshot.Server(
             version: configuration.version, isBrokerConnected: feed.status.isConnected,
             isStoreReadable: store.problem == nil, connections: connections.counter.count,
             subscribers: [
@@ -58,6 +62,7 @@ struct MetricsRoute {
             droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: reads.reads,
             querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
             usage: ProcessUsage.now())
+        server.certificates = feed.status.certificates
         var snapshot = MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
         snapshot.gateways = live.gateways
         return snapshot

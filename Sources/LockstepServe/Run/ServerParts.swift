@@ -25,6 +25,7 @@ struct ServerParts: Sendable {
         var feedConfiguration = FeedConfiguration(
             broker: configuration.broker, clientID: "lockstep-serve-\(Epoch.random())", root: configuration.root)
         feedConfiguration.tls = configuration.brokerTLS
+        feedConfiguration.serverCertificateFile = configuration.tls?.certificateFile
         feedConfiguration.mqttVersion = configuration.mqttVersion
         feedConfiguration.keepAlive = configuration.keepAlive
         feedConfiguration.limits.subscribers = configuration.limits.eventStreams

@@ -49,6 +49,10 @@ extension CanonicalScanner {
             guard let clock = scanRestOfClock() else { return nil }
             presence.clock = clock
         }
+        if scan(#","certificates":{"#) {
+            guard let certificates = scanRestOfCertificates() else { return nil }
+            presence.certificates = certificates
+        }
         return scan(byte: "}") && isAtEnd ? presence : nil
     }
 

@@ -23,6 +23,7 @@ public enum PresenceJSON {
         if !presence.sources.isEmpty { object.member("sources", presence.sources) }
         object.member("problem", ifPresent: presence.problem.map { String($0.prefix(maxProblem)) })
         if let clock = presence.clock { ClockReportJSON.encode(clock, into: &object) }
+        object.member(certificates: presence.certificates)
         return object.finish()
     }
 
@@ -68,7 +69,7 @@ public enum PresenceJSON {
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
                 droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:],
                 problem: wire.problem.map { String($0.prefix(maxProblem)) },
-                clock: try wire.clock?.report())
+                clock: try wire.clock?.report(), certificates: (wire.certificates ?? [:]).valid)
         } catch let error as IdentifierError {
             throw PayloadError(error.description)
         } catch {
@@ -88,9 +89,10 @@ public enum PresenceJSON {
         var sources: [String: String]?
         var problem: String?
         var clock: ClockReportJSON?
+        var certificates: CertificateTimes?
 
         enum CodingKeys: String, CodingKey {
-            case epoch, after, session, phase, at, reason, dropped, sources, problem, clock
+            case epoch, after, session, phase, at, reason, dropped, sources, problem, clock, certificates
             case droppedSamples = "dropped_samples"
         }
     }

@@ -8,6 +8,8 @@ import LockstepWire
 struct Diagnosis {
     /// The age of a collector's health report above which it is outdated, in µs. Collectors send a report every 10 s.
     private static let maxHealthAge: Int64 = 120_000_000
+    /// The difference between two clocks above which it is reported, in µs.
+    static let maxClockDifference: Int64 = 60_000_000
     /// The free space below which a disk is nearly full, in bytes.
     private static let minFreeSpace: Int64 = 1 << 30
 
@@ -16,7 +18,9 @@ struct Diagnosis {
 
     var findings: [Finding] {
         guard observations.version != nil else { return [unreachable] }
-        return [broker] + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
+        return [broker, losses].compactMap(\.self)
+            + CertificateDiagnosis(now: now).findings("broker", observations.certificates)
+            + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
             + unreadable + observations.servers.flatMap(\.findings) + disk
     }
 
@@ -54,24 +58,65 @@ struct Diagnosis {
         let version = observations.version?.rawValue ?? "?"
         let software = observations.software.map { ", \($0)" } ?? ""
         let text = "\(observations.broker) supports MQTT \(version)\(software)"
-        return version == "5"
-            ? Finding(.ok, "broker", text)
-            : Finding(
-                .warning, "broker", text,
-                "use a broker with MQTT 5: only MQTT 5 reports the reason for a refusal")
+        if version == "5" { return Finding(.ok, "broker", text) }
+        // With a chosen version, nobody has asked whether the broker supports another one.
+        return Finding(
+            .warning, "broker", text,
+            observations.isVersionChosen
+                ? "remove --mqtt to try MQTT 5: only MQTT 5 reports the reason for a refusal"
+                : "use a broker with MQTT 5: only MQTT 5 reports the reason for a refusal")
+    }
+
+    /// The losses of the connection during the observation.
+    private var losses: Finding? {
+        guard observations.losses > 0 else { return nil }
+        return Finding(
+            .warning, "broker",
+            "the connection was lost during the check: \(observations.failure.map { "\($0)" } ?? "unknown reason")",
+            "read the log of the broker: some brokers close the connection of a user without the rights of a reader")
     }
 
     private var collectors: [Finding] {
-        guard !observations.collectors.isEmpty else {
-            return [
-                Finding(
-                    .failure, "collector", "no collector has connected to this broker yet",
-                    "start one: lockstep-collector --broker \(observations.broker) --store sqlite:samples.db")
-            ]
-        }
+        guard !observations.collectors.isEmpty else { return [noCollector] }
         return observations.collectors.sorted { $0.key < $1.key }.flatMap { name, health in
-            [state(of: health, named: name), version(of: health, named: name)].compactMap(\.self)
+            [state(of: health, named: name), version(of: health, named: name), clock(ofCollector: name)]
+                .compactMap(\.self)
+                + CertificateDiagnosis(now: now).findings(
+                    "collector \(name)", health.status == .offline ? [:] : others(health.certificates))
         } + sharedIDs + [unusedStore].compactMap(\.self)
+    }
+
+    /// The finding if no collector has reported.
+    private var noCollector: Finding {
+        let doubts = observations.doubts(publishedWithin: Observations.reportTimes.collector)
+        guard doubts.isEmpty else {
+            return observations.devices.values.contains { $0.isAcknowledged && $0.state == nil }
+                ? .unknown("collector", "one acknowledges samples, but its report was not received", doubts)
+                : .unknown(
+                    "collector", "whether a collector is running is unknown, because no report was received", doubts)
+        }
+        return Finding(
+            .failure, "collector",
+            observations.hasRetained || observations.isRetainAvailable
+                ? "no collector has connected to this broker yet" : "no collector is running",
+            "start one: lockstep-collector --broker \(observations.broker) --store sqlite:samples.db")
+    }
+
+    /// The certificates of another program, without the broker's, which this program has seen itself.
+    private func others(_ times: CertificateTimes?) -> CertificateTimes {
+        (times ?? [:]).filter {
+            $0.key != CertificateWatch.Use.broker.rawValue || observations.certificates[$0.key] == nil
+        }
+    }
+
+    /// A collector whose clock differs from this machine's by more than a minute.
+    private func clock(ofCollector name: String) -> Finding? {
+        guard let offset = observations.collectorClocks[name], abs(offset) > Self.maxClockDifference else { return nil }
+        return Finding(
+            .warning, "collector \(name)",
+            "its clock is \(fixed(Double(abs(offset)) / 1e6, 0)) s \(offset > 0 ? "ahead of" : "behind") the clock of this "
+                + "machine",
+            "synchronise both clocks with NTP: chronyc tracking, or timedatectl")
     }
 
     private func version(of health: CollectorHealth, named name: String) -> Finding? {
@@ -158,22 +203,19 @@ struct Diagnosis {
     }
 
     private var gateways: [Finding] {
-        observations.gateways.sorted { $0.key < $1.key }.map { name, health in
-            GatewayDiagnosis(name: name, health: health, maxAge: Self.maxHealthAge, now: now).finding
+        observations.gateways.sorted { $0.key < $1.key }.flatMap { name, health in
+            [GatewayDiagnosis(name: name, health: health, maxAge: Self.maxHealthAge, now: now).finding]
+                + CertificateDiagnosis(now: now).findings(
+                    "gateway \(name)", health.status == .offline ? [:] : others(health.certificates))
         }
     }
 
     private var devices: [Finding] {
-        guard !observations.devices.isEmpty else {
-            return [
-                Finding(
-                    .warning, "devices", "no device has connected to this broker yet",
-                    "start an agent: lockstep-agent --broker \(observations.broker) --source …")
-            ]
-        }
+        guard !observations.devices.isEmpty else { return [noDevice] }
         return observations.devices.sorted { $0.key < $1.key }.flatMap { address, device in
             let found = DeviceDiagnosis(
-                address: address, device: device, seconds: observations.seconds, now: now, rejectedQuery: rejectedQuery
+                address: address, device: device, seconds: observations.seconds, now: now, rejectedQuery: rejectedQuery,
+                doubts: observations.doubts()
             ).findings
             return found.map { finding in
                 var finding = finding
@@ -183,15 +225,52 @@ struct Diagnosis {
         }
     }
 
+    /// The finding if nothing was received of any device.
+    private var noDevice: Finding {
+        var doubts = observations.doubts(publishedWithin: Observations.reportTimes.agent)
+        // The user of a collector's report may still have no right to read what devices publish.
+        let known = observations.collectors.values.map(\.devices).max() ?? 0
+        if known > 0, observations.canRead, observations.canWriteAsDevice != true, !doubts.contains(.rights) {
+            doubts.insert(.rights, at: 0)
+        }
+        guard doubts.isEmpty else {
+            return .unknown(
+                "devices",
+                known > 0
+                    ? "the collectors know \(counted(known, "device")), but nothing was received of one"
+                    : "whether there are devices is unknown, because nothing was received of one", doubts)
+        }
+        return Finding(
+            .warning, "devices", "no device has connected to this broker yet",
+            "start an agent: lockstep-agent --broker \(observations.broker) --source …")
+    }
+
     private var unreadable: [Finding] {
-        guard let first = observations.unreadable.min(by: { $0.key < $1.key }) else { return [] }
+        let undeclared = observations.undeclared.sorted()
+        let findings =
+            undeclared.isEmpty
+            ? []
+            : [
+                Finding(
+                    .unknown, "streams",
+                    "the samples of \(counted(undeclared.count, "stream")) were not checked, because the settings of this "
+                        + "program do not declare \(undeclared.count == 1 ? "it" : "them"): "
+                        + undeclared.prefix(3).map(\.printable).joined(separator: ", ")
+                        + (undeclared.count > 3 ? ", …" : ""),
+                    "use the settings of the collector, which declares them: --config collector.yaml. Batches that it "
+                        + "does not know either, it keeps in the table 'rejected'")
+            ]
+        guard let first = observations.unreadable.min(by: { $0.key < $1.key }) else { return findings }
         let others = observations.unreadable.count - 1
-        return [
+        return findings + [
             Finding(
                 .warning, "messages",
                 "invalid message on '\(first.key.printable)': \(first.value.printable)"
                     + (others > 0 ? "; invalid messages on " + counted(others, "more topic") : ""),
-                "find its sender; collectors keep such messages in the table 'rejected'")
+                first.key.contains("/" + SensorStream.declaredPrefix)
+                    ? "compare the declarations of the stream in the settings of this program, of the agent and of the "
+                        + "collector, which keeps messages that it cannot read in the table 'rejected'"
+                    : "find its sender; collectors keep such messages in the table 'rejected'")
         ]
     }
 
