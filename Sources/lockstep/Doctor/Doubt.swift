@@ -28,7 +28,7 @@ enum Doubt: Equatable {
         switch self {
         case .refused, .rights:
             "use the credentials of a reader or operator: --user, --cert-file, or --config of their settings"
-        case .noRetained: "allow retained messages in the broker (Mosquitto: retain_available), or use --seconds 80"
+        case .noRetained: "allow retained messages in the broker: in Mosquitto, remove 'retain_available false'"
         case .retained: "use --seconds 80: collectors report every 10 s, agents every 30 s"
         case .losses: "see the finding about the connection, and try again"
         }
