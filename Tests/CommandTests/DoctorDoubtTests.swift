@@ -268,7 +268,7 @@ struct DoctorUnknownTests {
             let time = Int64(Date().timeIntervalSince1970 * 1e6)
             // Retained, so that each check receives it.
             _ = await client.publish(
-                "lockstep/default/room/x/co2", #"{"t":\#(time),"ppm":400}"#, isRetained: true)
+                "lockstep/default/room/x/co2", #"{"t":\#(time),"ppm":[400]}"#, isRetained: true)
             for (arguments, isUnknown) in [([], true), (["--config", settings], false)] as [([String], Bool)] {
                 let run = try await doctor(system, arguments)
                 #expect(!run.text.contains("invalid message"), "\(run.text)")
