@@ -61,11 +61,11 @@ struct ChaosTests {
     /// Checks that `lockstep verify` reports exactly what is missing.
     private func checkReport(_ verdict: ChaosVerdict, _ chaos: ChaosSystem, seed: UInt64) async throws {
         let verification = try await chaos.system.verify(ChaosSystem.devices)
-        let isComplete = verdict.replaced == 0 && chaos.replacedStores.isEmpty
+        let isComplete = verdict.missing == 0 && chaos.replacedStores.isEmpty
         if isComplete { #expect(verification.status == 0, "seed \(seed): \(verification.text)") }
-        if verdict.replaced > 0 {
+        if verdict.missing > 0 {
             #expect(
-                verification.status == 1 && verification.text.contains("\(verdict.replaced) accepted sample"),
+                verification.status == 1 && verification.text.contains("\(verdict.missing) accepted sample"),
                 "seed \(seed): \(verification.text)")
         }
     }

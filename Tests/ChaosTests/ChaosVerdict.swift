@@ -15,7 +15,9 @@ struct ChaosVerdict {
     private(set) var rows: Int64 = 0
     /// The samples that are stored.
     private(set) var stored = 0
-    /// The samples that only a replaced store has, as `lockstep verify` counts them.
+    /// The samples that are not stored, as `lockstep verify` counts them.
+    private(set) var missing = 0
+    /// Those of them that a replaced store has.
     private(set) var replaced = 0
     /// The batches of these samples, and those of them that a store without journals does not show as missing.
     private(set) var replacedBatches = 0
@@ -65,6 +67,7 @@ struct ChaosVerdict {
             present[stream, default: []].formUnion(Set(batch.samples.times).subtracting(comparison.missing))
             different[stream, default: []] += comparison.different
             guard !comparison.missing.isEmpty else { return }
+            self.missing += comparison.missing.count
             var missing = Set(comparison.missing)
             for store in replacedStores where !missing.isEmpty {
                 missing.formIntersection(try store.compare(batch.samples, of: device).missing)
