@@ -82,6 +82,17 @@ struct PresenceTests {
         #expect(zip(dropped, dropped.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
     }
 
+    @Test("at most a hundred sources are kept, with 200 characters each, in any form", arguments: ["", " "])
+    func longSources(_ space: String) throws {
+        let long = String(repeating: "x", count: 1000)
+        let sources = (100..<300).map { #""s\#($0)\#(long)":"\#(long)""# }.joined(separator: ",")
+        let payload = Array(#"{\#(space)"phase":"foreground","sources":{\#(sources)}}"#.utf8)
+        let decoded = try payload.withUnsafeBytes { bytes throws(PayloadError) in try PresenceJSON.decode(bytes) }
+            .sources
+        #expect(decoded.count == 100)
+        #expect(decoded["s100" + long.prefix(196)] == String(long.prefix(200)))
+    }
+
     @Test("a reason is truncated to 200 characters")
     func longReason() throws {
         let presence = try PresenceJSON.decode(

@@ -35,7 +35,7 @@ extension Intake {
                 group.runs.removeLast()
                 topics[route].group = 0
             }
-            recordUnstorable(error, route: route, registry)
+            recordUnstorable(error, route: route, registry, at: moment)
             if error.isRetryable, !message.isRetained, let position = error.position,
                 let address = topics[route].address
             {
@@ -121,8 +121,15 @@ extension Intake {
         of run: Int, newest: Timestamp, route: Int, _ registry: borrowing LifecycleRegistry, at moment: Moment
     ) throws(PayloadError) {
         let isTimePlausible = newest - moment.wall <= maximumFuture
-        if isTimePlausible, admitDevice(of: route, registry) { return }
         let position = group.runs[run].batches.last?.position
+        if isTimePlausible, admitDevice(of: route, registry) {
+            guard let position, let device = topics[route].device else { return }
+            do { try use(position, of: device, at: moment) } catch {
+                group.runs[run].removeLast()
+                throw error
+            }
+            return
+        }
         group.runs[run].removeLast()
         guard !isTimePlausible else { throw tooManyDevices(position: position) }
         throw PayloadError(
@@ -134,10 +141,11 @@ extension Intake {
     ///
     /// A batch that may be accepted later stays with the agent: recording its number would make the agent delete it.
     private mutating func recordUnstorable(
-        _ error: PayloadError, route: Int, _ registry: borrowing LifecycleRegistry
+        _ error: PayloadError, route: Int, _ registry: borrowing LifecycleRegistry, at moment: Moment
     ) {
         guard let position = error.position, !error.isRetryable, admitDevice(of: route, registry),
-            let address = topics[route].address
+            let address = topics[route].address, let device = topics[route].device,
+            (try? use(position, of: device, at: moment)) != nil
         else { return }
         group.dropped.append(
             DroppedBatches(

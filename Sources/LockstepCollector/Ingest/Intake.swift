@@ -41,6 +41,14 @@ struct Intake {
 
     /// What to do about forgotten devices. The collector takes it.
     var forgetting = Forgetting()
+    /// What each device may leave in memory and in the store.
+    var deviceLimits = DeviceLimits()
+    /// The batch numbers of epochs that have too many ranges.
+    var fragmented: [DeviceEpoch: SequenceSet] = [:]
+    /// What was used up of the rejections of each device, by the first levels of the topic.
+    var rejections: [String: Allowance] = [:]
+    /// The number of messages that were rejected and not stored.
+    var unstoredRejections = 0
     /// The batches that were rejected for now. The collector reports them to their agents.
     var refusedBatches = RefusedBatches()
 
@@ -78,6 +86,8 @@ struct Intake {
         var newest = Timestamp(microseconds: 0)
         /// Whether `newest` has not been reported to the life cycle yet.
         var isPending = false
+        /// What the device has used up of its limits.
+        var usage = DeviceUsage()
     }
 
     /// - Parameter devices: the devices in the store.
@@ -195,6 +205,10 @@ struct Intake {
     }
 
     private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {
+        guard storesRejection(of: message.topicBytes, at: moment) else {
+            unstoredRejections += 1
+            return
+        }
         group.rejected.append(
             RejectedMessage(
                 // The limit is in bytes, because the reason may quote the payload and one character can be very long.

@@ -93,9 +93,12 @@ extension CollectorLoop {
 
     private func settle() {
         guard case .success(let result) = commitResult else { return }
-        report.count(result, rejected: pending.rejected)
+        report.count(result, rejected: pending.rejected, unstored: intake.takeUnstoredRejections())
         let boot = Moment.now().boot
-        for scope in result.scopes { schedule.schedule(scope, at: boot) }
+        for scope in result.scopes {
+            schedule.schedule(scope, at: boot)
+            intake.didCommit(scope)
+        }
         let returned = registry.commit()
         settleRules(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
@@ -117,6 +120,7 @@ extension CollectorLoop {
         if lease == nil, let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
         pending.rollBack()
         intake.discardGroup()
+        intake.restoreAllowances()
         // The broker delivers the requests again.
         _ = intake.forgetting.takePending()
         notifications.rollBack()

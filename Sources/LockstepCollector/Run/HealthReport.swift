@@ -64,7 +64,8 @@ final class HealthReport {
     }
 
     /// Counts a committed transaction, and logs its rejected messages.
-    func count(_ result: IngestResult, rejected messages: [RejectedMessage]) {
+    /// - Parameter unstored: the number of further rejected messages, which were not stored.
+    func count(_ result: IngestResult, rejected messages: [RejectedMessage], unstored: Int = 0) {
         if problem != nil {
             problem = nil
             publishedAt = 0
@@ -75,7 +76,7 @@ final class HealthReport {
             duplicates += counts.duplicates
             conflicts += counts.conflicts
         }
-        rejected += messages.count
+        rejected += messages.count + unstored
         for message in messages { log(message) }
     }
 

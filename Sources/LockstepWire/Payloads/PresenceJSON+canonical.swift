@@ -39,7 +39,7 @@ extension CanonicalScanner {
         }
         if scan(#","sources":{"#) {
             guard let sources = scanRestOfStringObject() else { return nil }
-            presence.sources = sources
+            presence.sources = PresenceJSON.limited(sources)
         }
         if scan(#","problem":""#) {
             guard let problem = scanRestOfString(), problem.utf8.count <= PresenceJSON.maxProblem else { return nil }

@@ -8,6 +8,17 @@ public enum PresenceJSON {
     public static let maxRanges = 1000
     /// The maximum length of `problem`, in characters.
     static let maxProblem = 500
+    /// The maximum number of sources, and of the characters in the name or the status of one.
+    static let (maxSources, maxSource) = (100, 200)
+
+    /// Returns the sources within the limits, because readers keep those of each device.
+    static func limited(_ sources: [String: String]) -> [String: String] {
+        let isShort = { (text: String) in text.utf8.count <= maxSource }
+        guard sources.count > maxSources || !sources.allSatisfy({ isShort($0) && isShort($1) }) else { return sources }
+        let kept = sources.sorted { $0.key < $1.key }.prefix(maxSources)
+        return Dictionary(kept.map { (String($0.prefix(maxSource)), String($1.prefix(maxSource))) }) { first, _ in first
+        }
+    }
 
     /// Encodes a presence message.
     public static func encode(_ presence: Presence) -> [UInt8] {
@@ -66,7 +77,7 @@ public enum PresenceJSON {
                 at: wire.at, reason: wire.reason.map { String($0.prefix(200)) },
                 // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
                 dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
-                droppedSamples: wire.droppedSamples ?? 0, sources: wire.sources ?? [:],
+                droppedSamples: wire.droppedSamples ?? 0, sources: limited(wire.sources ?? [:]),
                 problem: wire.problem.map { String($0.prefix(maxProblem)) },
                 clock: try wire.clock?.report())
         } catch let error as IdentifierError {
