@@ -198,6 +198,8 @@ struct GatewayResponder: HTTPResponder {
     }
 
     private func problem(of refusal: Refusal, status: Int) -> Problem {
+        // Somebody has to raise a limit first.
+        if status == 503 { return Problem.unavailable(refusal.description, retryAfter: 60) }
         let titles = [400: "Bad request", 403: "Forbidden", 409: "Conflict", 422: "Unprocessable content"]
         return Problem(status: status, title: titles[status] ?? "Refused", detail: refusal.description)
     }

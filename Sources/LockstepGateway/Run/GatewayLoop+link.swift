@@ -170,12 +170,27 @@ extension GatewayLoop {
             return receipt
         } catch {
             refused += 1
-            logger.warning(
-                "message refused",
-                metadata: ["from": "\(source)", "reason": "\(error.kind.rawValue)", "error": "\(error)"])
+            logRefusal(error, from: source)
             throw error
         }
     }
+
+    /// Logs a refused message. A sender may invent any number of names, so that each message would be a line of its own.
+    private func logRefusal(_ error: Refusal, from source: String) {
+        guard refusalLog.take(Self.loggedRefusals, at: Moment.now().boot) else {
+            unloggedRefusals += 1
+            return
+        }
+        var metadata: Logger.Metadata = [
+            "from": "\(source.prefix(200))", "reason": "\(error.kind.rawValue)", "error": "\(error)",
+        ]
+        if unloggedRefusals > 0 { metadata["not_logged_before"] = "\(unloggedRefusals)" }
+        unloggedRefusals = 0
+        logger.warning("message refused", metadata: metadata)
+    }
+
+    /// How many refused messages are logged.
+    private static let loggedRefusals = Allowance.Rate(burst: 100, interval: 2_000_000)
 
     private func receiveAcknowledgement(_ message: IncomingMessage, of index: Int) {
         let boot = Moment.now().boot

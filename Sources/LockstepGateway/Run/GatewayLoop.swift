@@ -69,6 +69,10 @@ final class GatewayLoop {
     /// The number of accepted messages and of refused ones since the start.
     var accepted: Int64 = 0
     var refused: Int64 = 0
+    /// What was used up of the log entries about refused messages.
+    var refusalLog = Allowance()
+    /// The number of refused messages since the last such entry.
+    var unloggedRefusals = 0
 
     /// - Throws: `OutboxError` if the outbox cannot be opened.
     init(
