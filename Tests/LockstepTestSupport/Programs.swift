@@ -2,8 +2,10 @@ import Foundation
 
 /// Finds programs that tests run.
 public enum Programs {
-    /// The path of a program of this package, built together with the tests.
-    public static func built(_ name: String) -> String { buildFolder + "/" + name }
+    /// The path of a program of this package, built together with the tests, or in the folder `LOCKSTEP_TEST_PROGRAMS`.
+    public static func built(_ name: String) -> String {
+        (ProcessInfo.processInfo.environment["LOCKSTEP_TEST_PROGRAMS"] ?? buildFolder) + "/" + name
+    }
 
     /// Whether a system program is installed. Tests that need a missing one are reported as skipped.
     public static func isInstalled(_ name: String) -> Bool { installed(name) != nil }
