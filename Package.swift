@@ -167,7 +167,7 @@ let package = Package(
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
+                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
                 "LockstepExport",
                 "LockstepHTTP", "LockstepLive", "LockstepSupervision", hummingbird,
                 hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
@@ -317,7 +317,7 @@ let package = Package(
                 "LockstepStore", "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent",
                 "lockstep-collector",
                 "lockstep-serve", logging,
-                nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
+                hummingbirdCore, nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),

@@ -68,6 +68,12 @@ public struct MetricsSnapshot: Sendable {
         public var isStoreReadable: Bool
         /// The number of open HTTP connections.
         public var connections: Int
+        /// The number of connections that were refused because there were too many, of all clients or of one address.
+        public var refusedConnections = 0
+        /// The number of requests that were refused because their login was missing or wrong.
+        public var refusedLogins = 0
+        /// The size of the answers that clients have not taken yet, in bytes.
+        public var unsentBytes = 0
         /// The number of open event streams, keyed by their kind: `fleet`, `states`, `live`.
         public var subscribers: [String: Int]
         /// The number of live samples that were not sent because a client read too slowly.

@@ -12,6 +12,8 @@ struct MetricsRoute {
     let store: StorePool
     let connections: OpenConnections
     let streams: EventStreamCounters
+    let budget: ByteBudget
+    let refusedLogins: RefusedLogins
 
     func add(to routes: inout RouteTable<APIHandler>) {
         let text = MetricsText(deviceLimit: configuration.metricsDevices)
@@ -48,7 +50,7 @@ struct MetricsRoute {
             MetricsSnapshot.Collector(group: $0.key.group, id: $0.key.collector, health: $0.value)
         }
         let reads = store.statistics
-        let server = MetricsSnapshot.Server(
+        var server = MetricsSnapshot.Server(
             version: configuration.version, isBrokerConnected: feed.status.isConnected,
             isStoreReadable: store.problem == nil, connections: connections.counter.count,
             subscribers: [
@@ -58,6 +60,9 @@ struct MetricsRoute {
             droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: reads.reads,
             querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
             usage: ProcessUsage.now())
+        server.refusedConnections = connections.refused
+        server.refusedLogins = refusedLogins.total
+        server.unsentBytes = budget.reserved
         var snapshot = MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
         snapshot.gateways = live.gateways
         return snapshot
