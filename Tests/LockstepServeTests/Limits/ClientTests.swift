@@ -65,6 +65,7 @@ struct ClientTests {
         #expect(own.map(open.add) == [.accepted, .accepted, .tooManyOfAddress])
         #expect(open.add(try connection(from: "2001:db8::2")) == .tooManyOfAddress)
         try own[0].close().wait()
+        own[0].embeddedEventLoop.run()
         #expect(open.add(try connection(from: "2001:db8::2")) == .accepted)
         let local = try ["127.0.0.1", "127.0.0.1", "127.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.1"].map(connection)
         #expect(local.map(open.add) == Array(repeating: .accepted, count: 6))
