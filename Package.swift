@@ -80,6 +80,8 @@ let package = Package(
         .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
         // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
         .systemLibrary(name: "CEpoll"),
+        // Chooses the address of a host for libmosquitto.
+        .target(name: "CResolver"),
         // adjtimex, for the discipline of the wall clock. Swift's Glibc module does not include it.
         .systemLibrary(name: "CTimex"),
 
@@ -90,7 +92,7 @@ let package = Package(
         // MQTT topics and payload encodings.
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
         // The MQTT client. The only module that calls libmosquitto.
-        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto"]),
+        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto", "CResolver"]),
         // Key-value buckets of NATS clusters. The only module that calls libnats.
         .target(name: "LockstepNATS", dependencies: ["CNATS"]),
         // The SQLite wrapper. The only module that calls libsqlite3.
@@ -167,7 +169,7 @@ let package = Package(
         .target(
             name: "LockstepServe",
             dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
+                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
                 "LockstepExport",
                 "LockstepHTTP", "LockstepLive", "LockstepSupervision", hummingbird,
                 hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
@@ -317,7 +319,7 @@ let package = Package(
                 "LockstepStore", "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent",
                 "lockstep-collector",
                 "lockstep-serve", logging,
-                nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
+                hummingbirdCore, nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
@@ -325,7 +327,7 @@ let package = Package(
         .target(
             name: "LockstepTestSupport",
             dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore"],
-            path: "Tests/LockstepTestSupport"),
+            path: "Tests/LockstepTestSupport", exclude: ["clickhouse_engine.py"]),
         // System tests: the built programs with a real broker.
         .testTarget(
             name: "SystemTests",
@@ -377,10 +379,10 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "LockstepTestSupport", "LockstepModel", "LockstepSensors", "LockstepStore", "lockstep",
-                "lockstep-agent",
-                "lockstep-collector",
-            ]),
+                "LockstepTestSupport", "LockstepAgent", "LockstepModel", "LockstepSensors", "LockstepSQLite",
+                "LockstepStore", "lockstep", "lockstep-agent", "lockstep-collector",
+            ],
+            exclude: ["read-only-disk.c"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -399,4 +401,13 @@ if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     ]
     package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
     package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
+}
+
+// For another architecture, see deploy/test-arm64: only the tests without I/O.
+if Context.environment["LOCKSTEP_PURE_TESTS_ONLY"] != nil {
+    let pure = ["LockstepModel", "LockstepClock", "LockstepWire", "LockstepMotion"]
+    let kept = pure + pure.map { $0 + "Tests" } + ["CTimex", "LockstepSensors", "SensorTestSupport"]
+    package.products.removeAll { !kept.contains($0.name) }
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.dependencies = []
 }

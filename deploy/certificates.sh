@@ -70,6 +70,17 @@ issue() {
     printf 'made   %s, valid for %s days\n' "$path.pem" "$days"
 }
 
+# make_client_id FILE: creates a secret that becomes part of a client id, unless the file exists.
+make_client_id() {
+    if [[ -s $1 ]]; then
+        printf 'kept   %s\n' "$1"
+        return
+    fi
+    (umask 077 && openssl rand -hex 16 >"$1.new")
+    mv -- "$1.new" "$1"
+    printf 'made   %s\n' "$1"
+}
+
 # is_valid PATH NAME ALTERNATIVES: whether certificate and key exist, match each other, are signed by the authority,
 # carry these names, and do not expire soon.
 is_valid() {

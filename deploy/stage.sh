@@ -269,7 +269,7 @@ has_no_backlog() {
     local name now
     set_now
     for name in "${agents[@]}"; do
-        (($(outbox "$name" "SELECT count(*) FROM batches WHERE created < ${now}000 - 5000000"))) && return 1
+        (($(outbox "$name" "SELECT count(*) FROM batches WHERE newest < ${now}000 - 5000000"))) && return 1
     done
     return 0
 }

@@ -6,6 +6,12 @@ static inline CURLcode curl_set_long(CURL *handle, CURLoption option, long value
     return curl_easy_setopt(handle, option, value);
 }
 
+// The constants are an enumeration up to libcurl 7.88 (Debian 12), and macros later, so Swift would have to treat them
+// differently.
+static inline CURLcode curl_set_starttls(CURL *handle, _Bool is_required) {
+    return curl_easy_setopt(handle, CURLOPT_USE_SSL, (long)(is_required ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+}
+
 static inline CURLcode curl_set_size(CURL *handle, CURLoption option, curl_off_t value) {
     return curl_easy_setopt(handle, option, value);
 }

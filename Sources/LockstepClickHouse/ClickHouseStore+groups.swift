@@ -100,6 +100,35 @@ extension ClickHouseStore {
         }
     }
 
+    /// Adds what devices report about their outboxes, if it is news.
+    func addReports(of group: IngestGroup) throws(StoreError) {
+        for (key, report) in group.reports {
+            guard deviceIndexes[key.device] != nil else { continue }
+            let scopes = scopesByDevice[key.device] ?? []
+            var stored: [Epoch: EpochReport] = [:]
+            for scope in scopes {
+                stored[scopeKeys[scope].epoch] = (transaction.numbers[scope] ?? numbers[scope]).report
+            }
+            let known = { (epoch: Epoch) -> BatchNumbers in
+                guard let number = self.scopeNumbers[DeviceEpoch(device: key.device, epoch: epoch)] else {
+                    return BatchNumbers()
+                }
+                return self.transaction.numbers[number] ?? self.numbers[number]
+            }
+            let changes = EpochReport.changes(by: report, of: stored) { epoch -> Int64? in
+                let isFirst = scopes.allSatisfy { scopeKeys[$0].epoch == epoch }
+                return isFirst ? known(epoch).received.first ?? .max : nil
+            } known: {
+                let numbers = known($0)
+                return numbers.received.union(numbers.dropped)
+            }
+            for (epoch, change) in changes {
+                let scope = scope(of: key.device, epoch)
+                transaction.numbers[scope, default: numbers[scope]].report = change
+            }
+        }
+    }
+
     /// Adds the life cycles, transitions, messages, estimates of clocks and rejections of a group.
     func addDevices(of group: IngestGroup) throws(StoreError) {
         for (address, time) in group.seen { transaction.devices[try change(address)]?.recordMessage(at: time) }
@@ -151,6 +180,7 @@ extension ClickHouseStore {
         if let number = scopeNumbers[key] { return number }
         scopeNumbers[key] = numbers.count
         scopeKeys.append(key)
+        scopesByDevice[device, default: []].append(numbers.count)
         numbers.append(BatchNumbers())
         return numbers.count - 1
     }

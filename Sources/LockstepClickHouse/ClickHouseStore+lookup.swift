@@ -12,7 +12,7 @@ extension ClickHouseStore {
     /// Reads the batch numbers and the newest times of the group's devices that are needed for the first time.
     func load(_ group: IngestGroup) throws(StoreError) {
         var devices: Set<Int> = []
-        for address in group.runs.map(\.device) + group.dropped.map(\.device) {
+        for address in group.runs.map(\.device) + group.dropped.map(\.device) + group.reports.keys.map(\.device) {
             if let index = deviceIndexes[address], !loadedNumbers.contains(index) { devices.insert(index) }
         }
         try loadNumbers(of: devices.sorted())
@@ -45,6 +45,10 @@ extension ClickHouseStore {
                     else { throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))") }
                     numbers[scope(of: device, epoch)][keyPath: set].insert(first...last)
                 }
+            }
+            for row in try EpochReportRows.read(client, where: "device_id IN (\(ids))") {
+                guard let device = addresses[row.device] else { continue }
+                numbers[scope(of: device, row.epoch)].report = row.report
             }
             loadedNumbers.formUnion(part)
         }

@@ -58,6 +58,8 @@ public final class ClickHouseStore: SampleStore {
     var scopeKeys: [DeviceEpoch] = []
     var scopeNumbers: [DeviceEpoch: Int] = [:]
     var numbers: [BatchNumbers] = []
+    /// The numbers of the scopes of each device.
+    var scopesByDevice: [DeviceAddress: [Int]] = [:]
     /// The time of the newest sample of each series that has been looked up; nil if there is no sample, see
     /// ``noSamplesSince``.
     var newest: [SeriesKey: Int64?] = [:]
@@ -126,14 +128,14 @@ public final class ClickHouseStore: SampleStore {
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
-        // A collector of an earlier version may have written some.
-        try ClickHouseSchema.adoptDeliveries(client)
         expiry = options.sampleAge.map {
             SampleExpiry(client: client, age: $0) { options.reportMaintenanceProblem?("cannot delete old samples", $0) }
         }
         while needsMaintenance { performMaintenance() }
         for record in try DeviceRecord.readAll(client) { try register(record) }
-        for table in ["received_devices", "received_states", "received_rule_states", "received_deliveries"] {
+        for table in [
+            "received_devices", "received_states", "received_reports", "received_rule_states", "received_deliveries",
+        ] {
             let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
             lastVersion = max(lastVersion, newest ?? 0)
         }
@@ -152,6 +154,7 @@ public final class ClickHouseStore: SampleStore {
             try addSamples(of: group)
             try addNumbers(of: group)
             try addDevices(of: group)
+            try addReports(of: group)
             try addEvents(of: group)
             try observe(group)
         } catch {
@@ -296,6 +299,7 @@ public final class ClickHouseStore: SampleStore {
     private func write(_ changed: [Int: BatchNumbers]) throws(StoreError) {
         var received = RowBinary()
         var dropped = RowBinary()
+        var reports = RowBinary()
         for (number, new) in changed.sorted(by: { $0.key < $1.key }) {
             let key = scopeKeys[number]
             let device = DeviceRecord.id(of: key.device)
@@ -309,10 +313,14 @@ public final class ClickHouseStore: SampleStore {
             }
             for range in BatchNumbers.ranges(of: new.received, notIn: old.received) { append(range, to: &received) }
             for range in BatchNumbers.ranges(of: new.dropped, notIn: old.dropped) { append(range, to: &dropped) }
+            if let report = new.report, report != old.report {
+                EpochReportRows.append(report, of: device, key.epoch, version: nextVersion(), to: &reports)
+            }
         }
         let columns = ["device_id", "epoch", "first", "last"]
         try insert(dropped, into: "received_dropped", columns)
         try insert(received, into: "received_batches", columns)
+        try insert(reports, into: "received_reports", EpochReportRows.columns)
     }
 
     private func adopt(_ transaction: Transaction) {

@@ -53,10 +53,11 @@ public struct ClockMap: Sendable {
     /// The times of the device, in order, at which another segment may become the nearest one. From one to the next,
     /// conversions do not decrease.
     public var turns: [Timestamp] {
-        let ends = segments.compactMap(\.first?.time) + segments.compactMap(\.last?.time).map { $0 + 1 }
-        let times = ends.sorted()
-        // Between two segments, the nearer one is used.
-        return (times + zip(times, times.dropFirst()).map { $0 + ($1 - $0 + 1) / 2 }).sorted()
+        let ends = segments.compactMap(\.last?.time).map { $0 + 1 }
+        let times = (segments.compactMap(\.first?.time) + ends).sorted()
+        // Between two segments, the nearer one is used. The type is for the type checker of Swift 6.2.
+        let middles: [Timestamp] = zip(times, times.dropFirst()).map { $0 + ($1 - $0 + 1) / 2 }
+        return (times + middles).sorted()
     }
 
     /// Converts a time of the device.

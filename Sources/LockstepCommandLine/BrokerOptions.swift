@@ -7,7 +7,8 @@ public struct BrokerOptions: ParsableArguments {
     ///
     /// The password has no option, because every user of a machine can read the command line of every process.
     public static let names = [
-        "broker", "mqtt", "keep-alive", "user", "password-file", "password", "ca-file", "cert-file", "key-file",
+        "broker", "mqtt", "keep-alive", "user", "password-file", "password", "client-id-file", "ca-file", "cert-file",
+        "key-file",
     ]
 
     /// The value of `--broker`.
@@ -38,6 +39,15 @@ public struct BrokerOptions: ParsableArguments {
     @Option(help: "File with the password on its first line, readable only by its owner.")
     public var passwordFile: String?
 
+    /// The value of `--client-id-file`.
+    @Option(
+        name: .customLong("client-id-file"),
+        help: """
+            File with a secret on its first line, readable only by its owner, that is appended to MQTT client ids. \
+            Without it, any user of the broker can guess them, and end or take over the connections.
+            """)
+    public var clientIDFile: String?
+
     /// The value of `--ca-file`.
     @Option(
         name: .customLong("ca-file"),
@@ -66,6 +76,9 @@ public struct BrokerOptions: ParsableArguments {
         if address.nodes.contains(where: { $0.password != nil }) { try checkSecrecy("broker", broker, settings) }
         if let user = try settings.value("user", user, parse: { $0 }) { address.changeNodes { $0.user = user } }
         if let password = try password(settings) { address.changeNodes { $0.password = password } }
+        if let secret = try settings.value("client-id-file", clientIDFile, parse: clientIDSecret(in:)) {
+            address.changeNodes { $0.clientIDSecret = secret }
+        }
         guard address.nodes.allSatisfy({ $0.password == nil || $0.user != nil }) else {
             throw CommandFailure("a password requires a user name: add --user")
         }
@@ -123,6 +136,21 @@ public struct BrokerOptions: ParsableArguments {
         }
         if direct != nil { try checkSecrecy("password", nil, settings) }
         return fromFile ?? direct
+    }
+
+    /// Returns the secret in a file. Some brokers accept only certain characters in client ids.
+    private func clientIDSecret(in path: String) throws -> String {
+        let secret = try SecretFile.password(in: path)
+        guard (16...64).contains(secret.utf8.count),
+            secret.utf8.allSatisfy({
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+            })
+        else {
+            throw CommandFailure(
+                "the first line of \(path) must be 16 to 64 of the characters a-z and 0-9: create it with "
+                    + "(umask 077; openssl rand -hex 16 >\(path))")
+        }
+        return secret
     }
 
     /// Throws if other users can read the password where it is set.

@@ -22,7 +22,7 @@ public enum SecretFile {
     /// The largest file with a password, in bytes.
     private static let maxPasswordFile = 65_536
 
-    /// Reads the password on the first line of a file, which may also be a pipe.
+    /// Reads the password or other secret on the first line of a file, which may also be a pipe.
     /// - Throws: ``CommandFailure`` if the file is unreadable, empty or accessible to other users. Its text never
     ///   contains the password.
     public static func password(in path: String) throws -> String {
@@ -33,13 +33,13 @@ public enum SecretFile {
         }
         guard bytes.count <= maxPasswordFile else {
             throw CommandFailure(
-                "\(path) is larger than \(maxPasswordFile) bytes: give a file with the password on its first line")
+                "\(path) is larger than \(maxPasswordFile) bytes: give a file with the secret on its first line")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw CommandFailure("cannot read \(path) as UTF-8")
         }
         let line = text.prefix { !$0.isNewline }
-        guard !line.isEmpty else { throw CommandFailure("the first line of \(path), the password, is empty") }
+        guard !line.isEmpty else { throw CommandFailure("the first line of \(path), the secret, is empty") }
         return String(line)
     }
 }

@@ -50,14 +50,21 @@ public struct Terminal: Sendable {
         hasColours && style != .plain ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
     }
 
-    /// Writes a text to standard output.
+    /// Writes a text to standard output, as ``write(_:)-([UInt8])`` does.
     public func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// Writes all bytes to standard output.
+    /// Writes all bytes, which are text, to standard output: exactly into a pipe or a file, and with ``escaped(_:)`` on a
+    /// terminal, where text from the network could otherwise move the cursor or reverse a line.
     ///
     /// If the reader has closed the pipe, the process exits with status 0, as usual for filters. After any other error,
     /// it writes the error to standard error and exits with status 1.
     public func write(_ bytes: [UInt8]) {
+        guard isatty(STDOUT_FILENO) == 1 else { return writeControl(bytes) }
+        writeControl(Array(Self.escaped(String(decoding: bytes, as: UTF8.self)).utf8))
+    }
+
+    /// Writes bytes unchanged to standard output, also control sequences. Text from the network must be escaped before.
+    public func writeControl(_ bytes: [UInt8]) {
         var offset = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
@@ -71,28 +78,69 @@ public struct Terminal: Sendable {
                 // Another process made the shared terminal or pipe non-blocking.
                 var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&output, 1, -1)
-            case EPIPE: exit(0)
+            case EPIPE: endProgram(0)
             case let code:
                 Terminal.writeError("cannot write to standard output: \(String(cString: strerror(code)))")
-                exit(1)
+                endProgram(1)
             }
         }
     }
 
-    /// Writes a line to standard error.
+    /// Returns the text with escapes such as `\u202e` for all characters that control a terminal or the direction of text,
+    /// except for line feeds, tabs and the codes of colours and weights.
+    public static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: \.controlsTerminal) else { return text }
+        var result = String.UnicodeScalarView()
+        var rest = Substring(text).unicodeScalars
+        while let scalar = rest.popFirst() {
+            if scalar == "\n" || scalar == "\t" || !scalar.controlsTerminal {
+                result.append(scalar)
+            } else if scalar == "\u{1B}", let style = styleCode(rest) {
+                result.append(scalar)
+                result.append(contentsOf: style)
+                rest.removeFirst(style.count)
+            } else {
+                let digits = String(scalar.value, radix: 16)
+                result.append(
+                    contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+            }
+        }
+        return String(result)
+    }
+
+    /// Returns the rest of the code of a colour or weight, such as `[31m`, at the start of a text; nil if there is none.
+    private static func styleCode(_ text: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView? {
+        guard text.first == "[", let end = text.firstIndex(of: "m"),
+            text[text.index(after: text.startIndex)..<end].allSatisfy({ ("0"..."9").contains($0) || $0 == ";" })
+        else { return nil }
+        return text[...end]
+    }
+
+    /// Writes a line to standard error, with ``escaped(_:)`` on a terminal.
     public static func writeError(_ text: String) {
-        let bytes = Array((text + "\n").utf8)
+        let bytes = Array(((isatty(STDERR_FILENO) == 1 ? escaped(text) : text) + "\n").utf8)
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }
 }
 
 extension String {
-    /// The text with each control character replaced by U+FFFD.
+    /// The text with each character that controls a terminal or the direction of text replaced by U+FFFD.
     ///
     /// Use it for text from the network: it must not control the terminal or break a line.
     public var printable: String {
-        let isControl = { (scalar: Unicode.Scalar) in scalar.properties.generalCategory == .control }
-        guard unicodeScalars.contains(where: isControl) else { return self }
-        return String(String.UnicodeScalarView(unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))
+        guard unicodeScalars.contains(where: \.controlsTerminal) else { return self }
+        return String(String.UnicodeScalarView(unicodeScalars.map { $0.controlsTerminal ? "\u{FFFD}" : $0 }))
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a terminal obeys the character instead of showing it: control characters, marks, embeddings, overrides and
+    /// isolates of the direction of text, and separators of lines and paragraphs.
+    fileprivate var controlsTerminal: Bool {
+        switch value {
+        case 0x20..<0x7F, 0xA0..<0x61C: false
+        case 0x00..<0x20, 0x7F..<0xA0, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }

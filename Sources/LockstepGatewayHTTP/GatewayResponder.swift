@@ -10,10 +10,10 @@ import NIOCore
 
 /// The connection of a request.
 struct GatewayContext: InitializableFromSource {
-    /// The address of the other end, or nil if it is unknown.
-    let address: String?
+    /// The address of the other end of the connection, or nil if it is unknown.
+    let peer: String?
 
-    init(source: ApplicationRequestContextSource) { address = source.channel.remoteAddress?.ipAddress }
+    init(source: ApplicationRequestContextSource) { peer = source.channel.remoteAddress?.ipAddress }
 }
 
 /// Answers the requests of foreign devices. A request is answered with 2xx when its samples are on disk.
@@ -25,7 +25,9 @@ struct GatewayResponder: HTTPResponder {
     let adapters: [String: any GatewayAdapter]
     /// Hands a message to the gateway, and returns its outcome after the commit.
     let accept: @Sendable (ForeignMessage) async -> RequestOutcome
-    let pending: PendingBytes
+    /// The request bodies that are being read or wait for a commit. One sender may have a quarter of them, so that its slow
+    /// requests leave room for those of others.
+    let pending: ByteBudget
     let logger: Logger
     /// Counts a refused login.
     let countRefusedLogin: @Sendable () -> Void
@@ -45,12 +47,14 @@ struct GatewayResponder: HTTPResponder {
         self.logger = logger
         self.countRefusedLogin = countRefusedLogin
         refusedLogins = RefusedLogins(logger: logger)
-        pending = PendingBytes(maximum: configuration.pendingBytes)
+        pending = ByteBudget(maximum: configuration.pendingBytes)
     }
 
     func respond(to request: Request, context: GatewayContext) async -> Response {
         var response: Response
-        do { response = try await answer(request, from: context.address) } catch let problem as Problem {
+        let forwarded = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+        let client = configuration.limits.trustedProxies.client(peer: context.peer, forwardedFor: forwarded)
+        do { response = try await answer(request, from: client) } catch let problem as Problem {
             response = Response(problem)
         } catch is CancellationError {
             response = Response(Problem.unavailable("the gateway is stopping: try again later"))
@@ -68,7 +72,7 @@ struct GatewayResponder: HTTPResponder {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    private func answer(_ request: Request, from address: String?) async throws -> Response {
+    private func answer(_ request: Request, from client: Client) async throws -> Response {
         let source = RequestSource(
             host: request.head.authority, origin: request.headers[.origin],
             fetchSite: HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] },
@@ -78,7 +82,7 @@ struct GatewayResponder: HTTPResponder {
         let path = "/" + target.segments.joined(separator: "/")
         if let adapter = adapters[path] {
             guard request.method == .post else { throw methodProblem(request, allowed: "POST") }
-            return try await submit(request, from: address, target, path, adapter)
+            return try await submit(request, from: client, target, path, adapter)
         }
         guard target.segments.first == "join" || path == "/healthz" else {
             let paths = adapters.keys.sorted().joined(separator: ", ")
@@ -140,16 +144,16 @@ struct GatewayResponder: HTTPResponder {
     // MARK: - Samples
 
     private func submit(
-        _ request: Request, from address: String?, _ target: RequestTarget, _ path: String,
+        _ request: Request, from client: Client, _ target: RequestTarget, _ path: String,
         _ adapter: any GatewayAdapter
     ) async throws -> Response {
-        let user = try user(of: request, path: path, from: address)
+        let user = try await user(of: request, path: path, from: client)
         let declared = request.headers[.contentLength].flatMap { Int($0) }
         let size = min(max(declared ?? configuration.limits.body, 0), configuration.limits.body)
-        guard pending.enter(size) else {
+        guard let room = pending.reserve(size, for: user ?? client.limitKey) else {
             throw Problem.unavailable("too many requests wait for the disk: try again later", retryAfter: 1)
         }
-        defer { pending.leave(size) }
+        defer { withExtendedLifetime(room) {} }
         let body: [UInt8]
         do { body = try await request.body(upTo: configuration.limits.body) } catch let problem as Problem {
             logger.warning(
@@ -179,25 +183,27 @@ struct GatewayResponder: HTTPResponder {
     }
 
     /// Returns the authenticated user; nil if the server has no users.
-    /// - Throws: ``Problem`` with status 401.
-    private func user(of request: Request, path: String, from address: String?) throws(Problem) -> String? {
+    /// - Throws: ``Problem`` with status 401 or 429.
+    private func user(of request: Request, path: String, from client: Client) async throws -> String? {
         guard let users = configuration.users else { return nil }
         let field = request.headers[.authorization]
         guard let field, let user = users.user(authorization: field) else {
             countRefusedLogin()
-            refusedLogins.record(
-                user: field.flatMap(GatewayUsers.name(authorization:)), hasLogin: field != nil, path: path,
-                address: address)
-            throw Problem(
+            let problem = Problem(
                 status: 401, title: "Unauthorized",
                 detail: "a user and a token are needed: send 'Authorization: Bearer TOKEN', or basic authentication "
                     + "with the token as password",
                 headers: ["WWW-Authenticate": "Basic realm=\"lockstep\", Bearer realm=\"lockstep\""])
+            throw try await refusedLogins.answer(
+                problem, user: field.flatMap(GatewayUsers.name(authorization:)), hasLogin: field != nil, path: path,
+                client: client)
         }
         return user
     }
 
     private func problem(of refusal: Refusal, status: Int) -> Problem {
+        // Somebody has to raise a limit first.
+        if status == 503 { return Problem.unavailable(refusal.description, retryAfter: 60) }
         let titles = [400: "Bad request", 403: "Forbidden", 409: "Conflict", 422: "Unprocessable content"]
         return Problem(status: status, title: titles[status] ?? "Refused", detail: refusal.description)
     }

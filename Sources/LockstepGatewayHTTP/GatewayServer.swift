@@ -32,7 +32,7 @@ public struct GatewayServer: Service {
     /// Runs until the surrounding task or service group shuts down.
     /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
     public func run() async throws {
-        let connections = OpenConnections(maximum: configuration.limits.connections)
+        let connections = OpenConnections(configuration.limits)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         var quiet = logger
         quiet.logLevel = max(.warning, logger.logLevel)

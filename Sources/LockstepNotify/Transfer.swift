@@ -59,8 +59,7 @@ struct Transfer {
             _ = curl_set_long(handle, CURLOPT_TIMEOUT, mailTimeout)
             _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
             // A password is sent over TLS only.
-            let level = password == nil ? CURLUSESSL_TRY : CURLUSESSL_ALL
-            _ = curl_set_long(handle, CURLOPT_USE_SSL, Int(level.rawValue))
+            _ = curl_set_starttls(handle, password != nil)
             if let user { _ = curl_set_pointer(handle, CURLOPT_USERNAME, user) }
             if let password { _ = curl_set_pointer(handle, CURLOPT_PASSWORD, password) }
             _ = curl_set_pointer(handle, CURLOPT_MAIL_FROM, "<\(from)>")

@@ -2,16 +2,20 @@ import Glibc
 
 /// An exclusive advisory lock on a path, among all processes that use this type.
 ///
-/// The lock is held on the file `PATH.lock`, which contains the process id of the holder as text. It is released when
-/// this object is deallocated, or when the process ends for any reason. The file remains, so its existence does not
-/// mean that the lock is held.
+/// The lock is held on the file `PATH.lock`, beside the file itself and not beside a symbolic link to it if the file exists
+/// already. It contains the process id of the holder as text. It is released when this object is deallocated, or when the
+/// process ends for any reason. The file remains, so its existence does not mean that the lock is held.
+///
+/// A file can have several paths: ``DatabaseLock`` locks the file itself.
 public final class FileLock: Sendable {
+    /// The path of the lock file.
+    public let file: String
     private let descriptor: Int32
 
     /// Acquires the lock on `path` without waiting.
     /// - Throws: ``FileLockError`` if another process holds the lock or the lock file cannot be used.
     public init(path: String) throws(FileLockError) {
-        let file = path + ".lock"
+        file = realPath(path) + ".lock"
         let opened = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         guard opened >= 0 else { throw .cannotOpen(file: file, systemError: errno) }
         var result: Int32
@@ -27,16 +31,14 @@ public final class FileLock: Sendable {
         writePID(opened)
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 }
 
 /// The reason why a lock could not be acquired.
 public enum FileLockError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Another process holds the lock. Its process id is nil if the lock file does not contain one.
+    /// Another process holds the lock. Its process id is nil if it is not known.
     case held(path: String, by: Int32?)
-    /// The lock file cannot be created or locked. `systemError` is the `errno`.
+    /// A file cannot be created or locked. `systemError` is the `errno`.
     case cannotOpen(file: String, systemError: Int32)
 
     /// The file, and the holder or the cause.

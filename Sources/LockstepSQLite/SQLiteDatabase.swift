@@ -6,7 +6,7 @@ import CSQLite
 public final class SQLiteDatabase {
     /// The access mode of a connection.
     public enum Mode: Sendable {
-        /// Read and write. The file is created if it does not exist.
+        /// Read and write. The file is created if it does not exist, with the permissions of ``NewFile``.
         case readWriteCreate
         /// Read and write an existing file.
         case readWrite
@@ -16,6 +16,8 @@ public final class SQLiteDatabase {
 
     /// The path passed to the initializer.
     public let path: String
+    /// A lock on the file, which is released after the connection is closed, or nil.
+    public var lock: DatabaseLock?
     let connection: OpaquePointer
     /// The length of the write-ahead log in pages. It has a stable address, because SQLite's WAL hook writes to it.
     let logCounter: UnsafeMutablePointer<Int32>
@@ -24,6 +26,7 @@ public final class SQLiteDatabase {
     /// - Parameter busyTimeout: the maximum time to wait for another connection's lock, in milliseconds.
     /// - Throws: ``SQLiteError`` if the file or its folder is missing or not accessible.
     public init(path: String, mode: Mode = .readWriteCreate, busyTimeout: Int32 = 5000) throws(SQLiteError) {
+        if mode == .readWriteCreate { NewFile.create(path) }
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let opened else {

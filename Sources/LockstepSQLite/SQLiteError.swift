@@ -36,6 +36,9 @@ public struct SQLiteError: Error, Hashable, Sendable {
         [SQLITE_READONLY, SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH].contains(primaryCode)
     }
 
+    /// Whether the system reported an error when a file was read or written. ``systemError`` has its `errno`.
+    public var isInputOutputError: Bool { primaryCode == SQLITE_IOERR }
+
     /// Whether the file is damaged or not an SQLite database.
     public var isCorrupt: Bool { primaryCode == SQLITE_CORRUPT || isNotADatabase }
 
@@ -59,6 +62,14 @@ extension SQLiteError: CustomStringConvertible {
             text += " in: " + String(sql.split(whereSeparator: \.isWhitespace).joined(separator: " ").prefix(200))
         }
         return text
+    }
+}
+
+extension SQLiteError {
+    /// Returns the error of the last system call for a file, with its `errno`.
+    /// - Parameter action: what failed, such as `rename the outbox`.
+    public static func lastSystemError(_ action: String) -> SQLiteError {
+        SQLiteError(code: SQLITE_IOERR, message: "cannot \(action)", systemError: errno)
     }
 }
 

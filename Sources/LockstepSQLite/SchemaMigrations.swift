@@ -13,10 +13,18 @@ public struct SchemaMigrations: Sendable {
     /// The schema version after all steps.
     public var version: Int { steps.count }
 
-    /// Applies the pending steps to a database, each in its own transaction.
+    /// Applies the pending steps to a database: to a new one all in one transaction, otherwise each in its own.
     /// - Throws: ``NewerSchemaError``, ``SQLiteError``, or the error of a step. Previous steps remain applied.
     public func apply(to database: SQLiteDatabase) throws {
         try check(database)
+        if try database.userVersion == 0 {
+            try database.transaction {
+                // Another process may have created the schema while this one waited for the lock.
+                guard try database.userVersion == 0 else { return }
+                for step in steps { try step(database) }
+                try database.setUserVersion(version)
+            }
+        }
         for (index, step) in steps.enumerated() where try index >= database.userVersion {
             try database.transaction {
                 // Another process may have applied the step while this one waited for the lock.

@@ -13,6 +13,8 @@ public struct IngestGroup: Sendable {
     public var lifecycles: [DeviceAddress: LifecycleSnapshot]
     /// The batches that agents report as dropped.
     public var dropped: [DroppedBatches]
+    /// What devices report about their outboxes: the last report about each epoch.
+    public var reports: [DeviceEpoch: OutboxReport] = [:]
     /// The estimates of devices' clocks. An estimate that is already stored is ignored.
     public var clocks: [DeviceClock] = []
     /// The new times of evidence for states that did not change, in order of receipt. The snapshot of a device in
@@ -60,7 +62,8 @@ public struct IngestGroup: Sendable {
     /// Whether the group is empty.
     public var isEmpty: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
-            && seen.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil && deliveries.isEmpty
+            && seen.isEmpty && reports.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil
+            && deliveries.isEmpty
             && acknowledgements.isEmpty
     }
 

@@ -43,6 +43,7 @@ extension SQLiteStore {
         }
         try write(group.clocks)
         try insertBatchNumbers(of: group, runs)
+        for (key, report) in group.reports { try write(report, of: key.device) }
         try rejected.write(group.rejected)
         try observe(group)
     }
@@ -104,6 +105,21 @@ extension SQLiteStore {
             try dropped.insert(entry.ranges.ranges, of: scope)
             markChanged(scope)
         }
+    }
+
+    /// Writes what a report changes. Usually nothing: a device has, or the store has, all batches.
+    private func write(_ report: OutboxReport, of address: DeviceAddress) throws(SQLiteError) {
+        let device = devices.id(of: address)
+        let first = devices.firstEpochs[Int(device)]
+        let changes = try EpochReport.changes(by: report, of: reports[device]) { epoch throws(SQLiteError) in
+            guard !reports.isCopy, first == nil || first == epoch else { return nil }
+            let scope = scopes.scope(of: address, device: device, epoch: epoch)
+            return try received.numbers(of: scope).first ?? .max
+        } known: { epoch throws(SQLiteError) in
+            let scope = scopes.scope(of: address, device: device, epoch: epoch)
+            return try received.numbers(of: scope).union(dropped.numbers(of: scope))
+        }
+        try reports.write(changes, of: device)
     }
 
     /// Inserts received batch numbers, and removes them from `numbers`.

@@ -12,7 +12,7 @@ extension SQLiteStore {
     private static let maxAge = Duration.seconds(600)
 
     /// Whether there is maintenance to do: a checkpoint or a merge.
-    public var needsMaintenance: Bool { needsCheckpoint || (isMerging && !hasMergeFailed) }
+    public var needsMaintenance: Bool { !hasLostFiles && (needsCheckpoint || (isMerging && !hasMergeFailed)) }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
     /// few milliseconds.
@@ -30,6 +30,7 @@ extension SQLiteStore {
     /// Merges the logs and runs unless they hold many rows, or rows of many devices. The store is not used afterwards.
     public func close() {
         guard !database.isInTransaction else { return }
+        guard !hasLostFiles else { return completeLostFiles() }
         // If it fails, the rows stay in the log: the next collector merges them.
         let indexes = LogNumber.allCases.map { logs[$0].index }
         let rows = indexes.reduce(runs.rows) { $0 + $1.rows }

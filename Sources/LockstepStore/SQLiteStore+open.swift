@@ -13,8 +13,12 @@ func openForWriting(
     }
     // Check before the first write: the database of another program must not change.
     try StoreSchema.checkIsStoreOrNew(database)
-    // For a new file only.
-    try database.execute("PRAGMA page_size = \(StoreSchema.pageSize(for: streams))")
+    if try database.integer("PRAGMA page_count") == 0 {
+        try database.execute("PRAGMA page_size = \(StoreSchema.pageSize(for: streams))")
+        // Before there is a write-ahead log: the file itself is a store from its first page on, also a copy without the log.
+        try StoreSchema.update(database, streams: streams)
+        try StoreFile.record(path, in: database)
+    }
     try database.useWriteAheadLog()
     database.disableAutomaticCheckpoint()
     try database.keepLogFiles()
@@ -25,6 +29,7 @@ func openForWriting(
     // Shrink the log file after it has grown, for example during a long read or while the disk was full.
     try database.execute("PRAGMA journal_size_limit = 67108864")
     try StoreSchema.update(database, streams: streams)
+    try StoreFile.record(path, in: database)
     return database
 }
 

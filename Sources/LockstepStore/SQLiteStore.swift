@@ -34,9 +34,12 @@ public final class SQLiteStore: SampleStore {
     public var location: StoreLocation? { StoreLocation(file: path) }
 
     let path: String
-    let database: SQLiteDatabase
-    /// The lock that prevents other collectors from opening the store. It is held while the store is open.
     private let lock: FileLock
+    let database: SQLiteDatabase
+    /// The files of the store, to notice that they were removed or replaced.
+    private var files: StoreFiles
+    /// Whether one of the files was missing or replaced at the last check.
+    var hasLostFiles = false
     var tables: [SampleTable]
     /// The index in `tables` of the table of each stream, by the name of the stream.
     let tableIndexes: [String: Int]
@@ -47,6 +50,7 @@ public final class SQLiteStore: SampleStore {
     var epochs: EpochTable
     var received: RangeLedger
     var dropped: RangeLedger
+    var reports: EpochReportTable
     var conflicts: ConflictTable
     let lifecycle: LifecycleTable
     let rejected: RejectedTable
@@ -114,8 +118,11 @@ public final class SQLiteStore: SampleStore {
             self.path = path
             minDevicesForRuns = options.minDevicesForRuns
             limits = options.limits
+            // They prevent other collectors from opening the store.
             lock = try FileLock(path: path)
+            let databaseLock = try DatabaseLock(path: path)
             database = try openForWriting(path, options, streams)
+            database.lock = databaseLock
             pageSize = Int(try database.integer("PRAGMA page_size"))
             nextCheckpoint = Self.pages(options.limits.checkpointPages, of: pageSize)
             var tables: [SampleTable] = []
@@ -134,6 +141,7 @@ public final class SQLiteStore: SampleStore {
             self.scopes = scopes
             received = try RangeLedger(table: "merged_batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
+            reports = try EpochReportTable(in: database)
             conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
             lifecycle = try LifecycleTable(in: database)
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
@@ -141,6 +149,7 @@ public final class SQLiteStore: SampleStore {
             events = try EventTable(in: database)
             let database = database
             logs = try LogPair { try LogWriter($0, in: database) }
+            files = try StoreFiles(path: path)
             try recoverLogs()
         } catch {
             throw StoreError(error, path: path)
@@ -174,7 +183,10 @@ public final class SQLiteStore: SampleStore {
             }
             return IngestResult()
         }
+        let committed: IngestResult
         do {
+            // Otherwise each attempt would write the same data again.
+            if hasLostFiles { try checkFiles() }
             for changes in changes.devices { try write(changes) }
             try dropped.flush()
             var result = try result()
@@ -189,16 +201,36 @@ public final class SQLiteStore: SampleStore {
             epochs.commit()
             received.commit()
             dropped.commit()
+            reports.commit()
             for log in LogNumber.allCases { logs[log].commit() }
             for index in tables.indices { tables[index].commit() }
             placement.commit()
             startMergeIfFull()
             endTransaction()
-            return result
+            committed = result
         } catch {
             throw rolledBack(error)
         }
+        // After the commit, so that no file can be removed between this and the commit. What was written is not
+        // acknowledged.
+        try checkFiles()
+        return committed
     }
+
+    /// Checks that the files of the store are still those at its path.
+    /// - Throws: ``StoreError`` with the code ``StoreError/Code/missing`` if not.
+    private func checkFiles() throws(StoreError) {
+        let loss = files.check { ((try? database.integer("PRAGMA page_count")) ?? 0) * Int64(pageSize) }
+        let wasLost = hasLostFiles
+        hasLostFiles = loss != nil
+        guard let loss else { return }
+        if !wasLost { completeLostFiles() }
+        throw StoreError(.missing, loss.description)
+    }
+
+    /// Moves what is in the write-ahead log into the database, between two transactions: a log that was removed is lost
+    /// with this process, a database that was moved lacks it, and a file at the path of the database must not meet it.
+    func completeLostFiles() { _ = try? database.checkpoint(truncate: true) }
 
     /// Returns the life-cycle snapshot of every device. A collector restores them when it starts.
     /// - Throws: ``StoreError`` if the store cannot be read.
@@ -224,6 +256,7 @@ public final class SQLiteStore: SampleStore {
         epochs.rollBack()
         received.rollBack()
         dropped.rollBack()
+        reports.rollBack()
         conflicts.rollBack()
         for log in LogNumber.allCases { logs[log].rollBack() }
         for index in tables.indices { tables[index].rollBack() }

@@ -23,7 +23,10 @@ extension StoreError {
         } else if error.isNotADatabase {
             self.init(.notAStore, "\(path) is not an SQLite database: choose another file")
         } else if error.isCorrupt {
-            self.init(.corrupt, "\(path) is damaged: save a copy and try the command .recover of sqlite3 (\(error))")
+            self.init(
+                .corrupt,
+                "\(path) is damaged: stop the collector, keep a copy of the file and of \(path)-wal, and restore a backup or "
+                    + "salvage what can be read, see 'Damaged store' in docs/store.md (\(error))")
         } else if error.isReadOnlyOrCannotOpen {
             self.init(
                 .notAllowed,

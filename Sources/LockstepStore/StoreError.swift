@@ -6,7 +6,8 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     public enum Code: Hashable, Sendable {
         /// Another process has opened this store for writing.
         case inUse
-        /// The file or folder does not exist.
+        /// The file or folder does not exist, or was removed, moved or replaced while the store is open. In the second case,
+        /// a later write may succeed.
         case missing
         /// The permissions of the file or its folder do not allow the operation.
         case notAllowed

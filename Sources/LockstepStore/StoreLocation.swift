@@ -1,5 +1,6 @@
 import Glibc
 import LockstepModel
+import LockstepSQLite
 
 /// Where a store is, so that a collector can distinguish it from the store of another collector.
 ///
@@ -32,11 +33,6 @@ public struct StoreLocation: Sendable, Hashable {
     public init?(file path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
-        var name = path
-        if let real = realpath(path, nil) {
-            name = String(cString: real)
-            free(real)
-        }
-        self.init(name: name, key: "sqlite:\(status.st_dev):\(status.st_ino)", isLocal: true)
+        self.init(name: realPath(path), key: "sqlite:\(status.st_dev):\(status.st_ino)", isLocal: true)
     }
 }

@@ -40,8 +40,8 @@ struct AgentCommand: AsyncParsableCommand {
 
             SIGNALS
               SIGTERM, SIGINT      publish pending samples and the phase
-                                   'terminated', and exit within 5 s; a second signal
-                                   exits at once
+                                   'terminated', and exit within 5 s; another signal a
+                                   second later exits at once
               SIGUSR1              enter the background phase, in which the rates of
                                    --background-rate apply
               SIGUSR2              return to the foreground phase
@@ -120,6 +120,8 @@ struct AgentCommand: AsyncParsableCommand {
             "group", "device", "root", "outbox", "outbox-size", "outbox-age", "ack", "window", "batch", "encoding",
             "backlog-rate", "heartbeat", "journal",
         ]
+
+    static func main() async { await runProgram() }
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)

@@ -24,7 +24,8 @@ func defaultOutbox(for address: DeviceAddress) throws -> String {
     }
     let folder = state + "/lockstep"
     do {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     } catch {
         throw CommandFailure("cannot create the folder '\(folder)' for the outbox: set a file with --outbox")
     }

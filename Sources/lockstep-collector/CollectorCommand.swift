@@ -23,8 +23,8 @@ struct CollectorCommand: AsyncParsableCommand {
 
             SIGNALS
               SIGHUP            read the rules again; a faulty file is refused
-              SIGTERM, SIGINT   commit, publish the status 'offline', and exit; a
-                                second signal exits at once
+              SIGTERM, SIGINT   commit, publish the status 'offline', and exit;
+                                another signal a second later exits at once
 
             EXAMPLE
               lockstep-collector --broker mqtt://localhost --store sqlite:samples.db
@@ -157,6 +157,8 @@ struct CollectorCommand: AsyncParsableCommand {
             "max-samples", "max-devices",
             "max-future", "keep-rejected", "keep-conflicts", "keep-samples", "quorum", "sync", "streams", "rules",
         ]
+
+    static func main() async { await runProgram() }
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config)

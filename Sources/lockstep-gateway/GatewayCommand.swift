@@ -35,8 +35,8 @@ struct GatewayCommand: AsyncParsableCommand {
               alice with the device phone becomes alice-phone.
 
             SIGNALS
-              SIGTERM, SIGINT   write and publish pending samples, and exit; a
-                                second signal exits at once
+              SIGTERM, SIGINT   write and publish pending samples, and exit;
+                                another signal a second later exits at once
 
             EXAMPLES
               lockstep-gateway --broker mqtt://localhost --outbox gateway.db --accept any
@@ -115,6 +115,8 @@ struct GatewayCommand: AsyncParsableCommand {
             "max-future", "silence", "backlog-rate", "friends", "streams",
         ]
 
+    static func main() async { await runProgram() }
+
     func run() async throws {
         let settings = try Settings(
             names: Self.names, file: config, sections: ["map", SparkplugOptions.section] + FormatOptions.sections)
@@ -160,6 +162,7 @@ struct GatewayCommand: AsyncParsableCommand {
             broker: try broker.address(settings), adapters: try formats.adapters(settings), outboxPath: path)
         configuration.version = lockstepVersion
         configuration.tls = try broker.tls(settings)
+        configuration.serverCertificateFile = try server.certificate.files(settings)?.certificateFile
         configuration.mqttVersion = try broker.version(settings)
         if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
         if let id = try settings.value("id", id, parse: { try DeviceID(validating: $0) }) {

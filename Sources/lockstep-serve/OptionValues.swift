@@ -17,6 +17,14 @@ func accessTokens(_ path: String) throws -> AccessTokens {
     do { return try AccessTokens(parsing: text) } catch { throw CommandFailure("\(path): \(error)") }
 }
 
+/// Parses the addresses of reverse proxies.
+func trustedProxies(_ text: String) throws -> TrustedProxies {
+    guard let proxies = TrustedProxies(text) else {
+        throw CommandFailure("'\(text)' is not a list of addresses: use 127.0.0.1,10.1.0.0/16")
+    }
+    return proxies
+}
+
 /// Parses `true` or `false`.
 func truth(_ text: String) throws -> Bool {
     guard let value = Bool(text) else { throw CommandFailure("'\(text)' is not one of true, false") }

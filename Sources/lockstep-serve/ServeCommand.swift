@@ -25,8 +25,8 @@ struct ServeCommand: AsyncParsableCommand {
             environment overrides the file.
 
             SIGNALS
-              SIGTERM, SIGINT   close all connections and exit; a second signal
-                                exits at once
+              SIGTERM, SIGINT   close all connections and exit; another signal a
+                                second later exits at once
 
             EXAMPLES
               lockstep-serve --broker mqtt://localhost --store sqlite:samples.db
@@ -93,8 +93,22 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Folder with the files of the page (default: share/lockstep/page beside the program's folder).")
     var page: String?
 
-    @Option(help: "Maximum number of connections (default: 1000).")
+    @Option(help: "Maximum number of connections, a quarter of them for one address (default: 1000).")
     var maxConnections: String?
+
+    @Option(
+        help: """
+            Addresses or networks of reverse proxies, such as 127.0.0.1,10.1.0.0/16, whose field X-Forwarded-For names \
+            the client for limits by address (default: none).
+            """)
+    var trustedProxy: String?
+
+    @Option(
+        help: """
+            Maximum size of all answers that clients have not read yet; further ones wait, or are refused with 503 \
+            (default: 128M).
+            """)
+    var maxUnsent: String?
 
     @Option(help: "Maximum number of devices with metrics of their own (default: 100).")
     var metricsDevices: String?
@@ -110,10 +124,12 @@ struct ServeCommand: AsyncParsableCommand {
         BrokerOptions.names + LogOptions.names + CertificateOptions.names + [
             "store", "store-password-file", "store-password", "root", "streams", "listen", "token-file", "read-only",
             "tiles", "join-url", "page", "max-connections",
-            "metrics-devices", "max-future",
+            "trusted-proxy", "max-unsent", "metrics-devices", "max-future",
         ]
 
     private static let page = PageFolder(installed: "page", source: "Sources/LockstepServe/Page")
+
+    static func main() async { await runProgram() }
 
     func run() async throws {
         let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
@@ -157,6 +173,13 @@ struct ServeCommand: AsyncParsableCommand {
             "max-connections", maxConnections, parse: { try wholeNumber($0, in: 1...100_000) })
         {
             configuration.limits.http.connections = limit
+        }
+        if let proxies = try settings.value("trusted-proxy", trustedProxy, parse: trustedProxies) {
+            configuration.limits.http.trustedProxies = proxies
+        }
+        if let size = try settings.value("max-unsent", maxUnsent, parse: byteCount) {
+            guard size >= 1 << 20 else { throw CommandFailure("--max-unsent \(size): use at least 1M") }
+            configuration.limits.unsentBytes = size
         }
         if let future = try settings.value("max-future", maxFuture, parse: parseDuration) {
             configuration.maximumFuture = future

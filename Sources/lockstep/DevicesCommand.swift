@@ -6,7 +6,8 @@ import LockstepWire
 
 struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "List devices with their state, last sample, sample counts and gaps.",
+        commandName: "devices",
+        abstract: "List devices with their state, last sample, sample counts and missing batches.",
         usage: "lockstep devices [--store <store>] [<options>]",
         discussion: """
               AGE          time since the last change of state
@@ -14,7 +15,9 @@ struct DevicesCommand: ParsableCommand {
               SAMPLES      stored samples of all streams
               DUPLICATES   samples received again with the same values
               CONFLICTS    samples received again with other values
-              GAPS         missing batches
+              ON ITS WAY   batches that are not stored yet: the device still has them,
+                           as far as it has reported
+              MISSING      batches that are not stored, and the device no longer has them
               DROPPED      batches that will never be stored, because the agent
                            dropped them or the collector rejected them
             """)
@@ -49,7 +52,8 @@ struct DevicesCommand: ParsableCommand {
             .init("DEVICE"), .init("STATE"), .init("SINCE"), .init("AGE", isRightAligned: true),
             .init("LAST SAMPLE", isRightAligned: true), .init("SAMPLES", isRightAligned: true),
             .init("DUPLICATES", isRightAligned: true), .init("CONFLICTS", isRightAligned: true),
-            .init("GAPS", isRightAligned: true), .init("DROPPED", isRightAligned: true),
+            .init("ON ITS WAY", isRightAligned: true), .init("MISSING", isRightAligned: true),
+            .init("DROPPED", isRightAligned: true),
         ])
         for device in devices {
             table.rows.append([
@@ -60,7 +64,7 @@ struct DevicesCommand: ParsableCommand {
                 .init(device.since?.iso8601Seconds ?? "-"), .init(device.since?.age(at: now) ?? "-"),
                 .init(device.lastSample.map { age(of: $0, at: now) } ?? "-"), .init("\(device.samples)"),
                 .init("\(device.duplicates)"), .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
-                .init("\(device.gaps)", device.gaps > 0 ? .red : .plain),
+                .init("\(device.onItsWay)"), .init("\(device.missing)", device.missing > 0 ? .red : .plain),
                 .init("\(device.dropped)", device.dropped > 0 ? .red : .plain),
             ])
         }
@@ -87,7 +91,8 @@ struct DevicesCommand: ParsableCommand {
         object.member("samples", device.samples)
         object.member("duplicates", device.duplicates)
         object.member("conflicts", device.conflicts)
-        object.member("gaps", device.gaps)
+        object.member("on_its_way", device.onItsWay)
+        object.member("missing", device.missing)
         object.member("dropped", device.dropped)
         if device.isForgotten { object.member("forgotten", true) }
         return String(decoding: object.finish(), as: UTF8.self)

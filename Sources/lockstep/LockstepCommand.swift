@@ -18,6 +18,7 @@ struct LockstepCommand: ParsableCommand {
               lockstep query accelerometer --store sqlite:samples.db --from -5m --csv
               lockstep export track --store sqlite:samples.db --out walk.gpx
               lockstep verify --store sqlite:samples.db
+              lockstep backup --store sqlite:samples.db backup.db
             """,
         version: "lockstep \(lockstepVersion)",
         groupedSubcommands: [
@@ -30,7 +31,7 @@ struct LockstepCommand: ParsableCommand {
             CommandGroup(
                 name: "Store",
                 subcommands: [
-                    QueryCommand.self, ExportCommand.self, VerifyCommand.self, CopyCommand.self,
+                    QueryCommand.self, ExportCommand.self, VerifyCommand.self, BackupCommand.self, CopyCommand.self,
                 ]),
             CommandGroup(
                 name: "Analysis",
@@ -52,9 +53,10 @@ struct LockstepCommand: ParsableCommand {
             let arguments = Array(CommandLine.arguments.dropFirst())
             guard exitCode(for: error) != .success,
                 let improved = ParsingMessage.improved(message, of: arguments, in: Self.self)
-            else { exit(withError: error) }
+            else { endProgram(with: error) }
             Terminal.writeError(improved)
-            Glibc.exit(exitCode(for: error).rawValue)
+            LockstepCommandLine.endProgram(exitCode(for: error).rawValue)
         }
+        LockstepCommandLine.endProgram(0)
     }
 }

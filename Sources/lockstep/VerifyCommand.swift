@@ -10,16 +10,29 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify", abstract: "Verify that no sample is missing from the store.",
         usage: "lockstep verify [--store <store>] [<options>]",
         discussion: """
-            Checks the file, and lists received, missing and dropped batches of each device. Dropped batches will \
-            never be stored, because the agent dropped them or the collector rejected them. With --device, only the \
+            Checks the file, and lists the batches of each device. A batch that is not stored is
+
+              on its way  if the device still has it, as far as it has reported
+              missing     if the device no longer has it
+              dropped     if it will never be stored, because the agent dropped it or
+                          the collector rejected it
+              before      if another store received it, before this one knew the device
+
+            With --device, only the \
             given devices are verified; the file is always checked as a whole. Devices that 'lockstep forget' has \
             removed are left out, unless --device names them.
 
             An agent that runs with --journal keeps every accepted batch in its outbox. If such an outbox is given \
             with --journal, each of its samples is looked up in the store and compared.
 
-            The exit status is 1 if a batch is missing or dropped, if a sample of a journal is not stored or has \
-            another value, or if the file is damaged.
+            The exit status is
+
+              0  if the store is complete
+              1  if a batch is missing or dropped, if a sample of a journal is not
+                 stored or has another value, if the file is damaged, or if the
+                 store has no device
+              2  if nothing is wrong, but batches are on their way: verify again
+                 later, with the devices running
             """)
 
     @OptionGroup var options: StoreOptions
@@ -55,12 +68,13 @@ struct VerifyCommand: ParsableCommand {
             let omitted = forgotten.subtracting(report.journals.map(\.device))
             report.devices = devices.filter { !omitted.contains($0.address) }
             report.forgotten = omitted.count
+            report.isEmpty = known.isEmpty
         } catch {
             guard !report.findings.isEmpty else { throw error }
             // A damaged file may be unreadable in part, but the damage must still be reported.
             report.findings.append("\(error)")
         }
         Terminal.output.write(json ? report.json : report.text(for: .output))
-        if !report.isComplete { throw ExitCode(1) }
+        if report.exitStatus != 0 { throw ExitCode(report.exitStatus) }
     }
 }

@@ -11,8 +11,16 @@ struct VerifyReport {
     /// The number of forgotten devices, which are left out.
     var forgotten = 0
     var journals: [JournalCheck.Outcome] = []
+    /// Whether the store knows no device at all: it may be the wrong file.
+    var isEmpty = false
 
-    /// The reasons why the store is incomplete; empty if it is complete.
+    /// The number of batches that are on their way.
+    var onItsWay: Int64 { devices.flatMap(\.epochs).reduce(0) { $0 + $1.onItsWay.count } }
+
+    /// The exit status of the command: 0 if the store is complete, 1 if something is wrong, and 2 if batches are on their way.
+    var exitStatus: Int32 { problems.isEmpty ? (onItsWay > 0 ? 2 : 0) : 1 }
+
+    /// The reasons why the store is incomplete, other than batches on their way.
     var problems: [String] {
         var problems: [String] = []
         func add(_ count: Int64, _ one: String, _ many: String) {
@@ -20,7 +28,8 @@ struct VerifyReport {
         }
         add(Int64(findings.count), "integrity error", "integrity errors")
         let epochs = devices.flatMap(\.epochs)
-        add(epochs.reduce(0) { $0 + $1.gaps.count }, "batch missing", "batches missing")
+        if isEmpty { problems.append("the store has no device") }
+        add(epochs.reduce(0) { $0 + $1.missing.count }, "batch missing", "batches missing")
         add(epochs.reduce(0) { $0 + $1.dropped.count }, "batch dropped", "batches dropped")
         add(journals.reduce(0) { $0 + $1.missing.sampleCount }, "accepted sample missing", "accepted samples missing")
         add(
@@ -29,7 +38,7 @@ struct VerifyReport {
         return problems
     }
 
-    var isComplete: Bool { problems.isEmpty }
+    var isComplete: Bool { exitStatus == 0 }
 
     private var sampleCount: Int64 { devices.flatMap(\.samples).reduce(0) { $0 + $1.count } }
 
@@ -39,7 +48,11 @@ struct VerifyReport {
             lines.append(terminal.styled(device.address.description, .bold))
             for epoch in device.epochs {
                 lines.append("  epoch \(epoch.epoch)  received \(epoch.received)")
-                if !epoch.gaps.isEmpty { lines.append(terminal.styled("    missing \(epoch.gaps)", .red)) }
+                if !epoch.earlier.isEmpty { lines.append("    before this store \(epoch.earlier)") }
+                if !epoch.onItsWay.isEmpty {
+                    lines.append(terminal.styled("    on its way \(epoch.onItsWay)", .yellow))
+                }
+                if !epoch.missing.isEmpty { lines.append(terminal.styled("    missing \(epoch.missing)", .red)) }
                 if !epoch.dropped.isEmpty {
                     lines.append(terminal.styled("    dropped \(epoch.dropped)", .red))
                 }
@@ -73,8 +86,12 @@ struct VerifyReport {
     }
 
     private func verdict(_ terminal: Terminal) -> String {
-        guard isComplete else {
-            return terminal.styled("incomplete: " + problems.joined(separator: ", "), .red)
+        let onItsWay = onItsWay > 0 ? [counted(onItsWay, "batch", "batches") + " on the way"] : []
+        guard problems.isEmpty else {
+            return terminal.styled("incomplete: " + (problems + onItsWay).joined(separator: ", "), .red)
+        }
+        guard onItsWay.isEmpty else {
+            return terminal.styled("not yet complete: " + onItsWay.joined() + ", nothing missing", .yellow)
         }
         let accepted = journals.reduce(0) { $0 + $1.accepted }
         let suffix =
@@ -102,6 +119,7 @@ struct VerifyReport {
     var json: String {
         var object = JSONObjectWriter()
         object.member("complete", isComplete)
+        object.member("on_its_way", onItsWay)
         object.member("problems", problems) { $0.string($1) }
         object.member("integrity", findings) { $0.string($1) }
         object.member("devices", devices) { $0.raw(json(of: $1)) }
@@ -127,7 +145,9 @@ struct VerifyReport {
             var object = JSONObjectWriter()
             object.member("epoch", epoch.epoch.rawValue)
             object.member("received", ranges: epoch.received.ranges)
-            object.member("missing", ranges: epoch.gaps.ranges)
+            object.member("missing", ranges: epoch.missing.ranges)
+            object.member("on_its_way", ranges: epoch.onItsWay.ranges)
+            object.member("before", ranges: epoch.earlier.ranges)
             object.member("dropped", ranges: epoch.dropped.ranges)
             writer.raw(String(decoding: object.finish(), as: UTF8.self))
         }

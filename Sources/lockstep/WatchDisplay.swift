@@ -9,9 +9,9 @@ struct WatchDisplay {
     init(terminal: Terminal) { self.terminal = terminal }
 
     /// Switches to the alternate screen.
-    func begin() { terminal.write("\u{1B}[?1049h\u{1B}[?25l") }
+    func begin() { terminal.writeControl(Array("\u{1B}[?1049h\u{1B}[?25l".utf8)) }
     /// Switches back to the normal screen.
-    func end() { terminal.write("\u{1B}[?25h\u{1B}[?1049l") }
+    func end() { terminal.writeControl(Array("\u{1B}[?25h\u{1B}[?1049l".utf8)) }
 
     /// Draws the screen.
     func draw(_ model: WatchModel, connection: String, at moment: Moment) {
@@ -19,7 +19,8 @@ struct WatchDisplay {
         let lines = truncated(
             lines(model, connection: connection, columns: size.columns, at: moment), rows: size.rows)
         // Line wrapping is off while drawing, so that long lines are truncated.
-        terminal.write("\u{1B}[H\u{1B}[?7l" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J\u{1B}[?7h")
+        let text = lines.map(Terminal.escaped).joined(separator: "\u{1B}[K\r\n")
+        terminal.writeControl(Array("\u{1B}[H\u{1B}[?7l\(text)\u{1B}[K\u{1B}[J\u{1B}[?7h".utf8))
     }
 
     /// Returns the lines of the screen: broker, collectors, devices and problems.

@@ -5,7 +5,7 @@ import LockstepTestSupport
 import Testing
 
 /// The same samples in both kinds of stores.
-@Suite("Commands that read ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Commands that read ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct ClickHouseReadingTests {
     private static let start: Int64 = 1_700_000_000_000_000
 

@@ -5,7 +5,7 @@ import LockstepStore
 import LockstepTestSupport
 import Testing
 
-@Suite("Refined data in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Refined data in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct ClickHouseRefineTests {
     private static let start: Int64 = 1_700_000_000_000_000
 

@@ -77,6 +77,15 @@ struct DoctorProblemTests {
         #expect(warnings.first?.advice == "stop all but one, and give each agent its own --device")
     }
 
+    @Test("an outbox that cannot be used is a failure")
+    mutating func outbox() {
+        var presence = Presence(epoch: nil, session: 1, phase: .foreground, at: now)
+        presence.problem = Presence.outboxProblem + "cannot write outbox '/x': its file system is read-only"
+        record("presence", PresenceJSON.encode(presence), isRetained: true)
+        #expect(warnings.map(\.text) == [presence.problem])
+        #expect(warnings.first?.level == .failure && warnings.first?.advice?.contains("memory") == true)
+    }
+
     @Test("a refusal that arrives meanwhile is shown, and does not hide the newest acknowledgement")
     mutating func refusal() {
         let epoch = Epoch(unchecked: "a")

@@ -59,6 +59,25 @@ struct FaultQueryTests {
         }
     }
 
+    @Test(
+        "text from the network is exact in a pipe, and escaped on a terminal", arguments: ["--csv", "--json", "--text"])
+    func terminal(_ format: String) async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            let message = RejectedMessage(
+                at: Timestamp(microseconds: Self.start), topic: "lockstep/a\u{202E}b", reason: "none", size: 1, head: []
+            )
+            try write(IngestGroup(batches: [], rejected: [message]), to: path)
+            let piped = try await lockstep(["query", "rejected", format], path).text
+            #expect(piped.contains("a\u{202E}b") == (format != "--text"), "\(piped)")
+            let shown = try await RunningProgram.run(
+                "/usr/bin/script",
+                ["-qec", "\(Programs.built("lockstep")) query rejected \(format) --store sqlite:\(path)", "/dev/null"])
+            #expect(shown.text.contains(format == "--text" ? "a\u{FFFD}b" : #"a\u202eb"#), "\(shown.text)")
+            #expect(!shown.text.contains("\u{202E}"))
+        }
+    }
+
     @Test("rejected messages can be limited to a device, a group, a time range and a number")
     func rejectedSelection() async throws {
         try await withFaults { store in

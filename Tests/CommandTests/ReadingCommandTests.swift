@@ -234,9 +234,9 @@ struct ReadingCommandTests {
             // The ages, and with them the widths of the columns, depend on the day of the test.
             #expect(
                 run.text.replacing(/[0-9]+d/, with: "Nd").replacing(/[ ]{2,}/, with: "  ") == """
-                    DEVICE  STATE  SINCE  AGE  LAST SAMPLE  SAMPLES  DUPLICATES  CONFLICTS  GAPS  DROPPED
-                    default/left  active  2023-11-14T22:13:20Z  Nd  Nd ago  3  2  0  1  0
-                    lab/right  -  -  -  Nd ago  1  0  0  0  0
+                    DEVICE  STATE  SINCE  AGE  LAST SAMPLE  SAMPLES  DUPLICATES  CONFLICTS  ON ITS WAY  MISSING  DROPPED
+                    default/left  active  2023-11-14T22:13:20Z  Nd  Nd ago  3  2  0  0  1  0
+                    lab/right  -  -  -  Nd ago  1  0  0  0  0  0
 
                     """)
             #expect(Set(run.text.split(separator: "\n").map(\.count)).count == 1, "\(run.text)")
@@ -254,7 +254,7 @@ struct ReadingCommandTests {
                     "first_seen_time":"2023-11-14T22:13:21.000000Z","last_seen":1700000001000000,\
                     "last_seen_time":"2023-11-14T22:13:21.000000Z","last_sample":1700000000010000,\
                     "last_sample_time":"2023-11-14T22:13:20.010000Z","samples":3,"duplicates":2,"conflicts":0,\
-                    "gaps":1,"dropped":0}]
+                    "on_its_way":0,"missing":1,"dropped":0}]
 
                     """)
         }

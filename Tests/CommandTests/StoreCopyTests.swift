@@ -7,7 +7,7 @@ import Testing
 
 @testable import lockstep
 
-@Suite("Copy of a store", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Copy of a store", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct StoreCopyTests {
     @Test("batch numbers are copied only if no sample is missing")
     func incomplete() async throws {

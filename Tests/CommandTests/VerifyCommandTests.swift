@@ -28,7 +28,63 @@ struct VerifyCommandTests {
             #expect(json.status == 1)
             #expect(
                 json.text.hasPrefix(
-                    #"{"complete":false,"problems":["1 batch missing"],"integrity":[],"devices":[{"group":"default","#))
+                    #"{"complete":false,"on_its_way":0,"problems":["1 batch missing"],"integrity":[],"devices":[{"group":"default","#
+                ))
+        }
+    }
+
+    @Test("batches on their way have an exit status of their own, and those from before the store do not count")
+    func onItsWay() async throws {
+        try await withTemporaryFolder { folder in
+            let store = folder + "/store.db"
+            let sample = block([1_700_000_000_000_000], x: [0.5])
+            let batch = received(sample, "left", BatchPosition(epoch: Epoch(unchecked: "e1"), seq: 9))
+            var group = IngestGroup(
+                batches: [batch],
+                lifecycles: [batch.device: LifecycleSnapshot(epoch: Epoch(unchecked: "e1"), session: 1)])
+            func report(pending: SequenceSet) throws {
+                let key = DeviceEpoch(device: batch.device, epoch: Epoch(unchecked: "e1"))
+                group.reports[key] = OutboxReport(epoch: key.epoch, seq: 9, pending: [key.epoch: pending])
+                try write(group, to: store)
+            }
+            try report(pending: SequenceSet([5...8]))
+            let waiting = try await lockstep(["verify"], store)
+            #expect(waiting.status == 2)
+            #expect(
+                waiting.text == """
+                    default/left
+                      epoch e1  received 9
+                        before this store 1-4
+                        on its way 5-8
+                      motion/accelerometer  1 sample
+                    not yet complete: 4 batches on the way, nothing missing
+
+                    """, "\(waiting.text)")
+            let json = try await lockstep(["verify", "--json"], store)
+            #expect(json.text.hasPrefix(#"{"complete":false,"on_its_way":4,"problems":[],"#), "\(json.text)")
+            #expect(json.text.contains(#""missing":[],"on_its_way":[[5,8]],"before":[[1,4]],"#), "\(json.text)")
+            try report(pending: SequenceSet([7...8]))
+            let missing = try await lockstep(["verify"], store)
+            #expect(missing.status == 1)
+            #expect(missing.text.hasSuffix("incomplete: 2 batches missing, 2 batches on the way\n"), "\(missing.text)")
+            for seq in 5...8 as ClosedRange<Int64> {
+                try write(
+                    IngestGroup(batches: [
+                        received(sample, "left", BatchPosition(epoch: Epoch(unchecked: "e1"), seq: seq))
+                    ]), to: store)
+            }
+            let complete = try await lockstep(["verify"], store)
+            #expect(complete.status == 0 && complete.text.contains("before this store 1-4"), "\(complete.text)")
+        }
+    }
+
+    @Test("a store without devices fails, because it may be the wrong file")
+    func empty() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try SQLiteStore(path: folder + "/store.db")
+            let run = try await lockstep(["verify"], folder + "/store.db")
+            #expect(run.status == 1)
+            #expect(run.text == "incomplete: the store has no device\n")
         }
     }
 
@@ -46,7 +102,9 @@ struct VerifyCommandTests {
                     """, "\(complete.text)")
             let json = try await lockstep(["verify", "--json", "--device", "right"], store)
             #expect(json.status == 0)
-            #expect(json.text.hasPrefix(#"{"complete":true,"problems":[],"integrity":[],"devices":[{"group":"lab","#))
+            #expect(
+                json.text.hasPrefix(
+                    #"{"complete":true,"on_its_way":0,"problems":[],"integrity":[],"devices":[{"group":"lab","#))
             #expect(!json.text.contains("left"), "\(json.text)")
             let incomplete = try await lockstep(["verify", "--device", "right", "--device", "default/left"], store)
             #expect(incomplete.status == 1)
@@ -178,7 +236,7 @@ struct VerifyCommandTests {
             let outbox = store + ".outbox"
             do {
                 let open = try Outbox(path: outbox, keepsJournal: false)
-                _ = try open.commit(appending: [block([1000], x: [1])], at: Timestamp(microseconds: 5000))
+                _ = try open.commit(appending: [block([1000], x: [1])], at: 5000)
             }
             for journal in [outbox, "left=\(outbox)"] {
                 let run = try await lockstep(["verify", "--journal", journal], store)
@@ -235,7 +293,7 @@ struct VerifyCommandTests {
             let outbox = folder + "/" + name
             let blocks = [block([1000, 2000], x: [1, 2]), block([3000], x: [3])]
             let open = try Outbox(path: outbox, keepsJournal: true)
-            _ = try open.commit(appending: blocks, at: Timestamp(microseconds: 5000))
+            _ = try open.commit(appending: blocks, at: 5000)
             let epoch = open.epoch
             try await body(outbox, blocks, { BatchPosition(epoch: epoch, seq: $0) }, folder + "/store.db")
         }

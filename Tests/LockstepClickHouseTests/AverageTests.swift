@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepClickHouse
 
-@Suite("Averages in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Averages in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct AverageTests {
     static let streams: [SensorStream] = [.accelerometer, .steps, .location]
     static let start: Int64 = 1_700_000_025_000_000

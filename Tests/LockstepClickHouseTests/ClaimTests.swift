@@ -6,7 +6,7 @@ import Testing
 @testable import LockstepClickHouse
 
 @Suite(
-    "Claims of a store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+    "Claims of a store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct ClaimTests {
     @Test("what an earlier owner writes about states after a takeover is ignored, and its samples count")
     func fenced() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClickHouse
 
-@Suite("Target of a copy", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Target of a copy", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct CopyTests {
     @Test("an hour has the same number and hash in both stores, also before 1970, and a difference is found")
     func summaries() async throws {

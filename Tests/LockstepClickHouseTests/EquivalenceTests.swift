@@ -7,7 +7,7 @@ import Testing
 @testable import LockstepClickHouse
 
 /// The same random groups in both kinds of stores.
-@Suite("Equivalence of stores", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Equivalence of stores", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct EquivalenceTests {
     private static let streams: [SensorStream] = [.accelerometer, .deviceMotion, .steps, .location, .battery]
 

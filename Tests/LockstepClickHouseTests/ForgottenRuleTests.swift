@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
     "Rules about forgotten devices in ClickHouse",
-    .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+    .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct ForgottenRuleTests {
     @Test("no rule notifies about the silence of a forgotten device, until it has returned", arguments: [true, false])
     func forgotten(isForgotten: Bool) async throws {

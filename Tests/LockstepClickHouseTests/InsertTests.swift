@@ -43,7 +43,7 @@ struct InsertTests {
 
     @Test(
         "if one of several inserts fails, the error is thrown, and nothing of the commit counts as received",
-        .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+        .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
     func oneFails() async throws {
         try await withClickHouse { server in
             var options = ClickHouseStore.Options()
@@ -65,7 +65,7 @@ struct InsertTests {
 
     @Test(
         "late samples, duplicates and conflicts within a transaction are recognised",
-        .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+        .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
     func late() async throws {
         try await withClickHouse { server in
             var options = ClickHouseStore.Options()
@@ -84,7 +84,7 @@ struct InsertTests {
 
     @Test(
         "inserts into several tables go to the next server if one does not answer",
-        .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+        .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
     func failover() async throws {
         try await withClickHouse { server in
             let refusing = try RefusingPort()

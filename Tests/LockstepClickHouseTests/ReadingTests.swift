@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClickHouse
 
-@Suite("Reading from ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Reading from ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct ReadingTests {
     private static let device = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
 

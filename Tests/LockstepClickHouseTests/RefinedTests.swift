@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepClickHouse
 
-@Suite("Runs of refined data", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Runs of refined data", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct RefinedTests {
     @Test("rows are inserted together, and runs that are replaced entirely leave nothing")
     func replaced() async throws {
@@ -38,7 +38,9 @@ struct RefinedTests {
         }
     }
 
-    @Test("a run waits while the server has too many parts to merge")
+    @Test(
+        "a run waits while the server has too many parts to merge",
+        .enabled(if: TestClickHouse.isServer, "clickhouse-server is not installed"))
     func tooManyParts() async throws {
         let settings = """
             <merge_tree>

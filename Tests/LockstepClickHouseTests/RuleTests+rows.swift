@@ -7,23 +7,12 @@ import Testing
 
 // What the rows about rules, events and notifications hold.
 extension RuleTests {
-    @Test("notifications of two devices with the same number are sent separately, also those of earlier versions")
+    @Test("notifications of two devices with the same number are sent separately")
     func sameNumber() async throws {
         try await withClickHouse { server in
-            var store = try open(server)
+            let store = try open(server)
             let devices = [device("left"), device("right")]
             for device in devices { try store.write(quiet(device)) }
-            // As created by a version without the device in the key.
-            try await server.execute("DROP TABLE received_deliveries")
-            try await server.execute(
-                """
-                CREATE TABLE received_deliveries (delivery_id Int64, event_id Int64, way String, state String, attempts Int64,
-                    due Int64, error Nullable(String), version UInt64) ENGINE = ReplacingMergeTree(version) ORDER BY delivery_id
-                """)
-            let old =
-                "INSERT INTO received_deliveries (delivery_id, event_id, way, state, attempts, due, error, version) VALUES"
-            try await server.execute(
-                "\(old) (1024, 1, 'bus', 'pending', 0, 5, NULL, 0), (2048, 2, 'bus', 'sent', 1, 5, 'x', 7)")
             func event(_ number: Int64, _ rule: String, _ device: DeviceAddress) throws -> StoredEvent {
                 let key = RuleEvent.Key(rule: rule, device: device, time: Timestamp(microseconds: number))
                 let event = StoredEvent(
@@ -35,16 +24,6 @@ extension RuleTests {
                 try store.insert(rows, into: "received_events", ClickHouseSchema.eventColumns)
                 return event
             }
-            for number in [1, 2] as [Int64] { _ = try event(number, "old", devices[0]) }
-            store = try open(server)
-            #expect(try store.pendingDeliveries().map(\.event.id) == [1])
-            // Each start has nothing to do any more.
-            #expect(try ClickHouseSchema.adoptDeliveries(store.client) == 0)
-            #expect(
-                try await server.execute("SELECT event_id, state FROM deliveries ORDER BY event_id") == [
-                    "1\tpending", "2\tsent",
-                ])
-
             // Two collectors have numbered events at the same time.
             for device in devices {
                 let event = try event(3, "high", device)
@@ -52,31 +31,24 @@ extension RuleTests {
                 try store.insertOpenEvents()
             }
             store.ledger.openEvents = []
-            // A collector of the earlier version still runs.
-            _ = try event(4, "old", devices[1])
-            try await server.execute("\(old) (4096, 4, 'bus', 'pending', 0, 5, NULL, 0)")
             let pending = try store.pendingDeliveries()
-            #expect(pending.map(\.event.id) == [1, 3, 3, 4])
-            #expect(Set(pending.map { "\($0.event.device?.description ?? "") \($0.event.rule)" }).count == 4)
+            #expect(pending.map(\.event.id) == [3, 3])
+            #expect(Set(pending.map { "\($0.event.device?.description ?? "") \($0.event.rule)" }).count == 2)
             var group = IngestGroup()
-            group.deliveries = pending.filter { $0.event.id == 1 || $0.event.device == devices[0] }.map {
+            group.deliveries = pending.filter { $0.event.device == devices[0] }.map {
                 DeliveryUpdate(of: $0, state: .sent, attempts: 0, due: Timestamp(microseconds: 6), error: nil)
             }
             try store.write(group)
             for _ in 0..<2 {
                 let rest = try open(server).pendingDeliveries()
-                #expect(rest.map(\.event.id) == [3, 4] && rest.allSatisfy { $0.event.device == devices[1] })
+                #expect(rest.map(\.event.id) == [3] && rest.allSatisfy { $0.event.device == devices[1] })
                 try await server.execute("OPTIMIZE TABLE received_deliveries FINAL")
             }
             let id = DeviceRecord.id(of: devices[1])
             #expect(
                 try await server.execute(
                     "SELECT event_id, state FROM deliveries WHERE device_id = \(id) ORDER BY event_id")
-                    == ["3\tpending", "4\tpending"])
-            // What the earlier version does later counts.
-            try await server.execute("\(old) (4096, 4, 'bus', 'sent', 1, 5, NULL, 9)")
-            #expect(try ClickHouseSchema.adoptDeliveries(store.client) == 1)
-            #expect(try store.pendingDeliveries().map(\.event.id) == [3])
+                    == ["3\tpending"])
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import LockstepCollector
 
 @Suite(
-    "Rules with a ClickHouse store", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+    "Rules with a ClickHouse store", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct RuleTests {
     static let rules = """
         ways: {bus: {mqtt: event}, desk: {webhook: "http://127.0.0.1:9/"}}

@@ -45,7 +45,8 @@ extension StoreTests {
     }
 
     @Test(
-        "old samples are deleted in pieces, and a partition that the server refuses to drop is skipped and reported once"
+        "old samples are deleted in pieces, and a partition that the server refuses to drop is skipped and reported once",
+        .enabled(if: TestClickHouse.isServer, "clickhouse-server is not installed")
     )
     func refusedPartition() async throws {
         try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
@@ -88,7 +89,9 @@ extension StoreTests {
         }
     }
 
-    @Test("old rejected messages that the server refuses to delete are reported, and the store opens")
+    @Test(
+        "old rejected messages that the server refuses to delete are reported, and the store opens",
+        .enabled(if: TestClickHouse.isServer, "clickhouse-server is not installed"))
     func refusedRejections() async throws {
         try await withClickHouse(settings: "<max_partition_size_to_drop>100000</max_partition_size_to_drop>") {
             server in

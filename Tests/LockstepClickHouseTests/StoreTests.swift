@@ -6,7 +6,7 @@ import Testing
 
 @testable import LockstepClickHouse
 
-@Suite("Store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+@Suite("Store in ClickHouse", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct StoreTests {
     @Test("each sample is shown once, and the first of differing values is the sample")
     func once() async throws {
@@ -211,6 +211,35 @@ struct StoreTests {
                 try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.integer)]))
             }
             #expect(error?.code == .streams && error?.stream == "x/air")
+        }
+    }
+
+    @Test("batches that devices no longer have are missing, unless they are from before the store")
+    func reports() async throws {
+        try await withClickHouse { server in
+            let epoch = Epoch(unchecked: "e")
+            func group(_ batches: [ReceivedBatch], seq: Int64, pending: ClosedRange<Int64>) -> IngestGroup {
+                var group = IngestGroup(
+                    batches: batches, lifecycles: [device: LifecycleSnapshot(epoch: epoch, session: 1)],
+                    seen: [device: Timestamp(microseconds: 1)])
+                group.reports[DeviceEpoch(device: device, epoch: epoch)] = OutboxReport(
+                    epoch: epoch, seq: seq, pending: [epoch: SequenceSet([pending])])
+                return group
+            }
+            func state() throws -> String {
+                let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+                let summary = try #require(try reader.devices().first)
+                let found = try #require(try reader.verification(devices: nil).first?.epochs.first)
+                #expect(summary.missing == found.missing.count && summary.onItsWay == found.onItsWay.count)
+                return "missing [\(found.missing)] way [\(found.onItsWay)] before [\(found.earlier)]"
+            }
+            let store = try open(server)
+            try store.write(group([received([85], seq: 85)], seq: 85, pending: 80...84))
+            #expect(try state() == "missing [] way [80-84] before [1-79]")
+            store.close()
+            let again = try open(server)
+            try again.write(group([], seq: 85, pending: 83...84))
+            #expect(try state() == "missing [80-82] way [83-84] before [1-79]")
         }
     }
 

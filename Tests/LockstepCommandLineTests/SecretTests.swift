@@ -18,6 +18,30 @@ struct SecretTests {
         #expect("\(address)" == "mqtt://localhost:1883")
     }
 
+    @Test("a secret is appended to client ids, also for all nodes of a cluster, and is never shown")
+    func clientID() throws {
+        let path = try secret("0123456789abcdef\n", mode: 0o600)
+        let options = try BrokerOptions.parse(["--broker", "mqtt://one,mqtt://two", "--client-id-file", path])
+        let address = try options.address(try settings())
+        for node in address.nodes {
+            #expect(
+                MQTTOptions(address: node, clientID: "lockstep-agent").clientID == "lockstep-agent-0123456789abcdef")
+        }
+        #expect(!"\(address)".contains("0123"))
+        #expect(MQTTOptions(address: BrokerAddress(host: "one", port: 1), clientID: "id").clientID == "id")
+    }
+
+    @Test(
+        "a secret for client ids that is short or has other characters is refused",
+        arguments: ["short", "0123456789abcde/"])
+    func wrongClientID(_ text: String) throws {
+        let path = try secret(text + "\n", mode: 0o600)
+        let options = try BrokerOptions.parse(["--client-id-file", path])
+        let reason = failure { _ = try options.address(try settings()) }
+        #expect(reason?.contains("must be 16 to 64 of the characters a-z and 0-9") == true, "\(reason ?? "")")
+        #expect(reason?.contains(text) == false)
+    }
+
     @Test("a password is read from a pipe, as a shell passes it with <(…)")
     func pipe() async throws {
         let path = try secret("", mode: 0o600) + ".pipe"
@@ -80,7 +104,7 @@ struct SecretTests {
                 ["--password-file", "/nowhere"], [:],
                 "--password-file: cannot read /nowhere: No such file or directory"
             ),
-            (["--password-file", path], [:], "--password-file: the first line of \(path), the password, is empty"),
+            (["--password-file", path], [:], "--password-file: the first line of \(path), the secret, is empty"),
             (["--password-file", full], [:], "a password requires a user name: add --user"),
             (
                 ["--user", "me", "--password-file", full], ["LOCKSTEP_PASSWORD": "y"],

@@ -6,6 +6,15 @@ struct TableTests {
     private let plain = Terminal(isInteractive: false, hasColours: false)
     private let coloured = Terminal(isInteractive: true, hasColours: true)
 
+    @Test("characters that control a terminal or the direction of text are escaped, and styles are kept")
+    func escapes() {
+        #expect(Terminal.escaped("a\u{202E}b\u{2066}\u{7}\r\u{9B}2J") == #"a\u202eb\u2066\u0007\u000d\u009b2J"#)
+        #expect(Terminal.escaped("\u{1B}[2J\u{1B}]0;x\u{7}") == #"\u001b[2J\u001b]0;x\u0007"#)
+        let styled = coloured.styled("µT→ 👩‍🔧\tx", .red) + "\n"
+        #expect(Terminal.escaped(styled) == styled)
+        #expect("a\u{202E}b\u{1B}\u{2028}".printable == "a\u{FFFD}b\u{FFFD}\u{FFFD}" && "👩‍🔧é".printable == "👩‍🔧é")
+    }
+
     @Test("columns are as wide as their widest cell, and lines have no trailing spaces")
     func alignment() {
         var table = Table([.init("DEVICE"), .init("SAMPLES", isRightAligned: true), .init("STATE")])

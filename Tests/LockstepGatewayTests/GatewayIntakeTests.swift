@@ -13,6 +13,41 @@ struct GatewayIntakeTests {
             isRetained: isRetained, receivedAt: receipt)
     }
 
+    @Test("the devices of one user are limited over MQTT as over HTTP, and a refused message is not accepted")
+    func userDevices() async throws {
+        try await withTemporaryFolder { folder in
+            var configuration = GatewayConfiguration(
+                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
+                outboxPath: folder + "/g.db")
+            configuration.mapping = DeviceMapping(acceptsAny: true)
+            configuration.maximumUserDevices = 2
+            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+            var intake = GatewayIntake(configuration)
+            func refusal(_ origin: ForeignMessage.Origin) -> Refusal? {
+                let text = #"{"_type":"location","tst":\#(receipt.microseconds / 1_000_000),"lat":1,"lon":2}"#
+                let message = ForeignMessage(origin: origin, payload: Array(text.utf8), receivedAt: receipt)
+                do throws(Refusal) { _ = try intake.ingest(message, outbox: outbox) } catch { return error }
+                return nil
+            }
+            func request(_ device: String) -> ForeignMessage.Origin {
+                .request(HTTPFacts(path: "/owntracks", query: ["d": device], user: "alice"))
+            }
+            #expect(refusal(.topic("owntracks/alice/a")) == nil && refusal(request("b")) == nil)
+            for origin in [.topic("owntracks/alice/c"), request("c")] {
+                #expect(refusal(origin)?.kind == .tooManyDevices)
+                #expect(
+                    refusal(origin)?.description == "the user 'alice' already has 2 devices: raise --max-user-devices")
+            }
+            #expect(refusal(.topic("owntracks/alice/a")) == nil, "a known device")
+            #expect(refusal(.topic("owntracks/bob/a")) == nil)
+            let again = try GatewayOutbox(path: folder + "/other.db")
+            #expect(again.devices.count(ofUser: "alice") == 0)
+            configuration.maximumDevices = 3
+            intake = GatewayIntake(configuration)
+            #expect(refusal(.topic("owntracks/carol/a"))?.kind == .tooManyDevices)
+        }
+    }
+
     @Test("a known sender whose samples are all refused has been heard, and its last state stays")
     func refusedSamples() async throws {
         try await withTemporaryFolder { folder in

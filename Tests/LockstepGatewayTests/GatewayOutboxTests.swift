@@ -1,9 +1,12 @@
+import FoundationEssentials
+import Glibc
 import LockstepAgent
-import LockstepGateway
 import LockstepModel
 import LockstepTestSupport
 import LockstepWire
 import Testing
+
+@testable import LockstepGateway
 
 @Suite("Gateway outbox")
 struct GatewayOutboxTests {
@@ -36,6 +39,40 @@ struct GatewayOutboxTests {
             #expect(entries.map(\.isLate) == [false, true, false])
             let stored = try #require(try outbox.entry(at: entries[2].position, of: a))
             #expect(stored.payload == entries[2].payload)
+        }
+    }
+
+    @Test("the file is written again with all batches if it was removed or moved, but another file is not overwritten")
+    func lostFile() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/g.db"
+            let outbox = try GatewayOutbox(path: path)
+            let a = index("a", in: outbox)
+            func commit(_ time: Int64) throws -> [Int64] {
+                try outbox.commit([.init(device: a, samples: block(time), isLate: false)]).entries.map(\.position.seq)
+            }
+            #expect(try commit(1) == [1])
+            for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
+            #expect(try commit(2) == [2])
+            #expect(outbox.takeRewriting() && !outbox.takeRewriting())
+            #expect(rename(path, path + "-moved") == 0)
+            #expect(try commit(3) == [3])
+            unlink(path)
+            try Data("something else".utf8).write(to: URL(filePath: path))
+            let error = #expect(throws: OutboxError.self) { try commit(4) }
+            #expect(error?.description.contains("this gateway still has its outbox open") == true)
+            unlink(path)
+            #expect(try commit(4) == [4] && outbox.takeRewriting())
+            // As after SIGKILL.
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: path + suffix, toPath: folder + "/copy" + suffix)
+            }
+            let copy = try GatewayOutbox(path: folder + "/copy")
+            let pending = try #require(copy.devices.index(of: address("a")).map { copy.devices[$0].pending })
+            #expect(pending.values.map(\.ranges) == [[1...4]])
+            #expect(copy.devices.hasSameBatches(as: outbox.devices))
+            #expect(try commit(5) == [5] && !outbox.takeRewriting())
+            #expect(!copy.devices.hasSameBatches(as: outbox.devices))
         }
     }
 

@@ -104,7 +104,7 @@ struct JoinTests {
         #expect(accepted.status == 200)
         #expect(String(decoding: accepted.body, as: UTF8.self) == #"{"accepted":true,"seq":7}"#)
         let statuses = Refusal.Kind.allCases.map { adapter.answer(to: .refused(Refusal($0, ""))).status }
-        #expect(statuses == [400, 403, 403, 409, 422])
+        #expect(statuses == [400, 403, 403, 503, 409, 422])
         #expect(adapter.answer(to: .unavailable).status == 503)
     }
 }

@@ -132,7 +132,8 @@ struct OwnTracksTests {
     func answers() {
         let empty = Array("[]".utf8)
         #expect(adapter.answer(to: .accepted(RequestReceipt())).body == empty)
-        for kind in Refusal.Kind.allCases {
+        #expect(adapter.answer(to: .refused(Refusal(.tooManyDevices, ""))).status == 503, "may be accepted later")
+        for kind in Refusal.Kind.allCases where kind != .tooManyDevices {
             let refused = adapter.answer(to: .refused(Refusal(kind, "")))
             #expect(refused.status == 200)
             #expect(refused.body == empty)

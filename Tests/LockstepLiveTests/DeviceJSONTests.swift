@@ -16,7 +16,7 @@ struct DeviceJSONTests {
             String(decoding: picture.devicesJSON(at: moment(1)), as: UTF8.self)
                 == #"{"at":1700000001000000,"devices":[{"group":"lab","device":"left","state":null,"since":null,"#
                 + #""previous":null,"reason":null,"seq":0,"last_sample":null,"samples":0,"duplicates":0,"#
-                + #""conflicts":0,"gaps":0,"dropped_batches":0,"dropped_samples":0,"rates":{},"phase":"lost","#
+                + #""conflicts":0,"missing":0,"on_its_way":0,"dropped_batches":0,"dropped_samples":0,"rates":{},"phase":"lost","#
                 + #""sources":{},"battery":null,"position":null,"streams":[]}]}"#)
     }
 
@@ -25,7 +25,8 @@ struct DeviceJSONTests {
         let seed = DeviceSeed(
             address: left,
             counters: StoredCounters(
-                samples: 1000, duplicates: 1, conflicts: 2, gaps: 3, droppedBatches: 4, droppedSamples: 5),
+                samples: 1000, duplicates: 1, conflicts: 2, missing: 3, onItsWay: 7, droppedBatches: 4,
+                droppedSamples: 5),
             newest: [SampleBlock(stream: .pressure)])
         picture.seed([seed])
         picture.handle(.state(transition(.active, from: .resumed, at: 1, seq: 7), of: left), at: 1)
@@ -41,7 +42,7 @@ struct DeviceJSONTests {
             String(decoding: picture.devicesJSON(at: moment(2)), as: UTF8.self)
                 == #"{"at":1700000002000000,"devices":[{"group":"lab","device":"left","state":"active","#
                 + #""since":1700000001000000,"previous":"resumed","reason":"test","seq":7,"#
-                + #""last_sample":1700000002000000,"samples":1102,"duplicates":1,"conflicts":2,"gaps":3,"#
+                + #""last_sample":1700000002000000,"samples":1102,"duplicates":1,"conflicts":2,"missing":3,"on_its_way":7,"#
                 + #""dropped_batches":4,"dropped_samples":5,"#
                 + #""rates":{"motion/accelerometer":100,"location":0.5,"battery":0.5},"phase":"foreground","#
                 + #""sources":{"gpsd":"no \"fix\""},"#

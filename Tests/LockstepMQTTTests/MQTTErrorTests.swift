@@ -59,6 +59,24 @@ struct MQTTErrorTests {
         #expect(MQTTError(library: status, detail: "why").description == "\(error.description): why")
     }
 
+    @Test("a malformed answer to CONNECT means that the broker does not support MQTT 5, but no MQTT if 3.1.1 was asked")
+    func unreadableAnswers() {
+        let malformed: Int32 = 21
+        errno = 0
+        #expect(MQTTError.unreadableAnswer(malformed, version: .five)?.code == .unsupportedVersion)
+        #expect(MQTTError.unreadableAnswer(malformed, version: .three)?.code == .refused)
+        for version in [MQTTVersion.three, .five] {
+            for status: Int32 in [2, 14, 18] {
+                #expect(
+                    MQTTError.unreadableAnswer(status, version: version)?.description
+                        .hasPrefix("the server does not speak MQTT") == true)
+            }
+            #expect(MQTTError.unreadableAnswer(7, version: version) == nil)
+        }
+        errno = EPIPE
+        #expect(MQTTError.unreadableAnswer(14, version: .five) == nil)
+    }
+
     @Test("a system error has the error text of the system")
     func system() {
         errno = EHOSTUNREACH

@@ -35,9 +35,20 @@ struct TakeoverDetectorTests {
 
     @Test("a long connection resets the count")
     mutating func longConnection() {
-        for (duration, isExpected) in [(1, false), (1, false), (10, false), (9, false), (9, false), (9, true)] {
-            let isTakenOver = connection(for: .seconds(duration))
+        for (duration, isExpected) in [
+            (400, false), (400, false), (1300, false), (1100, false), (1100, false), (1100, true),
+        ] {
+            let isTakenOver = connection(for: .milliseconds(duration))
             #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("a network that cuts each connection after two seconds is not a takeover")
+    mutating func unstableNetwork() {
+        for _ in 0..<30 {
+            // Without the backoff delay and the time to connect.
+            let isTakenOver = connection(for: .milliseconds(1400))
+            #expect(!isTakenOver)
         }
     }
 

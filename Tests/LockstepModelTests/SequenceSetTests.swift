@@ -49,6 +49,17 @@ struct SequenceSetTests {
         #expect(SequenceSet([-5...(-3), 1...9]).watermark == 9)
     }
 
+    @Test("the number of ranges, and whether a range overlaps one")
+    func ranges() {
+        var set = SequenceSet()
+        #expect(set.rangeCount == 0 && !set.overlaps(1...9))
+        set.insert(3...5)
+        #expect(set.rangeCount == 1 && set.overlaps(5...9) && set.overlaps(1...3) && !set.overlaps(6...9))
+        set.insert(9...9)
+        #expect(set.rangeCount == 2)
+        #expect(set.overlaps(6...9) && set.overlaps(4...4) && !set.overlaps(6...8) && !set.overlaps(10...99))
+    }
+
     @Test("the description lists the ranges")
     func description() {
         #expect(SequenceSet([1...40, 42...42, 50...61]).description == "1-40, 42, 50-61")

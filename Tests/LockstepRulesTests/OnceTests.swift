@@ -80,7 +80,7 @@ import Testing
         let next = try Bench(rules.replacing("%", with: "9")).engine.ruleSet
         let known = bench.engine.replace(next, states: bench.engine.changes)
         #expect(known.map(\.number) == [1])
-        bench.engine.add(left, number: 1, boot: 0)
+        bench.engine.add(left, number: 1, at: Moment(wall: Timestamp(microseconds: 0), boot: 0, awake: 0))
         bench.engine.setNewest(microseconds(monday), of: .pressure, device: 1)
         bench.pressure((1, 11))
         #expect(bench.events.map(\.rule) == ["a", "b", "b"])

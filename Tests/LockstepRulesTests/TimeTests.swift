@@ -32,6 +32,63 @@ import Testing
         #expect(ended.times == [300, 700], "a state may end before the tick that would have told it")
     }
 
+    @Test(
+        "a state notifies when it has lasted long enough, also if the clock is set meanwhile",
+        arguments: [7200, 4_000_000_000, -86_400, -50_000_000.0])
+    func clockIsSet(_ ahead: Double) throws {
+        let rule = "rules: {gone: {when: {state: background, for: 5m}, cooldown: 1m}}"
+        var bench = try Bench(rule)
+        bench.clockAhead = ahead
+        bench.become(.background, 10)
+        bench.tick(200)
+        bench.clockAhead = 0
+        bench.tick(309)
+        #expect(bench.times.isEmpty)
+        bench.tick(311)
+        #expect(bench.times == [310])
+        #expect(bench.events.allSatisfy { !$0.isLate })
+        bench.become(.active, 400)
+        bench.become(.background, 500)
+        bench.tick(801)
+        #expect(bench.times == [310, 800])
+
+        // The state ends before the tick, or just before it would have lasted long enough.
+        for (end, times) in [(311.0, [310.0]), (309.0, [])] {
+            var ended = try Bench(rule)
+            ended.clockAhead = ahead
+            ended.become(.background, 10)
+            ended.clockAhead = 0
+            ended.become(.active, end)
+            #expect(ended.times == times)
+        }
+    }
+
+    @Test("a restart with a state of the future continues from the start")
+    func restartAfterClockWasAhead() throws {
+        let rule = "rules: {gone: {when: {state: background, for: 5m}}}"
+        var before = try Bench(rule)
+        before.clockAhead = 7200
+        before.become(.background, 10)
+        var bench = try Bench(rule, states: before.engine.changes, start: 100)
+        bench.tick(399)
+        #expect(bench.times.isEmpty)
+        bench.tick(401)
+        #expect(bench.times == [400])
+    }
+
+    @Test("a notification of the time when the clock was ahead does not suppress later ones, nor end their cool-down")
+    func cooldownAfterClockWasAhead() throws {
+        var bench = try Bench("rules: {gone: {when: {state: background}, cooldown: 1h}}")
+        bench.clockAhead = 1800
+        bench.become(.background, 0)
+        bench.become(.active, 1)
+        bench.clockAhead = 0
+        bench.become(.background, 2)
+        bench.become(.active, 3)
+        bench.become(.background, 4)
+        #expect(bench.times == [1800, 2])
+    }
+
     @Test("silence notifies once, and again after new data; a lost broker is not silence")
     func silence() throws {
         var bench = try Bench("rules: {quiet: {when: {silence: any, for: 60s}}}")

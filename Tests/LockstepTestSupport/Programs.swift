@@ -2,8 +2,10 @@ import Foundation
 
 /// Finds programs that tests run.
 public enum Programs {
-    /// The path of a program of this package, built together with the tests.
-    public static func built(_ name: String) -> String { buildFolder + "/" + name }
+    /// The path of a program of this package, built together with the tests, or in the folder `LOCKSTEP_TEST_PROGRAMS`.
+    public static func built(_ name: String) -> String {
+        (ProcessInfo.processInfo.environment["LOCKSTEP_TEST_PROGRAMS"] ?? buildFolder) + "/" + name
+    }
 
     /// Whether a system program is installed. Tests that need a missing one are reported as skipped.
     public static func isInstalled(_ name: String) -> Bool { installed(name) != nil }
@@ -23,6 +25,14 @@ public enum Programs {
         close(child.output)
         return ChildProcess.reap(child.id) == 0
     }
+
+    /// The Python with the reference packages, such as numpy and chdb; nil if it is not installed.
+    public static let referencePython: String? = {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
+        let path = environment["LOCKSTEP_REFERENCE_PYTHON"] ?? cache + "/lockstep/reference/bin/python"
+        return FileManager.default.isExecutableFile(atPath: path) ? path : nil
+    }()
 
     /// The path of a file of the checkout, such as `deploy/certs`.
     public static func source(_ path: String) -> String {

@@ -46,6 +46,9 @@ public final class TestBroker: Sendable {
     /// What the broker has logged since its start: connections and their ends, warnings and errors.
     public var text: String { program.withLock { $0 }?.text ?? "" }
 
+    /// The id of the broker's process, or nil if it is stopped.
+    public var pid: Int32? { program.withLock { $0 }?.pid }
+
     /// Sends a signal to the broker: SIGSTOP makes it hang, SIGCONT resumes it.
     public func signal(_ signal: Int32) { program.withLock { $0 }?.signal(signal) }
 

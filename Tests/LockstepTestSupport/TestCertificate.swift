@@ -6,13 +6,13 @@ public struct TestCertificate {
     public let key: String
 
     /// Creates the files `NAME.pem` and `NAME.key` in a folder.
-    public init(_ name: String = "server", in folder: String) async throws {
+    public init(_ name: String = "server", in folder: String, days: Int = 2) async throws {
         certificate = "\(folder)/\(name).pem"
         key = "\(folder)/\(name).key"
         let openssl = try await RunningProgram.run(
             "/usr/bin/openssl",
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "\(days)",
                 "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key,
                 "-out", certificate,
             ])

@@ -11,8 +11,26 @@ public final class TestClickHouse: Sendable {
     private let configuration: String
     private let program = Mutex<RunningProgram?>(nil)
 
-    /// Whether the server is installed.
-    public static var isInstalled: Bool { Programs.isInstalled("clickhouse-server") }
+    /// A version of ClickHouse.
+    public enum Engine: Sendable {
+        /// Debian's package `clickhouse-server`.
+        case server
+        /// The Python package `chdb-core`, the current engine in a process.
+        case current
+    }
+
+    /// The engine that the tests use: Debian's, or the current one if that is not installed or `LOCKSTEP_CLICKHOUSE` is
+    /// `current`; nil if none is installed.
+    public static let engine: Engine? = {
+        let environment = ProcessInfo.processInfo.environment
+        if environment["LOCKSTEP_CLICKHOUSE"] != "current", Programs.isInstalled("clickhouse-server") { return .server }
+        return Programs.referencePython == nil ? nil : .current
+    }()
+
+    /// Whether an engine is installed.
+    public static var isInstalled: Bool { engine != nil }
+    /// Whether the engine is a server with all that belongs to one: replication, a configuration, the native protocol.
+    public static var isServer: Bool { engine == .server }
 
     init(folder: String, settings: String) throws {
         port = try freePort()
@@ -72,13 +90,19 @@ public final class TestClickHouse: Sendable {
 
     /// Starts the server and waits until it listens.
     public func start() async throws {
-        guard let path = Programs.installed("clickhouse-server") else {
-            throw ProgramError("clickhouse-server is not installed")
-        }
-        let program = try RunningProgram(path, ["--config-file=\(configuration)"])
+        let program =
+            if Self.isServer, let path = Programs.installed("clickhouse-server") {
+                try RunningProgram(path, ["--config-file=\(configuration)"])
+            } else if Self.engine == .current, let python = Programs.referencePython {
+                try RunningProgram(
+                    python,
+                    [Programs.source("Tests/LockstepTestSupport/clickhouse_engine.py"), dataFolder, "\(port)"])
+            } else {
+                throw ProgramError("ClickHouse is not installed")
+            }
         self.program.withLock { $0 = program }
         guard await eventually({ canConnect(port: port) || !program.isRunning }), program.isRunning else {
-            throw ProgramError("clickhouse-server failed to start: \(program.text)")
+            throw ProgramError("ClickHouse failed to start: \(program.text)")
         }
     }
 

@@ -20,6 +20,9 @@ public final class TestClient: Sendable {
         var outgoing: [MQTTMessage] = []
         var unconfirmed = 0
         var refusals: [MQTTError] = []
+        /// The topics of the messages that were sent and not confirmed, by message id.
+        var topics: [Int32: String] = [:]
+        var refusedTopics: Set<String> = []
         var isListening = false
         var isStopping = false
         var isStopped = false
@@ -37,15 +40,17 @@ public final class TestClient: Sendable {
     /// - Parameters:
     ///   - id: the client id, or nil for one that no other client has.
     ///   - keepsSession: whether the broker keeps messages while the client is not connected.
+    ///   - will: the last will.
     public init(
         _ address: BrokerAddress, filters: [String] = ["#"], version: MQTTVersion? = nil,
-        tls: TLSOptions = TLSOptions(), id: String? = nil, keepsSession: Bool = false
+        tls: TLSOptions = TLSOptions(), id: String? = nil, keepsSession: Bool = false, will: MQTTMessage? = nil
     ) {
         let id = id ?? "test-\(UUID().uuidString)"
         DispatchQueue(label: id).async { [self] in
             let link = BrokerLink(wakeup: wakeup, version: version) { version in
                 MQTTOptions(
-                    address: address, clientID: id, keepsSession: keepsSession, version: version, tls: tls)
+                    address: address, clientID: id, keepsSession: keepsSession, will: will, version: version,
+                    tls: tls)
             }
             link.onMessage = { [self] message in
                 let copy = Message(
@@ -60,20 +65,27 @@ public final class TestClient: Sendable {
                     switch event {
                     case .connected:
                         granted = 0
+                        if filters.isEmpty { state.withLock { $0.isListening = true } }
                         for filter in filters { _ = try? link.subscribe(to: filter, qos: .atLeastOnce) }
                     case .subscribed:
                         granted += 1
                         if granted == filters.count { state.withLock { $0.isListening = true } }
-                    case .published(_, let refusal):
+                    case .published(let id, let refusal):
                         state.withLock {
                             $0.unconfirmed -= 1
-                            if let refusal { $0.refusals.append(refusal) }
+                            let topic = $0.topics.removeValue(forKey: id)
+                            guard let refusal else { return }
+                            $0.refusals.append(refusal)
+                            if let topic { $0.refusedTopics.insert(topic) }
                         }
                     case .disconnected, .failed: break
                     }
                 }
                 guard link.isUp else { continue }
-                for message in state.withLock({ $0.takeOutgoing() }) { _ = try? link.publish(message) }
+                for message in state.withLock({ $0.takeOutgoing() }) {
+                    guard let id = try? link.publish(message) else { continue }
+                    state.withLock { $0.topics[id] = message.topic }
+                }
                 _ = link.write()
             }
             link.stop(until: .now + .seconds(1))
@@ -86,6 +98,9 @@ public final class TestClient: Sendable {
     /// The reasons of refused publishes.
     public var refusals: [MQTTError] { state.withLock { $0.refusals } }
 
+    /// The topics of refused messages.
+    public var refusedTopics: Set<String> { state.withLock { $0.refusedTopics } }
+
     /// Waits until the broker has granted the subscriptions.
     public func waitUntilListening() async -> Bool { await eventually { state.withLock { $0.isListening } } }
 
@@ -93,9 +108,14 @@ public final class TestClient: Sendable {
     public func publish(
         _ topic: String, _ payload: some Sequence<UInt8>, isRetained: Bool = false
     ) async -> Bool {
+        await publish([MQTTMessage(topic: topic, payload: Array(payload), isRetained: isRetained)])
+    }
+
+    /// Publishes messages and waits until the broker has acknowledged or refused all. Returns false at the deadline.
+    public func publish(_ messages: [MQTTMessage]) async -> Bool {
         state.withLock {
-            $0.outgoing.append(MQTTMessage(topic: topic, payload: Array(payload), isRetained: isRetained))
-            $0.unconfirmed += 1
+            $0.outgoing += messages
+            $0.unconfirmed += messages.count
         }
         wakeup.signal()
         return await eventually { state.withLock { $0.unconfirmed <= 0 } }

@@ -11,7 +11,7 @@ public final class TestReplicas: Sendable {
 
     /// Whether the servers are installed.
     public static var areInstalled: Bool {
-        TestClickHouse.isInstalled && Programs.isInstalled("java")
+        TestClickHouse.isServer && Programs.isInstalled("java")
             && FileManager.default.fileExists(atPath: "/usr/share/java/zookeeper.jar")
     }
 

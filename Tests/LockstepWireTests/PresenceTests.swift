@@ -20,7 +20,9 @@ struct PresenceTests {
         let presence = Presence(
             epoch: epoch, after: Epoch(unchecked: "e0"), session: 1 << 53 - 1, phase: phase,
             at: Timestamp(microseconds: 0),
-            reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", dropped: [1...4, 7...9_007_199_254_740_991],
+            reason: "a \"quoted\" reason\\\n\u{1}\u{1F}ü€😀", seq: 9,
+            pending: [epoch: SequenceSet([1...4, 8...9]), Epoch(unchecked: "e0"): SequenceSet([3...7])],
+            dropped: [1...4, 7...9_007_199_254_740_991],
             droppedSamples: 99,
             sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])
         #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(presence))) == presence)
@@ -31,17 +33,43 @@ struct PresenceTests {
 
     @Test("the canonical form is decoded without a JSON decoder", arguments: Phase.allCases)
     func canonical(_ phase: Phase) throws {
-        // Test all 64 combinations of the six optional members.
-        for included in 0..<64 {
+        // Test all 256 combinations of the eight optional members.
+        for included in 0..<256 {
             func ifIncluded<Value>(_ bit: Int, _ value: Value) -> Value? { included & 1 << bit == 0 ? nil : value }
             let presence = Presence(
                 epoch: ifIncluded(0, epoch), after: ifIncluded(1, Epoch(unchecked: "e0")), session: ifIncluded(2, 7),
                 phase: phase,
                 at: ifIncluded(3, Timestamp(microseconds: 1_700_000_000_000_000)), reason: ifIncluded(4, "start"),
+                seq: ifIncluded(6, 84),
+                pending: ifIncluded(
+                    7, [epoch: SequenceSet([80...82, 84...84]), Epoch(unchecked: "e0"): SequenceSet([1...1])])
+                    ?? [:],
                 sources: ifIncluded(5, ["iio motion/accelerometer": "running", "gpsd": "no fix"]) ?? [:])
             let payload = PresenceJSON.encode(presence)
             #expect(payload.withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == presence, "\(text(payload))")
         }
+    }
+
+    @Test("the ends of the validity of certificates survive a round trip, and unknown or impossible ones are ignored")
+    func certificates() throws {
+        let times = ["ca": Timestamp(microseconds: 1), "client": Timestamp(microseconds: 2_000_000_000_000_000)]
+        let presence = Presence(epoch: epoch, session: 7, phase: .foreground, at: nil, certificates: times)
+        let payload = PresenceJSON.encode(presence)
+        #expect(text(payload).hasSuffix(#","certificates":{"ca":1,"client":2000000000000000}}"#))
+        #expect(payload.withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == presence)
+        #expect(try PresenceJSON.decode(Data(payload)) == presence)
+        for space in ["", " "] {
+            let other = #"{"phase":"foreground","certificates":{"ca":-1,"other":5,"client":7}\#(space)}"#
+            #expect(try PresenceJSON.decode(Data(other.utf8)).certificates == ["client": Timestamp(microseconds: 7)])
+        }
+        for health in [
+            CollectorHealth(status: .online, at: Timestamp(microseconds: 5), certificates: times),
+            CollectorHealth(status: .online, at: Timestamp(microseconds: 5)),
+        ] {
+            #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
+        }
+        let gateway = GatewayHealth(status: .online, at: Timestamp(microseconds: 5), certificates: times)
+        #expect(try GatewayHealth.decode(Data(gateway.encoded())) == gateway)
     }
 
     @Test(
@@ -51,10 +79,33 @@ struct PresenceTests {
             #"{"phase":"lost","at":-1}"#,
             #"{"session":9007199254740992,"phase":"lost"}"#, #"{"phase":"lost","sources":{}}"#,
             #"{"phase":"lost","sources":{"a":"b","a":"c"}}"#, #"{"phase":"lost","reason":"\u00e4"}"#,
+            #"{"phase":"lost","pending":{}}"#, #"{"phase":"lost","pending":{"e":[]}}"#,
+            #"{"phase":"lost","pending":{"e":[[2,1]]}}"#, #"{"phase":"lost","pending":{"e":[[1,1]],"e":[[2,2]]}}"#,
             #"{"epoch":"e/1","phase":"lost"}"#, #"{"phase":"lost","dropped":[[1,2]]}"#,
         ])
     func notCanonical(_ payload: String) {
         #expect(Array(payload.utf8).withUnsafeBytes { PresenceJSON.decodeCanonical($0) } == nil)
+    }
+
+    @Test("a presence with many pending ranges is limited, and reports rather too many batches than too few")
+    func pendingLimit() throws {
+        let odd = SequenceSet((1...3000).map { $0 * 2...$0 * 2 })
+        let presence = Presence(epoch: epoch, session: 1, phase: .foreground, at: nil, seq: 6000, pending: [epoch: odd])
+        let decoded = try #require(try PresenceJSON.decode(Data(PresenceJSON.encode(presence))).pending[epoch])
+        #expect(decoded.ranges.count == 1000 && decoded.last == 6000 && odd.subtracting(decoded).isEmpty)
+    }
+
+    @Test(
+        "invalid pending batches are rejected",
+        arguments: [
+            #"{"e":[[0,1]]}"#, #"{"e":[[2,1]]}"#, #"{"e":[[1]]}"#, #"{"e":[[1,9007199254740992]]}"#,
+            #"{"e/1":[[1,2]]}"#,
+        ])
+    func invalidPending(_ pending: String) {
+        #expect(throws: PayloadError.self) {
+            try PresenceJSON.decode(Data(#"{"phase":"foreground","pending":\#(pending)}"#.utf8))
+        }
+        #expect(throws: PayloadError.self) { try PresenceJSON.decode(Data(#"{"phase":"foreground","seq":-1}"#.utf8)) }
     }
 
     @Test("a problem, and the reason of a refusal, have at most 500 characters")
@@ -80,6 +131,17 @@ struct PresenceTests {
         let dropped = try PresenceJSON.decode(data(#"{"phase":"lost","dropped":[\#(ranges)]}"#)).dropped
         #expect(dropped.count == 1000)
         #expect(zip(dropped, dropped.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound })
+    }
+
+    @Test("at most a hundred sources are kept, with 200 characters each, in any form", arguments: ["", " "])
+    func longSources(_ space: String) throws {
+        let long = String(repeating: "x", count: 1000)
+        let sources = (100..<300).map { #""s\#($0)\#(long)":"\#(long)""# }.joined(separator: ",")
+        let payload = Array(#"{\#(space)"phase":"foreground","sources":{\#(sources)}}"#.utf8)
+        let decoded = try payload.withUnsafeBytes { bytes throws(PayloadError) in try PresenceJSON.decode(bytes) }
+            .sources
+        #expect(decoded.count == 100)
+        #expect(decoded["s100" + long.prefix(196)] == String(long.prefix(200)))
     }
 
     @Test("a reason is truncated to 200 characters")

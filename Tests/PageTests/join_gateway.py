@@ -104,7 +104,7 @@ def kills_of_the_gateway_lose_nothing(system, browser):
         each_once(system.rows("motion/accelerometer"), numbers, may_be_lost)
         lost = numbers - len(stored())
         device = system.device()
-        assert device["gaps"] == 0 and device["conflicts"] == 0 and device["dropped_samples"] == 0, f"gaps, conflicts, drops: {device}"
+        assert device["missing"] == 0 and device["on_its_way"] == 0 and device["conflicts"] == 0 and device["dropped_samples"] == 0, f"missing, conflicts, drops: {device}"
         no_errors(page, EXPECTED)
         return f"{numbers - lost} samples stored once, {lost} lost in the second of a reload, {device['duplicates']} duplicates on the way, 10 kills, 2 reloads"
 

@@ -44,7 +44,7 @@ def fleet_shows_every_device(system, browser):
         page.expect(f"""(() => {{ const row = document.querySelector('.fleet-row[data-key="{address}"]');
             return row.querySelector('a').textContent === '{device}' && row.querySelector('.group').textContent === '{group}'
                 && row.querySelector('.state-word').textContent === 'Active' && /[0-9]\\/s$/.test(row.querySelector('.cell-rate').textContent)
-                && /%/.test(row.querySelector('.cell-battery').textContent) && row.querySelector('.cell-gaps').textContent === '0'; }})()""",
+                && /%/.test(row.querySelector('.cell-battery').textContent) && row.querySelector('.cell-missing').textContent === '0'; }})()""",
                     20, f"the row of {address}")
     page.evaluate("document.querySelector('[data-search]').focus()")
     page.type("right")

@@ -26,6 +26,7 @@ struct BadInputTests {
         ),
         ("default/bad/motion/accelerometer", #"{"t":9000000000000000,"dt":1,"# + batch, "in the future"),
         ("default/bad/motion/accelerometer", #"{"t":4000000000000000,"dt":1,"# + batch, "in the future"),
+        ("default/bad/motion/accelerometer", #"{"t":1700000000,"dt":1,"# + batch, "a time in seconds"),
         ("default/bad/motion/accelerometer", #"{"v":2,"t":1,"dt":1,"# + batch, "newer than this program supports"),
         ("default/bad/presence", #"{"phase":"asleep"}"#, "valid phases are"),
         ("default/bad/motion/thermometer", "{}", "is not a channel"),
@@ -43,7 +44,9 @@ struct BadInputTests {
             for bad in Self.cases { #expect(await client.publish("lockstep/\(bad.topic)", bad.payload)) }
             let huge = #"{"t":1,"x":["# + String(repeating: "0,", count: 5_000_000) + "0]}"
             #expect(await client.publish("lockstep/default/bad/motion/accelerometer", huge))
-            #expect(await client.publish("lockstep/default/good/motion/accelerometer", #"{"t":1,"dt":1,"# + Self.batch))
+            #expect(
+                await client.publish(
+                    "lockstep/default/good/motion/accelerometer", #"{"t":1700000000000000,"dt":1,"# + Self.batch))
 
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().contains { $0.address.device.rawValue == "good" } }
@@ -81,9 +84,9 @@ struct BadInputTests {
             let client = try await system.connect()
             let topic = "lockstep/default/d/motion/gyroscope"
             let payloads = [
-                #"{"t":1000,"dt":10,"x":[1,2],"y":[0,0],"z":[0,0]}"#,
-                #"{"t":1000,"dt":10,"x":[1,2],"y":[0,0],"z":[0,0]}"#,
-                #"{"t":1010,"x":[3],"y":[0],"z":[0]}"#, #"{"t":1010,"x":[3],"y":[0],"z":[0]}"#,
+                #"{"t":1700000000000000,"dt":10,"x":[1,2],"y":[0,0],"z":[0,0]}"#,
+                #"{"t":1700000000000000,"dt":10,"x":[1,2],"y":[0,0],"z":[0,0]}"#,
+                #"{"t":1700000000000010,"x":[3],"y":[0],"z":[0]}"#, #"{"t":1700000000000010,"x":[3],"y":[0],"z":[0]}"#,
             ]
             for payload in payloads { #expect(await client.publish(topic, payload)) }
             let reader = try await system.reader()

@@ -153,7 +153,7 @@ struct DeliveryTests {
             try await system.broker.start()
             let reader = try await system.reader()
             try await expectEventually("\(agent.text)", within: .seconds(120)) {
-                try reader.devices().first.map { $0.dropped > 0 && $0.gaps == 0 } ?? false
+                try reader.devices().first.map { $0.dropped > 0 && $0.missing + $0.onItsWay == 0 } ?? false
             }
             let verification = try await system.verify(["walker"])
             #expect(verification.status == 1)

@@ -27,6 +27,33 @@ struct ReaderPermissionTests {
         }
     }
 
+    @Test(
+        "other users cannot read store and outbox, and the group only if the umask allows it to the group alone",
+        arguments: [("022", 0o600), ("002", 0o600), ("027", 0o640)])
+    func newFiles(_ umask: String, _ mode: Int) async throws {
+        try await withSystem { system in
+            func start(_ program: String, _ arguments: String) throws -> RunningProgram {
+                try RunningProgram(
+                    "/bin/sh",
+                    [
+                        "-c",
+                        "umask \(umask); exec \(Programs.built(program)) --broker \(system.broker.url) \(arguments)",
+                    ])
+            }
+            let (store, outbox) = (system.folder + "/s.db", system.folder + "/o.db")
+            let collector = try start("lockstep-collector", "--store sqlite:\(store)")
+            #expect(await collector.waitForOutput("connected to"), "\(collector.text)")
+            let agent = try start("lockstep-agent", "--device a --source simulate:1 --journal --outbox \(outbox)")
+            #expect(await agent.waitForOutput("connected to"), "\(agent.text)")
+            for file in [store, store + "-wal", store + "-shm", outbox, outbox + "-wal", outbox + "-shm"] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: file)
+                #expect(attributes[.posixPermissions] as? Int == mode, "\(file)")
+            }
+            await agent.stop()
+            await collector.stop()
+        }
+    }
+
     @Test("a store without its -shm file is refused with advice")
     func advice() async throws {
         try await withTemporaryFolder { folder in

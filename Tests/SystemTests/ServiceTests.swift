@@ -53,7 +53,7 @@ struct ServiceTests {
     }
 
     // Agent only: the collector stops too quickly for a second signal. Both handle signals with the same TerminationSignals.
-    @Test("a second SIGTERM stops a program at once")
+    @Test("two signals at once stop a program cleanly, and one that is sent a second later stops it at once")
     func secondSignal() async throws {
         try await withSystem { system in
             let receiver = try NotifyReceiver(address: system.folder + "/notify")
@@ -63,10 +63,15 @@ struct ServiceTests {
             // With a hanging broker, a clean stop takes some seconds.
             system.broker.signal(SIGSTOP)
             defer { system.broker.signal(SIGCONT) }
-            program.signal(SIGTERM)
+            let begin = ContinuousClock.now
+            for _ in 0..<2 { program.signal(SIGTERM) }
             await expectEventually(program.text, within: .seconds(120)) { receiver.lines.contains("STOPPING=1") }
-            program.signal(SIGTERM)
+            await expectEventually(program.text, within: .seconds(120)) {
+                program.signal(SIGTERM)
+                return !program.isRunning
+            }
             #expect(await program.waitForExit(within: .seconds(120)) == SIGTERM)
+            #expect(ContinuousClock.now - begin >= .seconds(1))
             #expect(!program.text.contains("agent stopped"), "\(program.text)")
         }
     }

@@ -13,7 +13,8 @@ public import LockstepModel
 ///
 /// A broker delivers messages in order. An awaiting batch therefore counts as lost if an acknowledgement lists it as
 /// missing, but lists as stored a batch that was published after the PUBACK of the missing one. Lost batches are sent
-/// again. If no later batch was published, the lowest awaiting batches are sent again after a delay. Their
+/// again. If no later batch was published, a few awaiting batches are sent again after a delay: the lowest ones, and the
+/// highest one of each epoch, because an acknowledgement lists missing batches only up to the highest stored one. Their
 /// acknowledgement shows which others are lost. The delay doubles each time, so that a collector does not receive many
 /// copies after an outage.
 ///
@@ -23,10 +24,8 @@ public import LockstepModel
 ///
 /// All times are in µs of the boot clock.
 public struct Delivery: Sendable {
-    /// The maximum number of messages in flight of one agent.
-    package static let maxInFlight = 100
-    /// Backlog is published only while fewer messages than this are in flight, so that live batches do not wait.
-    private static let maxBacklogInFlight = 40
+    /// The maximum number of messages in flight of one agent. A ``LinkWindow`` leaves room for live batches.
+    package static let maxInFlight = LinkWindow.maxMessages + 100
     /// The first delay before batches are sent again, in µs.
     static let initialRetryDelay: Int64 = 5_000_000
     /// The maximum retry delay, in µs.
@@ -58,7 +57,8 @@ public struct Delivery: Sendable {
     private var awaiting: [Bucket] = [Bucket()]
     private var window = InFlightWindow()
     private var retryDelay = Delivery.initialRetryDelay
-    /// The time of the last acknowledgement, connection or retry, in µs of the boot clock.
+    /// The time of the last acknowledgement, connection or retry, or of the first PUBACK after all was acknowledged, in µs of
+    /// the boot clock.
     private var progressAt: Int64 = 0
     /// The time since which batches wait for a collector without progress, in µs of the boot clock: that of the first PUBACK
     /// since the last progress; nil if none wait.
@@ -87,15 +87,28 @@ public struct Delivery: Sendable {
     }
     /// Whether there are unsent batches.
     public var hasBacklog: Bool { !unsent.isEmpty }
-    /// Whether a batch of the backlog may be published now.
-    public var canSendBacklog: Bool {
-        hasBacklog && inFlight.count < Self.maxBacklogInFlight && (window.isOpen || !waitsForCollector)
-    }
+    /// Whether a batch of the backlog may be published now, if the link has room for it, see ``LinkWindow``.
+    public var canSendBacklog: Bool { hasBacklog && (window.isOpen || !waitsForCollector) }
     /// Returns whether a batch waits for its acknowledgement.
     package func contains(_ position: BatchPosition) -> Bool {
         ([unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches)).contains {
             $0[position.epoch]?.contains(position.seq) ?? false
         } || inFlight.values.contains(position)
+    }
+
+    /// Returns which of the batches that an acknowledgement lists as missing are not here any more.
+    package func gone(of ack: Acknowledgement) -> SequenceSet {
+        ack.missing.isEmpty ? SequenceSet() : SequenceSet(ack.missing).subtracting(pending(of: ack.epoch))
+    }
+
+    /// Returns the batches of an epoch that wait for their acknowledgement.
+    package func pending(of epoch: Epoch) -> SequenceSet {
+        var pending = SequenceSet()
+        for waiting in [unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches) {
+            if let batches = waiting[epoch] { pending.formUnion(batches) }
+        }
+        for position in inFlight.values where position.epoch == epoch { pending.insert(position.seq) }
+        return pending
     }
 
     /// The number of unsent batches.
@@ -142,7 +155,11 @@ public struct Delivery: Sendable {
     /// - Returns: the batch, or nil if the message was not a batch.
     public mutating func didReceivePuback(_ id: Int32, at boot: Int64? = nil) -> BatchPosition? {
         guard let position = inFlight.removeValue(forKey: id) else { return nil }
-        if let boot { window.confirm(position, at: boot) }
+        if let boot {
+            window.confirm(position, at: boot)
+            // Nothing awaited an acknowledgement, perhaps for long: the retry delay starts now.
+            if awaiting.allSatisfy(\.isEmpty) { progressAt = boot }
+        }
         if waitsForCollector { waitingSince = waitingSince ?? boot }
         awaiting[awaiting.count - 1].batches.insert(position)
         let confirmed = SequenceSet(CollectionOfOne(position.seq...position.seq))
@@ -214,6 +231,10 @@ public struct Delivery: Sendable {
         progressAt = boot
         retryDelay = min(retryDelay * 2, Self.maxRetryDelay)
         var remaining = Self.probeCount
+        for position in highestAwaiting {
+            for index in awaiting.indices { awaiting[index].batches.remove(position) }
+            enqueue(position)
+        }
         for index in awaiting.indices {
             for (epoch, batches) in awaiting[index].batches.sorted(by: { $0.key < $1.key }) {
                 for seq in batches.lowest(remaining) {
@@ -257,6 +278,15 @@ public struct Delivery: Sendable {
         let waiting = [unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches)
         return waiting.reduce(0) { $0 + ($1[epoch]?.count ?? 0) }
             + Int64(inFlight.values.count { $0.epoch == epoch })
+    }
+
+    /// The highest awaiting batch of each epoch.
+    private var highestAwaiting: [BatchPosition] {
+        var highest: [Epoch: Int64] = [:]
+        for (epoch, batches) in awaiting.flatMap(\.batches) {
+            if let last = batches.last { highest[epoch] = max(last, highest[epoch] ?? last) }
+        }
+        return highest.map { BatchPosition(epoch: $0.key, seq: $0.value) }
     }
 
     private mutating func requeueLost(_ ack: Acknowledgement, stored: SequenceSet, at boot: Int64) {

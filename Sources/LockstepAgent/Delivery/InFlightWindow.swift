@@ -6,26 +6,38 @@ import LockstepModel
 /// measures the queueing delay of its batches, live and backlog, and reduces its backlog in flight if the delay is
 /// long. This follows TCP's congestion window (Jacobson, Congestion Avoidance and Control, 1988) with delay as the
 /// congestion signal (LEDBAT, RFC 6817).
+///
+/// The delay is measured from the PUBACK of a batch to the collector's acknowledgement, without the hold time. Both come
+/// over the same link, so that its latency and its queues do not count: ``LinkWindow`` limits those.
 struct InFlightWindow: Sendable {
-    /// The initial size of the window.
-    static let initialSize = 8
-    /// The limits of the size.
-    static let minSize = 4
-    static let maxSize = 1000
+    /// The initial size of the window in batches.
+    static let initialSize = 4.0
+    /// The limits of the size. Below 1, one batch is in flight for a part of the time: a thousand agents with one batch each
+    /// can be too many.
+    static let minSize = 0.125
+    static let maxSize = 1000.0
     /// The queueing delay in µs below which the window grows. A busy collector acknowledges a few times a second.
     static let lowDelay: Int64 = 300_000
     /// The queueing delay in µs above which the window shrinks.
     static let highDelay: Int64 = 700_000
+    /// The maximum delay in µs that counts as that of a collector without a queue: after an outage, agents start together
+    /// and never see the collector without one.
+    static let maxBase: Int64 = 1_000_000
+    /// The factor by which the window grows in a round trip, once its capacity is known.
+    static let growth = 1.25
     /// The hold time in µs that is assumed if the collector does not report it. The hold time is the delay between a
     /// commit and its acknowledgement.
     static let defaultHoldTime: Int64 = 1_000_000
-    /// The time in µs after which no acknowledgement is expected: there is no collector, or it cannot store the batch.
+    /// The time in µs after the PUBACK from which no acknowledgement is expected: there is no collector, or it cannot store
+    /// the batch.
     static let acknowledgementTimeout: Int64 = 5_000_000
 
     private struct Published {
         /// The time of publication, in µs of the boot clock.
         let at: Int64
         let isBacklog: Bool
+        /// The time of the PUBACK, in µs of the boot clock; nil before it.
+        var confirmedAt: Int64?
     }
 
     /// The maximum number of backlog batches in flight.
@@ -35,11 +47,19 @@ struct InFlightWindow: Sendable {
     private var hasBeenLate = false
     private var inFlight: [BatchPosition: Published] = [:]
     private var backlogInFlight = 0
-    /// The round-trip time to the broker, without queueing.
-    private var network = RoundTrip()
+    /// The delay without queueing: a collector with a slow disk takes a while for each commit.
+    private var base = RoundTrip()
+    /// The time of the last reduction. Batches that were published before it do not show its effect yet.
+    private var reducedAt: Int64 = 0
+    /// The time at which the newest acknowledged batch was published.
+    private var acknowledgedAt: Int64 = 0
+    /// The time until which a window below 1 is closed.
+    private var closedUntil: Int64 = 0
+    /// The time of the last call of ``tick(at:)``.
+    private var now: Int64 = 0
 
     /// Whether more backlog may be published.
-    var isOpen: Bool { backlogInFlight < size }
+    var isOpen: Bool { Double(backlogInFlight) < max(1, size) && now >= closedUntil }
 
     mutating func didPublish(_ position: BatchPosition, isBacklog: Bool, at boot: Int64) {
         remove(position)
@@ -48,10 +68,7 @@ struct InFlightWindow: Sendable {
     }
 
     /// Handles the PUBACK of a batch.
-    mutating func confirm(_ position: BatchPosition, at boot: Int64) {
-        guard let published = inFlight[position]?.at else { return }
-        network.add(boot - published, at: boot)
-    }
+    mutating func confirm(_ position: BatchPosition, at boot: Int64) { inFlight[position]?.confirmedAt = boot }
 
     /// Handles the acknowledgement of a collector.
     /// - Parameters:
@@ -59,28 +76,44 @@ struct InFlightWindow: Sendable {
     ///   - holdTime: the time by which the collector delayed the acknowledgement, in µs, or nil if unknown.
     mutating func acknowledge(_ stored: SequenceSet, holdTime: Int64?, of epoch: Epoch, at boot: Int64) {
         let arrived = inFlight.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
-        guard let newest = arrived.values.lazy.map(\.at).max() else { return }
+        guard let newest = arrived.values.max(by: { $0.at < $1.at }) else { return }
+        acknowledgedAt = max(acknowledgedAt, newest.at)
         let before = backlogInFlight
         for position in arrived.keys { remove(position) }
         let backlog = before - backlogInFlight
+        // An acknowledgement that arrives before the PUBACK shows that the collector is fast.
+        let total = max(0, boot - (newest.confirmedAt ?? boot) - (holdTime ?? Self.defaultHoldTime))
+        base.add(total, at: boot)
         // Live batches alone are no evidence for the size of the window.
         guard backlog > 0 else { return }
-        let delay = boot - newest - (network.minimum ?? 0) - (holdTime ?? Self.defaultHoldTime)
+        let delay = total - min(base.minimum ?? 0, Self.maxBase)
         if delay > Self.highDelay {
             hasBeenLate = true
-            size = max(Self.minSize, size / 2)
-        } else if delay < Self.lowDelay, 2 * before >= size {
+            if newest.at >= reducedAt {
+                size = max(Self.minSize, size / 2)
+                reducedAt = boot
+            }
+        } else if delay < Self.lowDelay, Double(2 * before) >= size {
             // Grow only if the window was in use: an unused window gives no evidence for a larger one (RFC 7661).
-            size = min(Self.maxSize, size + (hasBeenLate ? max(1, backlog / 4) : backlog))
+            size = min(Self.maxSize, hasBeenLate ? size * Self.growth : size + Double(backlog))
         }
+        closedUntil = size < 1 ? boot + Int64((1 / size - 1) * Double(boot - newest.at)) : 0
     }
 
     /// Removes batches whose acknowledgement has timed out.
     mutating func tick(at boot: Int64) {
-        let expired = inFlight.filter { boot - $0.value.at >= Self.acknowledgementTimeout }
+        now = boot
+        let expired = inFlight.filter { entry in
+            entry.value.confirmedAt.map { boot - $0 >= Self.acknowledgementTimeout } ?? false
+        }
         guard !expired.isEmpty else { return }
         for position in expired.keys { remove(position) }
-        if expired.values.contains(where: \.isBacklog) { size = min(size, Self.initialSize) }
+        let backlog = expired.values.filter(\.isBacklog)
+        guard let newest = backlog.map(\.at).max() else { return }
+        size = min(size, Self.initialSize)
+        // If a later batch was acknowledged, the collector does not store these. Otherwise its queue may be longer than the
+        // timeout. Without a collector, the size does not matter.
+        if newest > acknowledgedAt { size = max(Self.minSize, size / 2) }
     }
 
     /// Removes a batch that is no longer in flight, without measuring its delay.
@@ -99,6 +132,7 @@ struct InFlightWindow: Sendable {
     mutating func removeAll() {
         inFlight.removeAll()
         backlogInFlight = 0
-        network = RoundTrip()
+        base = RoundTrip()
+        closedUntil = 0
     }
 }

@@ -1,6 +1,6 @@
 /// The minimum round-trip time of the last one to two minutes: any time above it was spent in queues.
 ///
-/// If the network becomes slower, the minimum follows after two minutes at most.
+/// If the way becomes slower, the minimum follows after two minutes at most.
 struct RoundTrip: Sendable {
     /// The length of a measuring period in µs. The minimum covers the current and the previous period.
     private static let period: Int64 = 60_000_000
@@ -15,7 +15,7 @@ struct RoundTrip: Sendable {
 
     /// Adds a measurement.
     /// - Parameters:
-    ///   - duration: the time between a message and its PUBACK in µs.
+    ///   - duration: the time between a message and its acknowledgement in µs.
     ///   - boot: the current time in µs of the boot clock.
     mutating func add(_ duration: Int64, at boot: Int64) {
         if boot - periodStart >= Self.period {

@@ -23,13 +23,13 @@ extension Outbox {
     /// - Parameters:
     ///   - blocks: the samples of the new batches, one block for each batch.
     ///   - removed: the acknowledged batches.
-    ///   - now: the current time.
+    ///   - boot: the current time in µs of the boot clock.
     /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     public func accept(
-        _ blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
+        _ blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at boot: Int64
     ) throws -> Accepted {
         do {
-            let (entries, dropped) = try commit(appending: blocks, removing: removed, at: now)
+            let (entries, dropped) = try commit(appending: blocks, removing: removed, at: boot)
             // The disk may have space again.
             reservedSpace.restore()
             return Accepted(entries: entries, dropped: dropped)
@@ -37,19 +37,19 @@ extension Outbox {
             reservedSpace.remove()
             defer { reservedSpace.restore() }
             limitFile()
-            _ = try commit(appending: [], removing: removed, at: now)
+            _ = try commit(appending: [], removing: removed, at: boot)
             try deleteAllAcknowledged()
-            return acceptOneByOne(blocks, at: now)
+            return acceptOneByOne(blocks, at: boot)
         }
     }
 
     /// Writes each block in its own transaction, which needs little space in the write-ahead log.
-    private func acceptOneByOne(_ blocks: [SampleBlock], at now: Timestamp) -> Accepted {
+    private func acceptOneByOne(_ blocks: [SampleBlock], at boot: Int64) -> Accepted {
         var result = Accepted(unwritten: blocks, wasDiskFull: true)
         checkpoint()
         while let block = result.unwritten.first {
             do {
-                let (entries, dropped) = try commit(appending: [block], at: now)
+                let (entries, dropped) = try commit(appending: [block], at: boot)
                 result.entries += entries
                 result.dropped.formUnion(dropped)
                 result.unwritten.removeFirst()
@@ -57,7 +57,7 @@ extension Outbox {
             } catch {
                 let error = OutboxError(path: path, error)
                 result.error = error
-                guard error.isFull, let dropped = try? dropOldest(at: now) else { break }
+                guard error.isFull, let dropped = try? dropOldest(at: boot) else { break }
                 result.dropped.formUnion(dropped)
                 checkpoint(truncate: true)
             }
@@ -71,10 +71,10 @@ extension Outbox {
     /// Deletes the oldest part of the journal or, if there is none, drops the oldest eighth of the outbox, so that the
     /// next batches fit without further drops.
     /// - Returns: the dropped batches, or nil if the file has no batches.
-    private func dropOldest(at now: Timestamp) throws -> Dropped? {
+    private func dropOldest(at boot: Int64) throws -> Dropped? {
         let deleted = try database.transaction { try statements.deleteOldestJournal(contents.journaled) }
         if deleted > 0 { return Dropped() }
-        return bytes > 0 ? try shrink(to: max(0, bytes - max(bytes / 8, 65_536)), at: now) : nil
+        return bytes > 0 ? try shrink(to: max(0, bytes - max(bytes / 8, 65_536)), at: boot) : nil
     }
 }
 

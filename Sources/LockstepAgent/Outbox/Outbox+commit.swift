@@ -11,6 +11,8 @@ extension Outbox {
         var bytes: Int64
         /// The highest id given.
         var lastID: Int64
+        /// The time of the newest sample of each stream, in µs since 1970.
+        var newest: [String: Int64]
         var dropped = Dropped()
     }
 
@@ -23,11 +25,11 @@ extension Outbox {
     /// - Parameters:
     ///   - blocks: the samples of the new batches, one block for each batch.
     ///   - removed: the acknowledged batches.
-    ///   - now: the current time.
+    ///   - boot: the current time in µs of the boot clock.
     /// - Returns: the batches that were written, and those dropped because of the limits.
     /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     public func commit(
-        appending blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at now: Timestamp
+        appending blocks: [SampleBlock], removing removed: [Epoch: SequenceSet] = [:], at boot: Int64
     ) throws -> (entries: [Entry], dropped: Dropped) {
         let entries = blocks.enumerated().map { index, block in
             let position = BatchPosition(epoch: epoch, seq: nextSeq + Int64(index))
@@ -36,15 +38,16 @@ extension Outbox {
         }
         var change = unchanged
         do {
+            try restoreFile()
             let acknowledged = contents.pending.intersection(ids.ids(of: removed))
             let freed = try statements.size(of: acknowledged)
-            change.contents.acknowledge(acknowledged, bytes: freed, at: now)
+            change.contents.acknowledge(acknowledged, bytes: freed, at: boot)
             change.bytes -= freed
             try database.transaction {
-                try insert(entries, samples: blocks.map(\.count), into: &change, at: now)
-                try drop(above: limits.bytes, from: &change, at: now)
+                try insert(entries, samples: blocks, into: &change, at: boot)
+                try drop(above: limits.bytes, from: &change, at: boot)
                 let hasDropped = !change.dropped.batches.isEmpty
-                if hasDropped || blocks.isEmpty || change.contents.isDeletionDue(at: now) {
+                if hasDropped || blocks.isEmpty || change.contents.isDeletionDue(at: boot) {
                     // If the newest batch was dropped, no row records which batches are acknowledged.
                     try deleteAcknowledged(from: &change, limit: hasDropped ? .max : OutboxStatements.maxDeletions)
                 }
@@ -62,9 +65,9 @@ extension Outbox {
     }
 
     /// Drops the oldest batches until at most `limit` bytes are left, and removes them from the journal, too.
-    func shrink(to limit: Int64, at now: Timestamp) throws -> Dropped {
+    func shrink(to limit: Int64, at boot: Int64) throws -> Dropped {
         var change = unchanged
-        try database.transaction { try drop(above: limit, from: &change, keepsJournal: false, at: now) }
+        try database.transaction { try drop(above: limit, from: &change, keepsJournal: false, at: boot) }
         apply(change)
         return change.dropped
     }
@@ -91,17 +94,18 @@ extension Outbox {
     }
 
     /// The state before a transaction.
-    var unchanged: Change { Change(contents: contents, bytes: bytes, lastID: lastID) }
+    var unchanged: Change { Change(contents: contents, bytes: bytes, lastID: lastID, newest: newest) }
 
     /// Updates the state after a transaction.
     func apply(_ change: Change) {
         contents = change.contents
         bytes = change.bytes
+        newest = change.newest
         droppedSamples += change.dropped.samples
         unpublished.batches.subtract(change.dropped.batches[epoch] ?? SequenceSet())
     }
 
-    private func insert(_ entries: [Entry], samples: [Int], into change: inout Change, at now: Timestamp) throws {
+    private func insert(_ entries: [Entry], samples: [SampleBlock], into change: inout Change, at boot: Int64) throws {
         guard !entries.isEmpty else { return }
         let first = change.lastID + 1
         let last = change.lastID + Int64(entries.count)
@@ -114,8 +118,12 @@ extension Outbox {
         for (index, entry) in entries.enumerated() {
             let id = first + Int64(index)
             try statements.insert(
-                entry, id: id, samples: samples[index], journal: keepsJournal, state: id == last ? state : nil, at: now)
+                entry, id: id, samples: samples[index], journal: keepsJournal, state: id == last ? state : nil, at: boot
+            )
             change.bytes += Int64(entry.payload.count)
+            if let time = samples[index].times.last {
+                change.newest[entry.stream.name] = max(time, change.newest[entry.stream.name] ?? time)
+            }
         }
         change.contents.append(first...last)
         change.lastID = last
@@ -124,14 +132,14 @@ extension Outbox {
     /// Drops the oldest batches above the limits.
     /// - Parameter keepsJournal: whether to keep their rows in the journal.
     private func drop(
-        above limit: Int64, from change: inout Change, keepsJournal: Bool = true, at now: Timestamp
+        above limit: Int64, from change: inout Change, keepsJournal: Bool = true, at boot: Int64
     ) throws {
         while let id = change.contents.pending.first, let position = ids.position(of: id) {
             guard let row = try statements.row(id) else {
                 change.contents.drop(id, keepsRow: false)
                 continue
             }
-            guard change.bytes > limit || isTooOld(row, now: now) else { break }
+            guard change.bytes > limit || isTooOld(row, at: boot) else { break }
             let isKept = try statements.drop(id, at: position, keepsJournal: keepsJournal)
             change.contents.drop(id, keepsRow: isKept)
             if change.bytes <= limit { change.dropped.agedSamples += row.samples }
@@ -145,13 +153,14 @@ extension Outbox {
         try saveState(change)
     }
 
-    private func isTooOld(_ row: OutboxStatements.Row, now: Timestamp) -> Bool {
-        row.id > lastUndatedID && now.microseconds - row.createdAt > limits.age
+    private func isTooOld(_ row: OutboxStatements.Row, at boot: Int64) -> Bool {
+        row.id > lastUndatedID && boot - row.boot > limits.age
     }
 
     /// Saves the state that the newest row records otherwise.
     private func saveState(_ change: Change) throws {
         try statements.setMeta("seq", change.lastID - (ids.base(of: epoch) ?? 0))
         try statements.setUnpublished(unpublished.toSave, last: change.lastID)
+        try statements.setNewestTimes(change.newest)
     }
 }

@@ -51,6 +51,8 @@ extension Outbox {
                     didMove()
                 }
                 try statements.beginEpoch(next, base: base, after: epoch, seq: moved.count)
+                // The time line continues in the new epoch.
+                try statements.setNewestTimes(newest)
                 if movedUndated { try statements.setMeta("undated", base + moved.count) }
             }
         } catch {

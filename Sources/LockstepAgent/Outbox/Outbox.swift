@@ -13,8 +13,8 @@ public final class Outbox {
         public var bytes: Int64
         /// The maximum age of a batch in µs.
         ///
-        /// The age is only known for batches written since the machine last started and its clock was last set. Other
-        /// batches are limited by size alone, so that a wrong clock does not cause drops.
+        /// The age is measured on the boot clock, so that a wrong clock does not cause drops. It is only known for batches
+        /// written since the machine last started. Other batches are limited by size alone.
         public var age: Int64
 
         /// Creates limits. The defaults are 256 MiB and seven days.
@@ -54,6 +54,8 @@ public final class Outbox {
     public internal(set) var droppedSamples: Int64
     /// Whether the clock was set since the last run, so that a new epoch was started.
     public let wasClockSet: Bool
+    /// The time of the newest sample of the last run, if the clock was earlier at the start. Then a new epoch was started.
+    public let newestBeforeStart: Timestamp?
     /// The device that the outbox belonged to before, if it was handed over to another one with this start.
     public let previousDevice: String?
 
@@ -65,16 +67,24 @@ public final class Outbox {
     var ids: BatchIDs
     /// The rows in the file.
     var contents: OutboxContents
-    /// The highest `id` of the batches whose age is unknown.
+    /// The highest `id` of the batches whose age is unknown: those of earlier boots of the machine.
     var lastUndatedID: Int64
+    /// The time of the newest sample of each stream in the current epoch, in µs since 1970. It is known even if the
+    /// outbox is empty.
+    var newest: [String: Int64]
 
-    private let lock: FileLock
-    let database: SQLiteDatabase
+    /// The open file.
+    private let file: OutboxFile
+    var database: SQLiteDatabase { file.database }
+    /// Whether the file was written again since the last call of ``takeRewriting()``, because it was removed or moved, or a
+    /// copy is used.
+    private var isRewritten = false
     /// The space that is released when the disk is full.
     let reservedSpace: ReservedSpace
     /// Returns whether the disk has free space in addition to the reserved space. Tests replace it.
     var hasDiskSpace: () -> Bool
-    let statements: OutboxStatements
+    private(set) var statements: OutboxStatements
+    private let streams: StreamCatalog
     let limits: Limits
     /// Whether new batches are part of the journal.
     let keepsJournal: Bool
@@ -85,7 +95,7 @@ public final class Outbox {
 
     /// Opens the outbox, or creates it with a new epoch.
     ///
-    /// If the clock was set since the last run, a new epoch is started.
+    /// If the clock was set since the last run, or is earlier than the samples of the last run, a new epoch is started.
     /// - Parameters:
     ///   - path: the path of the file. Its folder must exist.
     ///   - device: the device whose samples the outbox holds. The outbox records it, see ``OutboxOwner``. nil for any.
@@ -102,16 +112,13 @@ public final class Outbox {
         streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
     ) throws {
         do {
-            try OutboxError.refuseFolder(path)
-            lock = try FileLock(path: path)
-            database = try OutboxSchema.open(path)
+            file = try OutboxFile(path: path) { try OutboxSchema.open($0) }
+            let database = file.database
             let reservedSpace = ReservedSpace(path: path + "-ballast")
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }
-            // The write-ahead log has to fit into the reserved space.
-            let logSize = reservedSpace.size > 0 ? max(1 << 16, min(1 << 20, reservedSpace.size / 4)) : 1 << 20
-            let pageSize = try database.integer("PRAGMA page_size")
-            try database.execute("PRAGMA wal_autocheckpoint = \(logSize / pageSize)")
+            try Self.limitLog(of: database, reservedSpace)
+            self.streams = streams
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
@@ -123,16 +130,19 @@ public final class Outbox {
                 hasJournal: statements.hasJournal())
             previousDevice = try device.flatMap { try owner.previous(for: $0) }
             droppedSamples = try statements.meta("dropped_samples")
-            let change = clock.change(since: try statements.lastClock(), newest: try statements.newestTime())
             let savedEpoch = try statements.text("epoch")
-            wasClockSet = savedEpoch != nil && change == .wasSet
             epoch = try savedEpoch.map { try Epoch(validating: $0) } ?? .random()
             previousEpoch = try statements.text("previous_epoch").map { try Epoch(validating: $0) }
             lastUndatedID = try statements.meta("undated")
             ids = try statements.ids()
             if savedEpoch == nil { ids.begin(epoch, base: 0) }
             let base = ids.base(of: epoch) ?? 0
-            nextSeq = 1 + max(try statements.meta("seq"), try statements.lastID() - base)
+            newest = try statements.newestTimes(since: base)
+            let lastClock = try statements.lastClock()
+            let change = clock.change(since: lastClock, newest: newest.values.max())
+            wasClockSet = savedEpoch != nil && change == .wasSet
+            newestBeforeStart = change == .isEarlier ? newest.values.max().map { Timestamp(microseconds: $0) } : nil
+            nextSeq = try statements.nextSeq(base: base)
             // The commit that saved the set may also have dropped some of its batches. Exclude them: the collector
             // acknowledges dropped batches, too, so their acknowledgement does not contradict this outbox.
             let pending = ids.numbers(of: contents.pending)[epoch] ?? SequenceSet()
@@ -145,20 +155,52 @@ public final class Outbox {
                 if let device, previousDevice == nil {
                     try statements.setMeta(OutboxOwner.key, "\(device)")
                 }
-                if change == .restarted {
+                if !clock.isSameBoot(as: lastClock) {
                     lastUndatedID = lastID
                     try statements.setMeta("undated", lastUndatedID)
                 }
             }
             if let device, previousDevice != nil {
                 try handOver(to: device, clock: clock)
-            } else if wasClockSet {
+            } else if wasClockSet || newestBeforeStart != nil {
                 try startEpoch(clock: clock)
             }
+            file.hasSameContent = { [unowned self] in try hasSameContent($0) }
         } catch {
             throw OutboxError(path: path, error)
         }
     }
+
+    /// Limits the write-ahead log, which has to fit into the reserved space.
+    private static func limitLog(of database: SQLiteDatabase, _ reservedSpace: ReservedSpace) throws {
+        let size = reservedSpace.size > 0 ? max(1 << 16, min(1 << 20, reservedSpace.size / 4)) : 1 << 20
+        let pageSize = try database.integer("PRAGMA page_size")
+        try database.execute("PRAGMA wal_autocheckpoint = \(size / pageSize)")
+    }
+
+    /// Writes the file again if it was removed or moved, see ``OutboxFile``. Call it before each write that must last.
+    func restoreFile() throws {
+        guard try file.restore() else { return }
+        isRewritten = true
+        statements = try OutboxStatements(database, streams: streams)
+        try Self.limitLog(of: database, reservedSpace)
+    }
+
+    private func hasSameContent(_ database: SQLiteDatabase) throws -> Bool {
+        let other = try OutboxStatements(database, streams: streams)
+        let pending = try other.contents().0.pending
+        return try other.text("epoch") == epoch.rawValue && contents.pending.subtracting(pending).isEmpty
+            && other.nextSeq(base: ids.base(of: epoch) ?? 0) == nextSeq
+    }
+
+    /// Returns whether the file was written again since the last call, because it was removed or moved.
+    func takeRewriting() -> Bool {
+        defer { isRewritten = false }
+        return isRewritten
+    }
+
+    /// The number of the newest batch of the current epoch, or 0.
+    var lastSeq: Int64 { nextSeq - 1 }
 
     /// The highest id given so far.
     var lastID: Int64 { (ids.base(of: epoch) ?? 0) + nextSeq - 1 }
@@ -201,16 +243,17 @@ public final class Outbox {
     public func startEpoch(clock: OutboxClock = .now()) throws {
         let next = Epoch.random()
         do {
+            try restoreFile()
             try database.transaction {
                 try statements.beginEpoch(next, base: lastID, after: epoch, seq: 0)
                 try statements.setClock(clock)
-                try statements.setMeta("undated", lastID)
+                try statements.removeNewestTimes()
             }
         } catch {
             throw OutboxError(path: path, error)
         }
-        lastUndatedID = lastID
         didStartEpoch(next, seq: 0)
+        newest = [:]
     }
 
     /// Updates the state after a new epoch was written.
@@ -229,6 +272,7 @@ public final class Outbox {
     /// - Throws: ``OutboxError``.
     public func startSession(at now: Timestamp) throws -> Int64 {
         do {
+            try restoreFile()
             let last = try statements.meta("session")
             let session = max(now.microseconds, last + 1)
             try database.transaction { try statements.setMeta("session", session) }

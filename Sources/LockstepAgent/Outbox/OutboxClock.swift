@@ -27,26 +27,34 @@ public struct OutboxClock: Sendable, Hashable {
             offset: moment.wall.microseconds - moment.boot)
     }
 
-    /// The change of the clocks between two runs.
+    /// The change of the wall clock between two runs.
     enum Change: Hashable {
-        /// The clock was not set: the time line continues, and the ages of batches are known.
+        /// The time line continues.
         case steady
-        /// The machine was restarted. The time line continues, but its clock may have been wrong before or may be wrong
-        /// now: the ages of batches are unknown.
-        case restarted
         /// The wall clock was set: a new time line starts.
         case wasSet
+        /// The wall clock is earlier than samples of the last run: a new time line starts.
+        case isEarlier
+    }
+
+    /// Returns whether the machine was not restarted since the last run, so that its boot clock has continued.
+    func isSameBoot(as earlier: (bootID: String, offset: Int64)?) -> Bool {
+        !bootID.isEmpty && earlier?.bootID == bootID
     }
 
     /// Returns the change since the last run.
+    ///
+    /// After a restart of the machine the time line continues, unless the clock is earlier than it was.
     /// - Parameters:
     ///   - earlier: the boot id and the offset of the last run, or nil if unknown.
-    ///   - newest: the time at which the newest batch was written, in µs since 1970.
+    ///   - newest: the time of the newest sample in the epoch, in µs since 1970.
     func change(since earlier: (bootID: String, offset: Int64)?, newest: Int64?) -> Change {
-        // While the time line slews, it may be ahead of the wall clock by up to the threshold.
-        if let newest, newest > wall.microseconds + TimeLine.stepThreshold { return .wasSet }
-        guard let earlier, !bootID.isEmpty, earlier.bootID == bootID else { return .restarted }
-        let (step, overflow) = offset.subtractingReportingOverflow(earlier.offset)
-        return overflow || step.magnitude > TimeLine.stepThreshold.magnitude ? .wasSet : .steady
+        if let earlier, isSameBoot(as: earlier) {
+            let (step, overflow) = offset.subtractingReportingOverflow(earlier.offset)
+            if overflow || step.magnitude > TimeLine.stepThreshold.magnitude { return .wasSet }
+        }
+        // Within an epoch, times increase. This includes a time line that was ahead of the wall clock while it slewed.
+        if let newest, newest > wall.microseconds { return .isEarlier }
+        return .steady
     }
 }

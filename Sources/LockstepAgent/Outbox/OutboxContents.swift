@@ -18,8 +18,8 @@ struct OutboxContents {
     /// The batches whose rows are kept as the journal, although they are acknowledged or dropped.
     private(set) var journaled: SequenceSet
     private var acknowledgedBytes: Int64 = 0
-    /// The time of the first acknowledgement since the last deletion.
-    private var since: Timestamp?
+    /// The time of the first acknowledgement since the last deletion, in µs of the boot clock.
+    private var since: Int64?
 
     /// - Parameters:
     ///   - pending: the batches that are not acknowledged and not dropped.
@@ -37,24 +37,25 @@ struct OutboxContents {
     func watermark(last: Int64) -> Int64 { pending.first.map { $0 - 1 } ?? last }
 
     /// Returns whether the rows of acknowledged batches should be deleted.
-    func isDeletionDue(at now: Timestamp) -> Bool {
+    /// - Parameter boot: the current time in µs of the boot clock.
+    func isDeletionDue(at boot: Int64) -> Bool {
         guard !acknowledged.isEmpty, let since else { return !acknowledged.isEmpty }
-        // The clock may have been set.
-        return acknowledgedBytes >= Self.deletionSize
-            || (now.microseconds - since.microseconds).magnitude >= Self.deletionDelay.magnitude
+        return acknowledgedBytes >= Self.deletionSize || boot - since >= Self.deletionDelay
     }
 
     /// Adds new batches.
     mutating func append(_ ids: ClosedRange<Int64>) { pending.insert(ids) }
 
     /// Marks pending batches as acknowledged.
-    /// - Parameter bytes: the size of their payloads in bytes.
-    mutating func acknowledge(_ ids: SequenceSet, bytes: Int64, at now: Timestamp) {
+    /// - Parameters:
+    ///   - bytes: the size of their payloads in bytes.
+    ///   - boot: the current time in µs of the boot clock.
+    mutating func acknowledge(_ ids: SequenceSet, bytes: Int64, at boot: Int64) {
         guard !ids.isEmpty else { return }
         pending.subtract(ids)
         acknowledged.formUnion(ids)
         acknowledgedBytes += bytes
-        since = since ?? now
+        since = since ?? boot
     }
 
     /// Removes a dropped batch.

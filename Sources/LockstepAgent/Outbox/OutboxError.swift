@@ -31,18 +31,23 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
             isFull = false
             isNotAnOutbox = true
             description = "'\(path)' is the database of another program. Choose another file with --outbox."
+        case is ReplacedFileError:
+            isFull = false
+            description =
+                "another file has taken the place of the outbox '\(path)'. Move it away: this \(owner) still has its outbox "
+                + "open, and then writes it there again. Do not stop it before, or batches are lost."
         case let error as ForeignOutboxError:
             isFull = false
             description = error.description(path: path)
         case let error as SQLiteError where error.isCorrupt:
             isFull = false
             description = "'\(path)' is damaged or not an outbox. Move it away to start with a new one."
-        case FileLockError.cannotOpen:
+        case FileLockError.cannotOpen(_, let systemError):
             isFull = false
-            description = Self.unwritable(path)
-        case let error as SQLiteError where error.isReadOnlyOrCannotOpen:
+            description = Self.unusable(path, systemError)
+        case let error as SQLiteError where error.isReadOnlyOrCannotOpen || error.isInputOutputError:
             isFull = false
-            description = Self.unwritable(path)
+            description = Self.unusable(path, error.systemError)
         default:
             isFull = false
             description = "cannot use outbox '\(path)': \(error)"
@@ -63,7 +68,29 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    private static func unwritable(_ path: String) -> String {
-        "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it."
+    /// Returns the text for a file that cannot be opened, read or written.
+    /// - Parameter systemError: the `errno`, or 0 if it is unknown.
+    private static func unusable(_ path: String, _ systemError: Int32) -> String {
+        switch systemError {
+        case EACCES, EPERM:
+            return "cannot write outbox '\(path)': permission denied. Check that you may write to it and to its folder."
+        // SQLite may report the errno of a later call.
+        case _ where systemError == EROFS || isOnReadOnlyFileSystem(path):
+            return "cannot write outbox '\(path)': its file system is read-only, as after an error of its disk. "
+                + "Check the disk (see dmesg) and mount it for writing."
+        case 0, ENOENT, ENOTDIR:
+            return "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it."
+        default:
+            return "cannot use outbox '\(path)': its disk reports an error "
+                + "(\(String(cString: strerror(systemError)))). Check the disk (see dmesg)."
+        }
+    }
+
+    /// Whether the file system of the file, or of its folder if there is no file, is mounted read-only.
+    private static func isOnReadOnlyFileSystem(_ path: String) -> Bool {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 || statvfs(folder, &status) == 0 else { return false }
+        return status.f_flag & UInt(ST_RDONLY) != 0
     }
 }

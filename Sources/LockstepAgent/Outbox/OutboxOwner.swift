@@ -60,8 +60,10 @@ extension Outbox {
             // The epochs before are those of the other device, and so is what was dropped of them.
             try database.execute("DELETE FROM meta WHERE key = 'previous_epoch'; DELETE FROM dropped")
             try statements.setMeta("dropped_samples", 0)
+            try statements.removeNewestTimes()
         }
         didStartEpoch(next, seq: 0)
+        newest = [:]
         previousEpoch = nil
         droppedSamples = 0
     }

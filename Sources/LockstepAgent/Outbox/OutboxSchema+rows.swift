@@ -3,7 +3,7 @@ import LockstepSQLite
 
 /// Version 2 of the schema: one row for each batch, which also serves as its entry in the journal.
 extension OutboxSchema {
-    /// Migrates to version 2. Programs that read the outbox find `batches` and `journal` as views.
+    /// Migrates to version 2, except for the views, which the next version creates.
     static func useOneRowPerBatch(_ database: SQLiteDatabase) throws {
         try database.execute(
             """
@@ -33,24 +33,6 @@ extension OutboxSchema {
         let hasJournal = try database.integer("SELECT EXISTS (SELECT * FROM journal_1)") == 1
         // The journal can be large, so it is not copied.
         if !hasJournal { try database.execute("DROP TABLE journal_1") }
-        let earlier =
-            hasJournal
-            ? "SELECT id - (SELECT max(id) FROM journal_1) AS id, epoch, seq, stream, payload FROM journal_1 UNION ALL"
-            : ""
-        try database.execute(
-            """
-            CREATE VIEW batches AS -- batches that are not acknowledged yet
-                SELECT e.id AS id, p.epoch AS epoch, e.id - p.base AS seq, e.stream AS stream, e.samples AS samples,
-                    e.created AS created, e.payload AS payload
-                FROM entries e JOIN epochs p ON p.base = (SELECT max(base) FROM epochs WHERE base < e.id)
-                WHERE e.id > ifnull((SELECT done FROM entries ORDER BY id DESC LIMIT 1), 0)
-                    AND e.id > ifnull((SELECT last FROM journaled WHERE first <= e.id ORDER BY first DESC LIMIT 1), 0);
-            CREATE VIEW journal AS -- with --journal: every accepted batch
-                \(earlier)
-                SELECT e.id AS id, p.epoch AS epoch, e.id - p.base AS seq, e.stream AS stream, e.payload AS payload
-                FROM entries e JOIN epochs p ON p.base = (SELECT max(base) FROM epochs WHERE base < e.id)
-                WHERE e.journal;
-            """)
     }
 
     /// Copies the batches of version 1, whose ids did not depend on their numbers.

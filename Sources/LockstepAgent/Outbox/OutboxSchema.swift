@@ -36,6 +36,7 @@ enum OutboxSchema {
                 """)
         },
         { database in try useOneRowPerBatch(database) },
+        { database in try recordTimes(database) },
     ])
 
     /// The page size of new files in bytes.

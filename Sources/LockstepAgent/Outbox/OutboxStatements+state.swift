@@ -19,14 +19,39 @@ extension OutboxStatements {
         return (bootID, try meta("clock_offset"))
     }
 
-    /// Returns the time at which the newest batch was written, in µs since 1970, or nil if the outbox is empty.
-    func newestTime() throws -> Int64? {
-        let query = try database.prepare("SELECT created FROM entries ORDER BY id DESC LIMIT 1")
-        return try query.step() ? query.int64(at: 0) : nil
+    /// Returns the time of the newest sample of each stream in the current epoch, in µs since 1970.
+    /// - Parameter base: the base of the current epoch.
+    func newestTimes(since base: Int64) throws -> [String: Int64] {
+        let query = try database.prepare(
+            """
+            SELECT stream, max(time) FROM (
+                SELECT stream, time FROM newest UNION ALL SELECT stream, newest FROM entries WHERE id > ?)
+            GROUP BY stream
+            """)
+        try query.bind(base, at: 1)
+        var times: [String: Int64] = [:]
+        while try query.step() { times[query.text(at: 0) ?? ""] = query.int64(at: 1) }
+        return times
     }
+
+    /// Writes the time of the newest sample of each stream, because the rows that have it may be deleted.
+    func setNewestTimes(_ times: [String: Int64]) throws {
+        let insert = try database.prepare("INSERT OR REPLACE INTO newest (stream, time) VALUES (?, ?)")
+        for (stream, time) in times {
+            try insert.bind(stream, at: 1)
+            try insert.bind(time, at: 2)
+            try insert.run()
+        }
+    }
+
+    /// Removes the times of the epoch that ends.
+    func removeNewestTimes() throws { try database.execute("DELETE FROM newest") }
 
     /// Returns the highest id in the file, or 0 if there is none.
     func lastID() throws -> Int64 { try database.integer("SELECT ifnull(max(id), 0) FROM entries") }
+
+    /// Returns the number of the next batch of the current epoch.
+    func nextSeq(base: Int64) throws -> Int64 { 1 + max(try meta("seq"), try lastID() - base) }
 
     /// Returns the saved numbers of unpublished batches of the current epoch.
     func unpublished() throws -> SequenceSet {

@@ -7,8 +7,8 @@ final class OutboxStatements {
     struct Row {
         let id: Int64
         let samples: Int64
-        /// The time at which the batch was written, in µs since 1970.
-        let createdAt: Int64
+        /// The time at which the batch was written, in µs of the boot clock.
+        let boot: Int64
         let bytes: Int64
     }
 
@@ -42,12 +42,12 @@ final class OutboxStatements {
         func prepare(_ sql: String) throws -> SQLiteStatement { try database.prepare(sql, persistent: true) }
         insert = try prepare(
             """
-            INSERT INTO entries (id, stream, samples, created, journal, done, unpublished, payload)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO entries (id, stream, samples, newest, boot, journal, done, unpublished, payload)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         selectSize = try prepare("SELECT ifnull(sum(length(payload)), 0) FROM entries WHERE id BETWEEN ? AND ?")
         select = try prepare("SELECT stream, payload FROM entries WHERE id = ?")
-        selectRow = try prepare("SELECT samples, created, length(payload) FROM entries WHERE id = ?")
+        selectRow = try prepare("SELECT samples, boot, length(payload) FROM entries WHERE id = ?")
         move = try prepare("UPDATE entries SET id = ?, payload = ? WHERE id = ?")
         delete = try prepare("DELETE FROM entries WHERE id = ?1 AND NOT (journal AND ?2)")
         deleteAcknowledged = try prepare(
@@ -65,16 +65,17 @@ final class OutboxStatements {
 
     /// - Parameter state: the state to record, for the last batch of a commit.
     func insert(
-        _ entry: Outbox.Entry, id: Int64, samples: Int, journal: Bool, state: State?, at now: Timestamp
+        _ entry: Outbox.Entry, id: Int64, samples: SampleBlock, journal: Bool, state: State?, at boot: Int64
     ) throws {
         try insert.bind(id, at: 1)
         try insert.bind(entry.stream.name, at: 2)
-        try insert.bind(Int64(samples), at: 3)
-        try insert.bind(now.microseconds, at: 4)
-        try insert.bind(Int64(journal ? 1 : 0), at: 5)
-        try insert.bind(state?.watermark, at: 6)
-        try insert.bind(state?.unpublished.flatMap { $0.isEmpty ? nil : Self.text($0) }, at: 7)
-        try insert.bind(entry.payload, at: 8)
+        try insert.bind(Int64(samples.count), at: 3)
+        try insert.bind(samples.times.last ?? 0, at: 4)
+        try insert.bind(boot, at: 5)
+        try insert.bind(Int64(journal ? 1 : 0), at: 6)
+        try insert.bind(state?.watermark, at: 7)
+        try insert.bind(state?.unpublished.flatMap { $0.isEmpty ? nil : Self.text($0) }, at: 8)
+        try insert.bind(entry.payload, at: 9)
         try insert.run()
     }
 
@@ -103,7 +104,7 @@ final class OutboxStatements {
         try selectRow.bind(id, at: 1)
         guard try selectRow.step() else { return nil }
         return Row(
-            id: id, samples: selectRow.int64(at: 0), createdAt: selectRow.int64(at: 1), bytes: selectRow.int64(at: 2))
+            id: id, samples: selectRow.int64(at: 0), boot: selectRow.int64(at: 1), bytes: selectRow.int64(at: 2))
     }
 
     /// Changes the id of a batch, and replaces its payload, which contains the number.

@@ -16,7 +16,7 @@ extension AgentLoop {
             for source in configuration.sources {
                 source.setRates(rates.filter { source.streams.contains($0.key) })
             }
-        case .write(let blocks, let removable, let time): write(blocks, removing: removable, at: time, moment)
+        case .write(let blocks, let removable): write(blocks, removing: removable, at: moment)
         case .publishLive(let entry):
             let outcome = state.canPublishLive ? publish(entry, payload: entry.payload) : .notPublished
             send(.live(entry.position, outcome))
@@ -35,19 +35,23 @@ extension AgentLoop {
             link.reconnect()
             outbox.didDisconnect()
         case .resume(let event): send(event, at: moment)
-        case .close(let removable, let time, let deadline): close(removing: removable, at: time, deadline: deadline)
+        case .close(let removable, let deadline): close(removing: removable, at: moment, deadline: deadline)
         }
     }
 
     private func write(
-        _ blocks: [SampleBlock], removing removable: [Epoch: SequenceSet], at time: Timestamp, _ moment: Moment
+        _ blocks: [SampleBlock], removing removable: [Epoch: SequenceSet], at moment: Moment
     ) {
         let event: AgentState.Event
         do {
-            let accepted = try outbox.accept(blocks, removing: removable, at: time)
+            let accepted = try outbox.accept(blocks, removing: removable, at: moment.boot)
             event = .written(accepted, droppedSamples: outbox.droppedSamples)
         } catch {
             event = .writeFailed(blocks, error)
+        }
+        if outbox.takeRewriting() {
+            logger.warning(
+                "outbox file was removed or moved, written again", metadata: ["outbox": "\(configuration.outboxPath)"])
         }
         send(event, at: moment)
     }
@@ -127,9 +131,9 @@ extension AgentLoop {
         send(event, at: moment)
     }
 
-    private func close(removing removable: [Epoch: SequenceSet], at time: Timestamp, deadline: Int64) {
+    private func close(removing removable: [Epoch: SequenceSet], at moment: Moment, deadline: Int64) {
         // Otherwise the next start would publish these batches again. A failure has no other effect.
-        _ = try? outbox.commit(appending: [], removing: removable, at: time)
+        _ = try? outbox.commit(appending: [], removing: removable, at: moment.boot)
         link.stop(until: .now + .microseconds(max(0, deadline - Moment.now().boot)))
     }
 }

@@ -25,6 +25,9 @@ final class AgentLoop {
     /// The state of the wall clock, and the time at which it was read, in µs of the boot clock.
     var discipline: KernelDiscipline?
     var disciplineReadAt: Int64 = 0
+    private var certificates: CertificateWatch
+    /// The time of the last check of the certificates, in µs of the boot clock.
+    private var certificatesCheckedAt: Int64?
 
     /// - Throws: ``OutboxError`` if the outbox cannot be opened.
     init(
@@ -32,6 +35,7 @@ final class AgentLoop {
     ) throws {
         let now = Moment.now()
         self.configuration = configuration
+        certificates = CertificateWatch(tls: configuration.tls)
         self.inbox = inbox
         self.logger = logger
         self.supervisor = supervisor
@@ -64,6 +68,11 @@ final class AgentLoop {
                 metadata: ["previous": "\(previous)", "outbox": "\(configuration.outboxPath)"])
         }
         if outbox.wasClockSet { logger.warning("clock was set since the last run, new epoch started") }
+        if let newest = outbox.newestBeforeStart {
+            logger.warning(
+                "clock is earlier than samples of the last run, new epoch started",
+                metadata: ["clock": "\(Moment.now().wall)", "newest_sample": "\(newest)"])
+        }
         send(.started)
         while !state.isStopping {
             supervisor.didTurn(summary)
@@ -91,6 +100,7 @@ final class AgentLoop {
     /// - Parameter moment: the current time.
     func step(at moment: Moment = .now()) {
         send(.turnBegan, at: moment)
+        if moment.boot - (certificatesCheckedAt ?? .min / 2) >= 3_600_000_000 { checkCertificates(at: moment) }
         for item in inbox.drain() { send(.item(item), at: moment) }
         for event in link.read() { send(event) }
         for stage in AgentState.Stage.beforeWrite { send(.stage(stage), at: moment) }
@@ -112,6 +122,20 @@ final class AgentLoop {
         }
     }
 
+    /// Logs certificates that expire soon. The presence names those of the agent.
+    private func checkCertificates(at moment: Moment) {
+        certificatesCheckedAt = moment.boot
+        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
+            logger.log(
+                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
+                metadata: warning.metadata.mapValues { "\($0)" })
+        }
+        // Collectors report the broker's certificate.
+        state.presence.certificates = certificates.expiries.reduce(into: [:]) { times, entry in
+            if entry.key != .broker { times[entry.key.rawValue] = Timestamp(microseconds: entry.value) }
+        }
+    }
+
     private func receive(_ message: IncomingMessage) {
         if message.topic == pongTopic { return receivePong(message, at: .now()) }
         if message.topic == configuration.root.topic(configuration.address, .command) {
@@ -130,8 +154,15 @@ final class AgentLoop {
 
     private func send(_ event: BrokerLink.Event) {
         if updateClock(event) { return }
+        if case .connected = event { checkCertificates(at: .now()) }
         let packetLimit: Int? = if case .connected = event { link.maximumPacketSize } else { nil }
         send(.link(event, packetLimit: packetLimit))
+        let unanswered = link.takeUnansweredAddresses()
+        if !unanswered.isEmpty {
+            logger.warning(
+                "an address of the broker's host does not answer, using another one",
+                metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
+        }
     }
 
     /// Passes an event to the state and carries out the resulting actions, which may send further events.

@@ -37,9 +37,9 @@ final class PresencePublisher {
         let current = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
         let presence = Presence(
             epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
-            reason: report.reason, dropped: current.ranges,
+            reason: report.reason, seq: outbox.lastSeq, pending: outbox.pending(), dropped: current.ranges,
             droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources,
-            problem: report.problem, clock: report.clock)
+            problem: report.problem, clock: report.clock, certificates: report.certificates)
         var published: Int32?
         do {
             guard let id = try link.publish(message(presence)) else { return nil }
@@ -64,6 +64,8 @@ final class PresencePublisher {
             earlier.epoch = epoch
             earlier.after = nil
             earlier.clock = nil
+            earlier.seq = nil
+            earlier.pending = presence.pending.filter { $0.key == epoch }
             earlier.dropped = batches.ranges
             return earlier
         }

@@ -12,7 +12,7 @@ extension AgentState {
 
     /// Returns the action for the next batch, within the byte rate and the limit of a turn.
     private mutating func publishNextBacklog(at boot: Int64) -> [Action] {
-        guard delivery.canSendBacklog, backlogReads < Self.maxBacklogReads, budget.isOpen(at: boot),
+        guard delivery.canSendBacklog, linkWindow.isOpen, backlogReads < Self.maxBacklogReads, budget.isOpen(at: boot),
             let position = delivery.nextBacklogBatch
         else { return [] }
         backlogReads += 1
@@ -22,7 +22,9 @@ extension AgentState {
     mutating func didPublishBacklog(_ position: BatchPosition, _ outcome: PublishOutcome, at boot: Int64) -> [Action] {
         switch outcome {
         case .published(let id, let bytes):
+            deliveryProblems.unreadable = nil
             delivery.didPublishBacklog(position, as: id, at: boot)
+            linkWindow.didPublish(id, bytes: bytes, isBacklog: true, at: boot)
             budget.spend(bytes)
             return publishNextBacklog(at: boot)
         case .missing:
@@ -33,6 +35,7 @@ extension AgentState {
             return actions + publishNextBacklog(at: boot)
         case .notPublished: return []
         case .failed(let error):
+            if error is OutboxError { deliveryProblems.unreadable = "\(error)" }
             guard problems.isNew("backlog") else { return [] }
             return [.log(.error, "cannot publish backlog", ["error": "\(error)"])]
         }

@@ -39,6 +39,7 @@ extension AgentState {
     private mutating func didDisconnect(_ error: MQTTError, retryIn delay: Duration, at boot: Int64) -> [Action] {
         isConnected = false
         delivery.didDisconnect()
+        linkWindow = LinkWindow()
         backlogStart = .max
         // Whole seconds, so that repetitions are equal and the log limits them.
         let retry = "\(max(1, Int((delay / .seconds(1)).rounded())))s"
@@ -83,6 +84,7 @@ extension AgentState {
 
     private mutating func didRefuse(_ id: Int32, _ error: MQTTError, at boot: Int64) -> [Action] {
         delivery.didRefuse(id, at: boot)
+        linkWindow.didRefuse(id)
         guard problems.isNew("refusal") else { return [] }
         return [
             .log(
@@ -94,6 +96,7 @@ extension AgentState {
     /// Handles the PUBACK of a message.
     private mutating func didAcknowledge(_ id: Int32, at boot: Int64) {
         presence.didAcknowledge(id: id)
+        linkWindow.didReceivePuback(id, at: boot)
         guard let position = delivery.didReceivePuback(id, at: boot), configuration.acknowledgedBy == .broker else {
             return
         }
@@ -116,6 +119,12 @@ extension AgentState {
         }
         delivery.handle(ack, at: boot)
         deliveryProblems.handle(ack)
+        let gone = delivery.gone(of: ack)
+        // The collector learns from the presence that it need not wait for them.
+        if !gone.isEmpty, reportedGone != [ack.epoch: gone] {
+            reportedGone = [ack.epoch: gone]
+            presence.isChanged = true
+        }
         markRemovable([ack.epoch: ack.stored], at: boot)
         backlogStart = min(backlogStart, boot)
         return []
@@ -169,8 +178,9 @@ extension AgentState {
 
     mutating func didPublishLive(_ position: BatchPosition, _ outcome: PublishOutcome, at boot: Int64) -> [Action] {
         switch outcome {
-        case .published(let id, _):
+        case .published(let id, let bytes):
             delivery.didPublish(position, as: id, at: boot)
+            linkWindow.didPublish(id, bytes: bytes, isBacklog: false, at: boot)
             return []
         case .tooLarge: return markTooLarge(position)
         case .notPublished, .missing, .failed:

@@ -72,6 +72,7 @@ extension AgentState {
     private mutating func reconnect() -> [Action] {
         isConnected = false
         delivery.didDisconnect()
+        linkWindow = LinkWindow()
         backlogStart = .max
         return [.reconnect]
     }

@@ -105,7 +105,7 @@ extension AgentState {
         /// Set the sampling rates of all sources, in samples a second.
         case setSourceRates([SensorStream: Double])
         /// Write blocks to the outbox and remove acknowledged batches. Results in `written` or `writeFailed`.
-        case write([SampleBlock], removing: [Epoch: SequenceSet], at: Timestamp)
+        case write([SampleBlock], removing: [Epoch: SequenceSet])
         /// Publish a batch that was just written. Results in `live`.
         case publishLive(Outbox.Entry)
         /// Read a batch from the outbox and publish it as backlog. Results in `backlog`.
@@ -130,6 +130,6 @@ extension AgentState {
         /// Pass the event to the state after the preceding actions.
         indirect case resume(Event)
         /// Remove acknowledged batches from the outbox and disconnect before the deadline, in µs of the boot clock.
-        case close(removing: [Epoch: SequenceSet], at: Timestamp, deadline: Int64)
+        case close(removing: [Epoch: SequenceSet], deadline: Int64)
     }
 }

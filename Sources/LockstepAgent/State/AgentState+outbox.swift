@@ -15,7 +15,7 @@ extension AgentState {
         }
         let all = unsaved + blocks
         unsaved = []
-        return [.write(all, removing: removable, at: timeLine.timestamp(boot: moment.boot))]
+        return [.write(all, removing: removable)]
     }
 
     mutating func didWrite(
@@ -32,6 +32,10 @@ extension AgentState {
             actions += writeFailure(error, at: moment.boot)
         } else {
             problems.resolve("outbox")
+            if deliveryProblems.unwritable != nil {
+                deliveryProblems.unwritable = nil
+                actions.append(.log(.info, "outbox can be written again"))
+            }
         }
         return actions
     }
@@ -42,6 +46,7 @@ extension AgentState {
     }
 
     private mutating func writeFailure(_ error: any Error, at boot: Int64) -> [Action] {
+        deliveryProblems.unwritable = "\(error)"
         // The failed write counts as an attempt, so that the next one follows a second later.
         _ = problems.isRetryDue("outbox", at: boot)
         guard problems.isNew("outbox") else { return [] }

@@ -42,6 +42,7 @@ extension AgentState {
         var actions: [Action] = []
         if case .writing(let deadline) = shutdown {
             if !unsaved.isEmpty {
+                presence.unsavedDropped += Int64(unsavedCount)
                 actions.append(
                     .log(.error, "samples lost, outbox cannot be written", ["samples": "\(unsavedCount)"]))
             }
@@ -68,7 +69,7 @@ extension AgentState {
         if case .awaitingTermination(let deadline) = shutdown {
             if isConnected, !presence.isAcknowledged, boot < deadline { return [] }
             shutdown = .finished
-            return [.close(removing: removable, at: moment.wall, deadline: deadline), .log(.info, "agent stopped")]
+            return [.close(removing: removable, deadline: deadline), .log(.info, "agent stopped")]
         }
         return actions
     }

@@ -74,6 +74,8 @@ struct AgentState {
     // Broker and collector.
     var isConnected = false
     var delivery: Delivery
+    /// The limit of the backlog on its way to the broker.
+    var linkWindow = LinkWindow()
     /// The limit of the backlog's byte rate.
     var budget: ByteBudget
     /// The earliest time for backlog, in µs of the boot clock.
@@ -91,6 +93,8 @@ struct AgentState {
 
     var problems = ProblemLog()
     var deliveryProblems = DeliveryProblems()
+    /// The batches that the last acknowledgement with such batches lists as missing and that are not in the outbox any more.
+    var reportedGone: [Epoch: SequenceSet] = [:]
     /// Whether the loop ends after this turn.
     var isStopping = false
     var shutdown = Shutdown.running
@@ -170,7 +174,9 @@ struct AgentState {
             boot + Self.maxTurnInterval, coalescer.nextDeadline ?? .max,
             isOutboxFailing ? .max : removalDeadline ?? .max,
             leases.nextExpiry ?? .max, clock.nextDeadline ?? .max)
-        return delivery.canSendBacklog && isConnected ? min(deadline, boot + Self.backlogInterval) : deadline
+        // A PUBACK opens the window, and begins a turn itself.
+        return delivery.canSendBacklog && isConnected && linkWindow.isOpen
+            ? min(deadline, boot + Self.backlogInterval) : deadline
     }
 
     private mutating func stopWhenComplete() -> [Action] {

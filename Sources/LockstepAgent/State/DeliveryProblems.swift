@@ -1,7 +1,7 @@
 import LockstepModel
 
-/// The problems of the delivery that a person has to solve: a collector that refuses batches, and another agent with the
-/// same device id.
+/// The problems that a person has to solve: an outbox that cannot be used, a collector that refuses batches, and another
+/// agent with the same device id.
 ///
 /// All times are in µs of the boot clock.
 struct DeliveryProblems {
@@ -20,6 +20,11 @@ struct DeliveryProblems {
 
         func isReportable(at boot: Int64) -> Bool { boot - since >= refusalDelay }
     }
+
+    /// Why the outbox cannot be written, or nil.
+    var unwritable: String?
+    /// Why batches cannot be read from the outbox, or nil.
+    var unreadable: String?
 
     private var refusal: Refusal?
     private var refusalLoggedAt: Int64?
@@ -66,6 +71,7 @@ struct DeliveryProblems {
 
     /// Returns the problem for the presence, or nil if there is none.
     func text(at boot: Int64) -> String? {
+        if let outbox = unwritable ?? unreadable { return Presence.outboxProblem + outbox }
         if let takenOverAt, boot - takenOverAt < Self.interval {
             return "another agent uses the same device id: give each agent its own --device"
         }

@@ -9,8 +9,10 @@ struct PresenceState {
     private(set) var phase = Phase.foreground
     /// The status of each source, by source name.
     private(set) var sources: [String: String] = [:]
-    /// The problem of the delivery that a person has to solve, or nil.
+    /// The problem that a person has to solve, or nil.
     var problem: String? { didSet { if problem != oldValue { isChanged = true } } }
+    /// The ends of the validity of the agent's certificates, by their use.
+    var certificates: [String: Timestamp] = [:] { didSet { if certificates != oldValue { isChanged = true } } }
     /// Whether the presence has changed since it was last published.
     var isChanged = false
     /// The number of samples dropped before they reached the outbox.
@@ -35,7 +37,7 @@ struct PresenceState {
     func report(at time: Timestamp) -> PresenceReport {
         PresenceReport(
             phase: phase, reason: reason, sources: sources, problem: problem, unsavedDropped: unsavedDropped,
-            time: time, clock: clock.report)
+            time: time, clock: clock.report, certificates: certificates)
     }
 
     /// Sets the phase and its reason.
@@ -87,10 +89,12 @@ struct PresenceReport: Hashable {
     var reason: String
     /// The status of each source, by source name.
     var sources: [String: String]
-    /// The problem of the delivery that a person has to solve, or nil.
+    /// The problem that a person has to solve, or nil.
     var problem: String?
     /// The number of samples dropped before they reached the outbox.
     var unsavedDropped: Int64
     var time: Timestamp
     var clock: ClockReport?
+    /// The ends of the validity of the agent's certificates, by their use.
+    var certificates: [String: Timestamp] = [:]
 }

@@ -71,6 +71,7 @@ package final class CopyTarget {
     ) throws(StoreError) {
         let versions = try CopyVersions(of: "received_devices", client)
         var (received, dropped, states, records) = (RowBinary(), RowBinary(), RowBinary(), RowBinary())
+        var reports = RowBinary()
         for device in devices {
             let id = DeviceRecord.id(of: device.summary.address)
             for epoch in device.epochs {
@@ -85,6 +86,10 @@ package final class CopyTarget {
                 }
                 append(epoch.received, to: &received)
                 append(epoch.dropped, to: &dropped)
+                if let report = epoch.report {
+                    let version = versions.version(of: device)
+                    EpochReportRows.append(report, of: id, epoch.epoch, version: version, to: &reports)
+                }
             }
             DeviceRecord(device).append(to: &records, version: versions.version(of: device))
         }
@@ -98,6 +103,7 @@ package final class CopyTarget {
         guard withBatches else { return }
         try insert(dropped, into: "received_dropped", ranges)
         try insert(received, into: "received_batches", ranges)
+        try insert(reports, into: "received_reports", EpochReportRows.columns)
     }
 
     func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {

@@ -31,12 +31,6 @@ extension ClickHouseReader: EventReading {
     }
 
     public func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
-        guard try ClickHouseSchema.hasDevicesOfDeliveries(client) else {
-            throw StoreError(
-                .schema,
-                "the notifications in \(address) are those of an earlier version of Lockstep: start a collector of this "
-                    + "version with this store")
-        }
-        return try EventRows(client: client).deliveries(state)
+        try EventRows(client: client).deliveries(state)
     }
 }

@@ -63,7 +63,7 @@ public final class ClickHouseReader: StoreReading {
             firstSeen: record.firstSeen, lastSeen: record.lastSeen,
             lastSample: record.lastSample.map(Timestamp.init(microseconds:)), samples: Int64(record.counts.stored),
             duplicates: Int64(record.counts.duplicates), conflicts: Int64(record.counts.conflicts),
-            gaps: epochs.reduce(0) { $0 + $1.gaps.count }, dropped: epochs.reduce(0) { $0 + $1.dropped.count },
+            epochs: epochs,
             isForgotten: record.lifecycle.isForgotten)
     }
 
@@ -84,11 +84,37 @@ public final class ClickHouseReader: StoreReading {
                 numbers[id, default: [:]][epoch, default: BatchNumbers()][keyPath: set].insert(first...last)
             }
         }
-        return numbers.mapValues { epochs in
-            epochs.sorted { $0.key < $1.key }.map {
-                EpochVerification(epoch: $0.key, received: $0.value.received, agentDropped: $0.value.dropped)
-            }
+        for row in try EpochReportRows.read(client, where: device.map { "device_id = \($0)" }) {
+            numbers[row.device]?[row.epoch]?.report = row.report
         }
+        let current = try currentEpochs(condition)
+        return Dictionary(
+            uniqueKeysWithValues: numbers.map { id, epochs in
+                (
+                    id,
+                    epochs.sorted { $0.key < $1.key }.map {
+                        EpochVerification($0.value, of: $0.key, isCurrent: current[id] == $0.key)
+                    }
+                )
+            })
+    }
+
+    /// Returns the epoch of the newest presence of devices, by device id.
+    private func currentEpochs(_ condition: String) throws(StoreError) -> [Int64: Epoch] {
+        var epochs: [Int64: Epoch] = [:]
+        for row in try client.rows("SELECT device_id, session_epoch FROM devices\(condition)") {
+            guard let id = row[0].flatMap({ Int64($0) }) else { continue }
+            epochs[id] = row[1].flatMap { Epoch(rawValue: $0) }
+        }
+        return epochs
+    }
+}
+
+extension EpochVerification {
+    init(_ numbers: BatchNumbers, of epoch: Epoch, isCurrent: Bool) {
+        self.init(
+            epoch: epoch, received: numbers.received, agentDropped: numbers.dropped, isCurrent: isCurrent,
+            report: numbers.report)
     }
 }
 

@@ -79,14 +79,6 @@ public final class ClickHouseRefinedRun: RefinedWriting {
                     )
                     continue
                 }
-                let view = "\(kind.rawValue)_refined"
-                // Earlier versions joined in a way that loses rows with ClickHouse 20 and later.
-                let old = try replica.rows(
-                    """
-                    SELECT name FROM system.tables WHERE database = currentDatabase() AND name = '\(view)'
-                    AND create_table_query LIKE '%ANY INNER JOIN%'
-                    """)
-                if !old.isEmpty { try replica.execute("DROP TABLE IF EXISTS \(view)") }
                 for statement in statements { try replica.execute(statement) }
             } catch {
                 guard error.code == .unreachable, client.address.servers.count > 1 else { throw error }

@@ -37,15 +37,15 @@ enum RefinedTables {
             arrayMap(x -> t, firsts) AS times, arrayMap(x -> completed, firsts) AS owns FROM (
             SELECT device_id, run_id, t, \(names), method, version, completed, first, last
             FROM (SELECT device_id, run_id, t, \(names) FROM \(kind.table)
-            ORDER BY device_id, run_id, t LIMIT 1 BY device_id, run_id, t)
+            ORDER BY device_id, run_id, t LIMIT 1 BY device_id, run_id, t) AS rows_once
             ALL INNER JOIN (SELECT device_id, run_id, method, version, completed, first, last FROM refined_runs
-            WHERE kind = '\(kind.rawValue)' LIMIT 1 BY device_id, run_id) USING device_id, run_id)
+            WHERE kind = '\(kind.rawValue)' LIMIT 1 BY device_id, run_id) AS runs USING device_id, run_id) AS rows_of_runs
             ANY LEFT JOIN (SELECT device_id, groupArray(first) AS firsts, groupArray(last) AS lasts,
-            groupArray(completed) AS dones FROM refined_runs WHERE kind = '\(kind.rawValue)' GROUP BY device_id)
+            groupArray(completed) AS dones FROM refined_runs WHERE kind = '\(kind.rawValue)' GROUP BY device_id) AS all_runs
             USING device_id WHERE t >= first AND t < last)
             WHERE arrayExists((start, end, done, time, own) -> start <= time AND end > time AND done > own,
-            firsts, lasts, dones, times, owns) = 0)
-            ALL INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
+            firsts, lasts, dones, times, owns) = 0) AS valid
+            ALL INNER JOIN (SELECT device_id, group_name, device FROM devices) AS named USING device_id
             """,
         ]
     }

@@ -27,17 +27,7 @@ extension ClickHouseSchema {
                 failure = error
             }
         }
-        // Existing tables are altered before an empty replica creates its own: the server refuses a table that differs from
-        // those of the other replicas.
-        for client in replicas {
-            try client.checkReplicaName()
-            // An earlier start may have created only some of the tables.
-            if try client.hasReplicatedTables() == true,
-                try client.rows("EXISTS TABLE received_deliveries").first?[0] == "1"
-            {
-                try updateDeliveries(client)
-            }
-        }
+        for client in replicas { try client.checkReplicaName() }
         // The base tables come before the others: an insert needs them on as many replicas as the quorum has.
         for client in replicas { try createTables(client, database: database) }
         var count = given

@@ -38,7 +38,6 @@ extension ClickHouseStore {
     /// Returns the deliveries of this store's devices that are pending.
     /// - Throws: ``/LockstepStore/StoreError`` if the store cannot be read.
     public func pendingDeliveries() throws(StoreError) -> [EventDelivery] {
-        try ClickHouseSchema.adoptDeliveries(client)
         let own = try EventRows(client: client) { [addresses] in addresses[$0] }.deliveries(.pending)
             // Events of no device are from an SQLite store, whose collector had its store to itself.
             .filter { $0.event.device.map(collects) ?? (token == nil && options.groups.isEmpty) }
@@ -104,8 +103,9 @@ extension ClickHouseStore {
         var figures: [DeviceAddress: (missing: Int64, dropped: Int64)] = [:]
         for (number, key) in scopeKeys.enumerated() {
             let set = transaction.numbers[number] ?? numbers[number]
-            let epoch = EpochVerification(epoch: key.epoch, received: set.received, agentDropped: set.dropped)
-            figures[key.device, default: (0, 0)].missing += epoch.gaps.count
+            let current = deviceIndexes[key.device].map { transaction.devices[$0] ?? devices[$0] }?.lifecycle.epoch
+            let epoch = EpochVerification(set, of: key.epoch, isCurrent: current == key.epoch)
+            figures[key.device, default: (0, 0)].missing += epoch.missing.count
             figures[key.device, default: (0, 0)].dropped += set.dropped.count
         }
         return own.map { address, id in

@@ -30,7 +30,6 @@ extension ClickHouseSchema {
                 .schema, "the database \(database) was written by a newer version of Lockstep: update this program")
         }
         for stream in streams { try update(stream, client) }
-        try updateDeliveries(client)
         try syncTables(client)
         // The server does not keep the text of a view unchanged, so that the texts cannot be compared.
         let fingerprint = views.reduce(into: StableHash()) { $0.combine("\($1.name)\n\($1.select)\n") }.value

@@ -52,6 +52,12 @@ struct ClickHouseSchema {
                 device_id Int64, epoch String, first Int64, last Int64
             ) ENGINE = \(storage.engine("ReplacingMergeTree", "last", of: "received_dropped")) ORDER BY (device_id, epoch, first)\(storage.clause)
             """,
+            // Batches that are not stored and that devices no longer have, as a JSON array. See EpochReport.
+            """
+            CREATE TABLE IF NOT EXISTS received_reports (
+                device_id Int64, epoch String, gone String, origin Int64, version UInt64
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_reports")) ORDER BY (device_id, epoch)\(storage.clause)
+            """,
             """
             CREATE TABLE IF NOT EXISTS received_clocks (
                 device_id Int64, collector String, epoch String, t Int64, segment Int64, offset Int64, skew Float64,
@@ -85,7 +91,7 @@ struct ClickHouseSchema {
                 SELECT device_id, argMax((\(values)), version) AS latest FROM received_devices GROUP BY device_id)
                 """
             ),
-            // See Fence. The function in WHERE takes arrays because ClickHouse 18.16 does not find columns of a join in it.
+            // See Fence. Since ClickHouse 20.1, the parts of a join need names. The function in WHERE takes arrays because ClickHouse 18.16 does not find columns of a join in it.
             (
                 "states",
                 """
@@ -93,16 +99,24 @@ struct ClickHouseSchema {
                 FROM (SELECT device_id, seq, latest, tokens, firsts, arrayMap(x -> claim, tokens) AS claims,
                 arrayMap(x -> seq, tokens) AS numbers
                 FROM (SELECT device_id, seq, argMax((state, since, previous, reason), version) AS latest,
-                \(Fence.sql("max(version)")) AS claim FROM received_states GROUP BY device_id, seq)
+                \(Fence.sql("max(version)")) AS claim FROM received_states GROUP BY device_id, seq) AS versions
                 ANY LEFT JOIN (SELECT device_id, groupArray(token) AS tokens, groupArray(first) AS firsts
                 FROM (SELECT device_id, \(Fence.sql("version")) AS token, min(seq) AS first FROM received_states
-                GROUP BY device_id, token) GROUP BY device_id) USING device_id)
+                GROUP BY device_id, token) GROUP BY device_id) AS claims_of USING device_id)
                 WHERE arrayExists((later, start, own, number) -> later > own AND start <= number,
                 tokens, firsts, claims, numbers) = 0
                 """
             ),
             ("batches", Self.ranges(of: "received_batches")),
             ("dropped", Self.ranges(of: "received_dropped")),
+            (
+                "reports",
+                """
+                SELECT device_id, epoch, latest.1 AS gone, latest.2 AS origin FROM (
+                SELECT device_id, epoch, argMax((gone, origin), version) AS latest FROM received_reports
+                GROUP BY device_id, epoch)
+                """
+            ),
             (
                 "clocks",
                 """

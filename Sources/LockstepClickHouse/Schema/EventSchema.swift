@@ -55,24 +55,23 @@ extension ClickHouseSchema {
             SELECT event_id, rule, device_id, t, at, value, text, late,
             if(first_acknowledged = 0, NULL, first_acknowledged) AS acknowledged
             FROM (SELECT \(eventColumns.joined(separator: ", ")) FROM received_events\(rows)
-            ORDER BY device_id, rule, t, event_id LIMIT 1 BY device_id, rule, t)
+            ORDER BY device_id, rule, t, event_id LIMIT 1 BY device_id, rule, t) AS first_rows
             ANY LEFT JOIN (SELECT event_id, min(at) AS first_acknowledged FROM received_acknowledgements\(acknowledged)
-            GROUP BY event_id) USING event_id
+            GROUP BY event_id) AS acknowledgements USING event_id
             """
     }
 
     /// The query of the view `deliveries`.
     ///
     /// Two collectors may give the same number to events of different devices, so that a notification is identified by its
-    /// number and the device. Rows of versions of Lockstep that did not store the device have 0 there; they are stored
-    /// again with the device, see ``adoptDeliveries(_:)``.
+    /// number and the device.
     static let selectDeliveries =
         """
         SELECT delivery_id, latest.1 AS event_id, latest.2 AS way, latest.3 AS state, latest.4 AS attempts,
         latest.5 AS due, latest.6 AS error, if(owner = \(noDevice), 0, owner) AS device_id
         FROM (SELECT delivery_id, device_id AS owner,
         argMax((event_id, way, state, attempts, due, error), version) AS latest
-        FROM received_deliveries WHERE device_id != 0 GROUP BY delivery_id, owner)
+        FROM received_deliveries GROUP BY delivery_id, owner)
         """
 
     /// The device in `received_deliveries` of an event that is about no device.

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepStore
 
 /// The received and dropped batch numbers of a device and epoch.
 struct BatchNumbers: Equatable {
@@ -6,6 +7,8 @@ struct BatchNumbers: Equatable {
     var received = SequenceSet()
     /// The numbers of batches that the agent dropped.
     var dropped = SequenceSet()
+    /// What the device has reported about them, or nil.
+    var report: EpochReport?
 
     /// Returns the ranges of `new` that are not ranges of `old`: those that have to be written.
     ///

@@ -36,7 +36,8 @@ struct DeviceRecord {
     /// Records a message, or a batch.
     mutating func recordMessage(at time: Timestamp) {
         firstSeen = min(firstSeen ?? time, time)
-        lastSeen = max(lastSeen ?? time, time)
+        // Messages are recorded within a minute. A later time shows that the clock was ahead, and has been set back.
+        lastSeen = lastSeen.flatMap { $0 - time > 60_000_000 ? nil : max($0, time) } ?? time
     }
 
     /// Records the batches of a run, and the counts of its samples.

@@ -38,7 +38,7 @@ final class KeyValueLeaseLoop: LeaseKeeper {
         let now = Moment.now()
         claim = KeyValueClaim(
             LeaseOwner(collector: configuration.collector.id), claiming: observed,
-            floor: max(floor.rawValue, UInt32(clamping: now.wall.microseconds / 1_000_000)))
+            floor: max(floor.rawValue, LeaseClaim.floor(at: now.wall)))
         deadline = now.boot + lease.timing.validity
     }
 

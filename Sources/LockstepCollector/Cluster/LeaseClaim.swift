@@ -36,6 +36,15 @@ struct LeaseClaim {
         highest = FencingToken(rawValue: 0)
     }
 
+    /// The highest floor that the clock gives. A clock far in the future must not use up all tokens: a share could never be
+    /// claimed again.
+    private static let highestFloor = UInt32.max - (1 << 24)
+
+    /// Returns the lowest token to use, as far as it depends on the time: the time in s since 1970.
+    static func floor(at now: Timestamp) -> UInt32 {
+        min(UInt32(clamping: now.microseconds / 1_000_000), highestFloor)
+    }
+
     /// The token, if the lease is held.
     var token: FencingToken? { if case .held(let token) = phase { token } else { nil } }
 

@@ -29,7 +29,7 @@ final class LeaseLoop {
         self.owner = owner
         self.topics = topics
         let now = Moment.now()
-        claim = LeaseClaim(owner, floor: max(floor.rawValue, UInt32(clamping: now.wall.microseconds / 1_000_000)))
+        claim = LeaseClaim(owner, floor: max(floor.rawValue, LeaseClaim.floor(at: now.wall)))
         let will = MQTTMessage(topic: topics.lost(lease.share), payload: Array(owner.description.utf8))
         // With MQTT 3.1.1, a client receives the messages that it publishes itself. With MQTT 5, `BrokerLink` suppresses
         // them.

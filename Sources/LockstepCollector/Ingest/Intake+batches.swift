@@ -35,7 +35,7 @@ extension Intake {
                 group.runs.removeLast()
                 topics[route].group = 0
             }
-            recordUnstorable(error, route: route, registry)
+            recordUnstorable(error, route: route, registry, at: moment)
             if error.isRetryable, !message.isRetained, let position = error.position,
                 let address = topics[route].address
             {
@@ -44,6 +44,16 @@ extension Intake {
             if !message.isRetained { recordReturn(of: route, &registry, at: moment) }
             throw error
         }
+    }
+
+    /// Refuses a numbered batch of a stream that is not known here. It may be declared later, or the collector upgraded, so the
+    /// batch stays with its agent, which receives the reason.
+    mutating func refuse(_ message: IncomingMessage, _ error: TopicError) {
+        guard !message.isRetained, let address = error.address, scope.contains(address),
+            let position = BatchEncoding.position(
+                of: message.payload, contentType: message.contentType, limits: limits)
+        else { return }
+        refusedBatches.add(position, of: address, reason: error.description)
     }
 
     /// Returns the index of the topic's run in the current group. Opens the run if necessary.
@@ -121,23 +131,50 @@ extension Intake {
         of run: Int, newest: Timestamp, route: Int, _ registry: borrowing LifecycleRegistry, at moment: Moment
     ) throws(PayloadError) {
         let isTimePlausible = newest - moment.wall <= maximumFuture
-        if isTimePlausible, admitDevice(of: route, registry) { return }
         let position = group.runs[run].batches.last?.position
+        let hasWrongUnit = position == nil && newest.microseconds < Self.earliestTime
+        if isTimePlausible, !hasWrongUnit, admitDevice(of: route, registry) {
+            guard let position, let device = topics[route].device else { return }
+            do { try use(position, of: device, at: moment) } catch {
+                group.runs[run].removeLast()
+                throw error
+            }
+            return
+        }
         group.runs[run].removeLast()
+        if hasWrongUnit { throw Self.wrongUnit(of: newest) }
         guard !isTimePlausible else { throw tooManyDevices(position: position) }
         throw PayloadError(
             "sample time \(newest) is in the future: check the clocks of the device and of the collector",
             position: position, isRetryable: true)
     }
 
+    /// The time before which a batch without a number is rejected, in µs since 1970: 2000-01-01. Its client has probably sent
+    /// seconds or milliseconds. A numbered batch is stored with any time: an agent whose device has no clock yet, and starts
+    /// in 1970, has accepted it.
+    private static let earliestTime: Int64 = 946_684_800_000_000
+
+    private static func wrongUnit(of time: Timestamp) -> PayloadError {
+        let value = time.microseconds
+        let unit =
+            switch value {
+            case ..<100_000_000_000: "seconds: multiply them by 1000000"
+            case ..<100_000_000_000_000: "milliseconds: multiply them by 1000"
+            default: "another unit, or of a clock that was not set"
+            }
+        return PayloadError(
+            "'t' must be in µs since 1970, and \(value) µs is \(time): this looks like a time in \(unit)")
+    }
+
     /// Records the sequence number of a batch that can never be stored. Otherwise its agent would resend it forever.
     ///
     /// A batch that may be accepted later stays with the agent: recording its number would make the agent delete it.
     private mutating func recordUnstorable(
-        _ error: PayloadError, route: Int, _ registry: borrowing LifecycleRegistry
+        _ error: PayloadError, route: Int, _ registry: borrowing LifecycleRegistry, at moment: Moment
     ) {
         guard let position = error.position, !error.isRetryable, admitDevice(of: route, registry),
-            let address = topics[route].address
+            let address = topics[route].address, let device = topics[route].device,
+            (try? use(position, of: device, at: moment)) != nil
         else { return }
         group.dropped.append(
             DroppedBatches(

@@ -64,7 +64,7 @@ extension Intake {
         try checkSize(of: message)
         let request = try ForgetJSON.decodeRequest(Data(message.payload))
         let id = request.id
-        guard share?.contains(device) ?? true else {
+        guard scope.contains(device) else {
             return forgetting.add(.init(device: device, id: id, outcome: .other), needsCommit: false)
         }
         guard let index = index(of: device) else {

@@ -9,7 +9,8 @@ import LockstepWire
 struct Intake {
     /// The maximum time by which a sample may be ahead of the collector's clock, in µs.
     let maximumFuture: Int64
-    let root: TopicRoot
+    /// Which topics and devices are stored.
+    let scope: CollectorScope
     /// One reader per stream, shared by all topics of the stream.
     private let readers: [SensorStream: CanonicalBatchReader]
     let limits: PayloadLimits
@@ -18,8 +19,6 @@ struct Intake {
     let maximumDevices: Int
     /// The collector whose clock estimates are stored, or nil for those of all collectors.
     var collector: CollectorID?
-    /// The share whose devices are stored, or nil for all devices.
-    var share: CollectorShare?
     var topics = TopicTable<Route>()
     var devices: [KnownDevice] = []
     /// The index of each device in `devices`.
@@ -41,12 +40,24 @@ struct Intake {
 
     /// What to do about forgotten devices. The collector takes it.
     var forgetting = Forgetting()
+    /// The devices with a wrong clock. The collector logs them.
+    var clockDifferences = ClockDifferences()
+    /// What each device may leave in memory and in the store.
+    var deviceLimits = DeviceLimits()
+    /// The batch numbers of epochs that have too many ranges.
+    var fragmented: [DeviceEpoch: SequenceSet] = [:]
+    /// What was used up of the rejections of each device, by the first levels of the topic.
+    var rejections: [String: Allowance] = [:]
+    /// The number of messages that were rejected and not stored.
+    var unstoredRejections = 0
     /// The batches that were rejected for now. The collector reports them to their agents.
     var refusedBatches = RefusedBatches()
+    /// What shows that the session has subscriptions of earlier settings. The collector ends them.
+    var earlierSubscriptions = EarlierSubscriptions()
 
     /// The destination of a topic's messages.
     struct Route {
-        enum Destination { case samples, presence, acknowledgement, forget, state, ignored }
+        enum Destination { case samples, presence, acknowledgement, forget, state, ignored, outside }
 
         let destination: Destination
         let address: DeviceAddress?
@@ -78,18 +89,20 @@ struct Intake {
         var newest = Timestamp(microseconds: 0)
         /// Whether `newest` has not been reported to the life cycle yet.
         var isPending = false
+        /// What the device has used up of its limits.
+        var usage = DeviceUsage()
     }
 
     /// - Parameter devices: the devices in the store.
     init(
-        root: TopicRoot, limits: PayloadLimits, maximumFuture: Int64, maximumDevices: Int,
+        scope: CollectorScope, limits: PayloadLimits, maximumFuture: Int64, maximumDevices: Int,
         devices: some Sequence<DeviceAddress>
     ) {
-        self.root = root
+        self.scope = scope
         readers = Dictionary(
-            uniqueKeysWithValues: root.streams.streams.map { ($0, CanonicalBatchReader($0)) })
+            uniqueKeysWithValues: scope.root.streams.streams.map { ($0, CanonicalBatchReader($0)) })
         streamNumbers = Dictionary(
-            uniqueKeysWithValues: root.streams.streams.enumerated().map { ($0.element, $0.offset) })
+            uniqueKeysWithValues: scope.root.streams.streams.enumerated().map { ($0.element, $0.offset) })
         freeRuns = Array(repeating: [], count: streamNumbers.count)
         self.limits = limits
         self.maximumFuture = maximumFuture
@@ -142,8 +155,10 @@ struct Intake {
             case .forget: try ingestForget(message, route: route, &registry, at: moment)
             case .state: ingestDeletedState(message, route: route, registry)
             case .ignored: break
+            case .outside: earlierSubscriptions.receivedOutside(message.topic, of: scope)
             }
         } catch {
+            if let error = error as? TopicError { refuse(message, error) }
             reject(message, reason: "\(error)", at: moment)
         }
     }
@@ -195,6 +210,10 @@ struct Intake {
     }
 
     private mutating func reject(_ message: IncomingMessage, reason: String, at moment: Moment) {
+        guard storesRejection(of: message.topicBytes, at: moment) else {
+            unstoredRejections += 1
+            return
+        }
         group.rejected.append(
             RejectedMessage(
                 // The limit is in bytes, because the reason may quote the payload and one character can be very long.
@@ -207,34 +226,43 @@ struct Intake {
     /// Returns the index of the route of a message's topic. Parses the topic if it is new.
     private mutating func route(of message: IncomingMessage) throws -> Int {
         if let known = topics.index(of: message.topicBytes) { return known }
-        let route =
-            switch try root.parse(message.topic) {
-            // Another collector stores the devices of other partitions. Only requests to forget one are answered.
-            case .device(let address, let channel) where channel != .forget && share?.contains(address) == false:
-                Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
-            case .device(let address, .stream(let stream)):
-                Route(
-                    destination: .samples, address: address, stream: stream, streamNumber: streamNumbers[stream],
-                    reader: readers[stream])
-            case .device(let address, .presence):
-                Route(destination: .presence, address: address, stream: nil, streamNumber: nil, reader: nil)
-            case .device(let address, .eventAcknowledge):
-                Route(destination: .acknowledgement, address: address, stream: nil, streamNumber: nil, reader: nil)
-            case .collectorEvent(_, let id, .eventAcknowledge) where id == collector ?? id:
-                Route(destination: .acknowledgement, address: nil, stream: nil, streamNumber: nil, reader: nil)
-            case .device(let address, .forget):
-                Route(destination: .forget, address: address, stream: nil, streamNumber: nil, reader: nil)
-            case .device(let address, .state):
-                Route(destination: .state, address: address, stream: nil, streamNumber: nil, reader: nil)
-            // Messages of collectors and gateways and commands to agents are not stored.
-            case .device(_, .ack), .device(_, .command), .device(_, .commandReply),
-                .device(_, .event), .device(_, .eventAcknowledged), .device(_, .forgotten), .device(_, .clockPing),
-                .device(_, .clockPong),
-                .collector, .collectorEvent, .gateway:
-                Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
-            }
+        let route = try newRoute(message.topic)
         // The table is limited because a client could invent topics.
         if topics.count >= 200_000 { topics = TopicTable() }
         return topics.add(message.topicBytes, route)
+    }
+
+    private mutating func newRoute(_ topic: String) throws -> Route {
+        guard scope.covers(topic) else {
+            return Route(destination: .outside, address: nil, stream: nil, streamNumber: nil, reader: nil)
+        }
+        earlierSubscriptions.receivedTopic(topic, in: scope)
+        return
+            switch try scope.root.parse(topic)
+        {
+        // Another collector stores the devices of other partitions. Only requests to forget one are answered.
+        case .device(let address, let channel) where channel != .forget && !scope.contains(address):
+            Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
+        case .device(let address, .stream(let stream)):
+            Route(
+                destination: .samples, address: address, stream: stream, streamNumber: streamNumbers[stream],
+                reader: readers[stream])
+        case .device(let address, .presence):
+            Route(destination: .presence, address: address, stream: nil, streamNumber: nil, reader: nil)
+        case .device(let address, .eventAcknowledge):
+            Route(destination: .acknowledgement, address: address, stream: nil, streamNumber: nil, reader: nil)
+        case .collectorEvent(_, let id, .eventAcknowledge) where id == collector ?? id:
+            Route(destination: .acknowledgement, address: nil, stream: nil, streamNumber: nil, reader: nil)
+        case .device(let address, .forget):
+            Route(destination: .forget, address: address, stream: nil, streamNumber: nil, reader: nil)
+        case .device(let address, .state):
+            Route(destination: .state, address: address, stream: nil, streamNumber: nil, reader: nil)
+        // Messages of collectors and gateways and commands to agents are not stored.
+        case .device(_, .ack), .device(_, .command), .device(_, .commandReply),
+            .device(_, .event), .device(_, .eventAcknowledged), .device(_, .forgotten), .device(_, .clockPing),
+            .device(_, .clockPong),
+            .collector, .collectorEvent, .gateway:
+            Route(destination: .ignored, address: nil, stream: nil, streamNumber: nil, reader: nil)
+        }
     }
 }

@@ -124,7 +124,7 @@ public struct LifecycleMachine: Sendable {
     }
 
     private mutating func handle(_ presence: Presence, at moment: Moment) -> LifecycleTransition? {
-        guard !isOutdated(presence) else { return nil }
+        guard !isOutdated(presence, at: moment) else { return nil }
         if snapshot.isForgotten, !showsReturn(presence) { return nil }
         snapshot.isForgotten = false
         if isOfAnotherEpoch(presence) { snapshot.session = nil }
@@ -135,7 +135,7 @@ public struct LifecycleMachine: Sendable {
             guard snapshot.phase != .terminated else { return nil }
             snapshot.phase = .lost
             return state == .background || state == .terminated
-                ? nil : move(to: .background, since: moment.wall, reason: "connection-lost")
+                ? nil : move(to: .background, since: moment.wall, at: moment, reason: "connection-lost")
         }
         lastMessageAt = moment.boot
         snapshot.phase = presence.phase
@@ -143,43 +143,46 @@ public struct LifecycleMachine: Sendable {
         guard let next = Self.state(after: state, phase: presence.phase), next != state else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
-            to: next, since: clamped(presence.at, to: moment), reason: presence.reason ?? presence.phase.rawValue)
+            to: next, since: clamped(presence.at, to: moment), at: moment,
+            reason: presence.reason ?? presence.phase.rawValue)
     }
 
     private mutating func handleLiveSamples(newest: Timestamp, at moment: Moment) -> LifecycleTransition? {
         snapshot.isForgotten = false
-        if let evidenceTime = snapshot.evidenceTime, newest <= evidenceTime { return nil }
+        if let evidenceTime = snapshot.evidenceTime, newest <= evidenceTime, evidenceTime <= moment.wall { return nil }
         lastMessageAt = moment.boot
         // A timestamp in the future must not make all later messages look outdated.
         snapshot.evidenceTime = clamped(newest, to: moment)
         switch state {
         case .active, .inactive: return nil
-        case nil, .resumed: return move(to: .active, since: clamped(newest, to: moment), reason: "live-sample")
+        case nil, .resumed:
+            return move(to: .active, since: clamped(newest, to: moment), at: moment, reason: "live-sample")
         case .background, .terminated:
             // A device that declared itself in background still sends samples at background rates. They do not
             // resume it.
             guard snapshot.phase != .background else { return nil }
             resumedAt = moment.boot
-            return move(to: .resumed, since: clamped(newest, to: moment), reason: "live-sample")
+            return move(to: .resumed, since: clamped(newest, to: moment), at: moment, reason: "live-sample")
         }
     }
 
     private mutating func handleTick(at moment: Moment) -> LifecycleTransition? {
         guard let nextTick, moment.boot >= nextTick else { return nil }
         if moment.boot >= lastMessageAt + timing.silence {
-            return move(to: .background, since: moment.wall, reason: "silent")
+            return move(to: .background, since: moment.wall, at: moment, reason: "silent")
         }
-        return move(to: .active, since: moment.wall, reason: "settled")
+        return move(to: .active, since: moment.wall, at: moment, reason: "settled")
     }
 
     /// Returns whether a presence message belongs to an older session, or is older than the evidence for the state.
-    private func isOutdated(_ presence: Presence) -> Bool {
+    private func isOutdated(_ presence: Presence, at moment: Moment) -> Bool {
         if isOfAnotherEpoch(presence) {
             guard presence.phase != .lost else { return true }
             if let after = presence.after, after == snapshot.epoch { return false }
             // The clock was set between the epochs, so session numbers, which are times, do not order them.
             guard let at = presence.at, let evidenceTime = snapshot.evidenceTime else { return false }
-            return at <= evidenceTime
+            // Evidence from the future is of a time when both clocks were ahead. Nothing is newer than it.
+            return at <= evidenceTime && evidenceTime <= moment.wall
         }
         if let session = presence.session, let known = snapshot.session {
             if session != known { return session < known }
@@ -213,9 +216,14 @@ public struct LifecycleMachine: Sendable {
         }
     }
 
-    private mutating func move(to next: LifecycleState, since: Timestamp, reason: String) -> LifecycleTransition {
+    private mutating func move(
+        to next: LifecycleState, since: Timestamp, at moment: Moment, reason: String
+    ) -> LifecycleTransition {
+        // A device's clock may be behind. A last transition in the future shows that the collector's clock was ahead and
+        // has been set back: its time is wrong, and must not be repeated. The numbers keep the order.
+        let last = snapshot.last.map(\.since) ?? since
         let transition = LifecycleTransition(
-            from: state, to: next, since: max(since, snapshot.last?.since ?? since), reason: reason,
+            from: state, to: next, since: last > moment.wall ? since : max(since, last), reason: reason,
             seq: (snapshot.last?.seq ?? 0) + 1)
         snapshot.last = transition
         return transition

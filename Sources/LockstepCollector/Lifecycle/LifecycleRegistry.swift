@@ -69,6 +69,13 @@ struct LifecycleRegistry {
         numbers[device].map { entries[$0].machine.showsReturn(presence) } ?? true
     }
 
+    /// Returns whether an event would change the state of a device.
+    func changesState(_ event: LifecycleMachine.Event, of device: DeviceAddress, at moment: Moment) -> Bool {
+        guard let number = numbers[device] else { return true }
+        var machine = entries[number].machine
+        return machine.handle(event, at: moment) != nil
+    }
+
     /// Returns whether a device is connected, as far as is known.
     func isOnline(_ device: DeviceAddress, at moment: Moment) -> Bool {
         numbers[device].map { entries[$0].machine.isOnline(at: moment) } ?? false

@@ -36,8 +36,8 @@ extension CollectorLoop {
         }
         do {
             // First, so that no sample is stored without being evaluated.
-            try writer.setRules(rules, folder: configuration.storeFolder) { [configuration] in
-                configuration.collects($0)
+            try writer.setRules(rules, folder: configuration.storeFolder) { [scope = configuration.scope] in
+                scope.contains($0)
             }
             notifications.setRules(rules)
             // Without rules, a notification of an earlier run would have no way out, and would be given up.

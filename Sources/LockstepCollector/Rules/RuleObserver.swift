@@ -14,7 +14,7 @@ final class RuleObserver: IngestObserver {
     /// The folder of the store, whose file system is checked.
     private let folder: String
     private var events: [RuleEvent] = []
-    private var boot = Moment.now().boot
+    private var moment = Moment.now()
     private var nextDelivery: Int64 = 0
     private var nextDisk: Int64 = 0
     /// The streams of devices whose newest times are known, as table-independent keys.
@@ -29,7 +29,7 @@ final class RuleObserver: IngestObserver {
         self.folder = folder
         engine = RuleEngine(rules, states: try Self.states(store))
         for (address, id) in try store.deviceIDs() where owns(address) {
-            engine.add(address, number: Int(id), boot: boot)
+            engine.add(address, number: Int(id), at: moment)
         }
         engine.commit()
     }
@@ -39,8 +39,8 @@ final class RuleObserver: IngestObserver {
     /// Replaces the rules, between two transactions. Unchanged rules keep their states.
     func replace(_ rules: RuleSet, store: any SampleStore) throws {
         let devices = engine.replace(rules, states: try Self.states(store))
-        let boot = Moment.now().boot
-        for (number, address) in devices { engine.add(address, number: number, boot: boot) }
+        moment = .now()
+        for (number, address) in devices { engine.add(address, number: number, at: moment) }
         engine.commit()
         prepared.removeAll()
         (nextDelivery, nextDisk) = (0, 0)
@@ -57,7 +57,7 @@ final class RuleObserver: IngestObserver {
 
     func keepsStates(named rule: String) -> Bool { engine.keepsStates(named: rule) }
 
-    func beginGroup(_ group: IngestGroup) { boot = Moment.now().boot }
+    func beginGroup(_ group: IngestGroup) { moment = .now() }
 
     func willWrite(
         _ stream: SensorStream, of device: Int64, _ address: DeviceAddress, newest: () throws -> Int64?
@@ -65,7 +65,7 @@ final class RuleObserver: IngestObserver {
         let number = Int(device)
         forgotten.remove(number)
         if prepared[number]?.contains(stream) == true { return }
-        if !engine.knows(number) { engine.add(address, number: number, boot: boot) }
+        if !engine.knows(number) { engine.add(address, number: number, at: moment) }
         if engine.needsNewest(of: stream, device: number) {
             engine.setNewest(try newest() ?? .min, of: stream, device: number)
         }
@@ -75,14 +75,14 @@ final class RuleObserver: IngestObserver {
     func didWrite(_ rows: Range<Int>, of run: SampleRun, device: Int64) {
         guard !rows.isEmpty else { return }
         let batch = run.batch(of: rows.upperBound - 1)
-        let arrival = RuleEngine.Arrival(at: batch.receivedAt, boot: boot, isLive: batch.isLive)
+        let arrival = RuleEngine.Arrival(at: batch.receivedAt, boot: moment.boot, isLive: batch.isLive)
         engine.samples(run.samples, rows: rows, of: Int(device), arrival: arrival, into: &events)
     }
 
     func didChange(_ transition: LifecycleTransition, of device: Int64, _ address: DeviceAddress) {
         forgotten.remove(Int(device))
-        if !engine.knows(Int(device)) { engine.add(address, number: Int(device), boot: boot) }
-        engine.transition(transition, of: Int(device), at: Moment.now().wall, into: &events)
+        if !engine.knows(Int(device)) { engine.add(address, number: Int(device), at: moment) }
+        engine.transition(transition, of: Int(device), at: .now(), into: &events)
     }
 
     func didUpdate(_ device: Int64, _ address: DeviceAddress, isForgotten: Bool) {
@@ -91,7 +91,7 @@ final class RuleObserver: IngestObserver {
             forgotten.insert(number)
         } else {
             forgotten.remove(number)
-            if !engine.knows(number) { engine.add(address, number: number, boot: boot) }
+            if !engine.knows(number) { engine.add(address, number: number, at: moment) }
         }
     }
 

@@ -60,10 +60,8 @@ public struct CollectorConfiguration: Sendable {
     /// The node of the broker that the connections of shares use, so that a new one begins with the last good node.
     let node = NodeChoice()
 
-    /// Returns whether the collector has a device.
-    func collects(_ device: DeviceAddress) -> Bool {
-        share?.contains(device) ?? (groups.isEmpty || groups.contains(device.group))
-    }
+    /// Which topics and devices belong to the collector.
+    var scope: CollectorScope { CollectorScope(root: root, groups: groups, share: share) }
 
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {

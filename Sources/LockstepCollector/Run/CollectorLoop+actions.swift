@@ -50,6 +50,7 @@ extension CollectorLoop {
             return .rolledBack
         case .abandonConnection:
             handle(link.abandon(MQTTError(.other, "the store cannot be written")))
+            reportStall()
             return .abandoned
         case .publish(let states, let acknowledgements):
             publish(states: states, acknowledgements: acknowledgements)
@@ -93,9 +94,12 @@ extension CollectorLoop {
 
     private func settle() {
         guard case .success(let result) = commitResult else { return }
-        report.count(result, rejected: pending.rejected)
+        report.count(result, rejected: pending.rejected, unstored: intake.takeUnstoredRejections())
         let boot = Moment.now().boot
-        for scope in result.scopes { schedule.schedule(scope, at: boot) }
+        for scope in result.scopes {
+            schedule.schedule(scope, at: boot)
+            intake.didCommit(scope)
+        }
         let returned = registry.commit()
         settleRules(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
@@ -117,11 +121,20 @@ extension CollectorLoop {
         if lease == nil, let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
         pending.rollBack()
         intake.discardGroup()
+        intake.restoreAllowances()
         // The broker delivers the requests again.
         _ = intake.forgetting.takePending()
         notifications.rollBack()
         isStoreCutOff = (error as? StoreError)?.isCutOff ?? false
         report.stall("\(error)")
+    }
+
+    /// Replaces the last will of the connection that was just dropped, if it says that the collector is offline. The next
+    /// connection may take half a minute, and the session cannot be used meanwhile: its messages could not be stored.
+    private func reportStall() {
+        // A share is lost with its connection.
+        guard lease == nil, report.isStalled, report.willSaysOffline else { return }
+        _ = separateReport.publish(report.status, replacesOther: false, until: .now + .seconds(3))
     }
 
     private func announce(_ change: DeviceTransition) {
@@ -146,6 +159,7 @@ extension CollectorLoop {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
         publishEvents()
+        reportMessagesOutside()
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }
 

@@ -15,11 +15,20 @@ extension CollectorLoop {
                     "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                     "session": sessionPresent ? "resumed" : "new",
                 ])
+            let unanswered = link.takeUnansweredAddresses()
+            if !unanswered.isEmpty {
+                logger.warning(
+                    "an address of the broker's host does not answer, using another one",
+                    metadata: [
+                        "broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))",
+                    ])
+            }
             didConnect()
             session.didConnect()
             warnIfUnchecked()
             takeOver()
             guard !hasLostShare else { return }
+            intake.earlierSubscriptions.connected(sessionPresent: sessionPresent)
             announcedDevices = registry.devices
             notifications.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
@@ -88,19 +97,40 @@ extension CollectorLoop {
 
     private func startSession() {
         subscribe()
+        endEarlierSubscriptions()
         registry.restartSilence(at: .now())
         report.publish(report.status, counting: fleet, over: link, at: .now())
     }
 
     func subscribe() {
         do {
-            let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
-            for group in groups {
-                try link.subscribe(to: configuration.root.filter(group: group), qos: .atLeastOnce)
-            }
+            for filter in configuration.scope.filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
         } catch {
             logger.error("subscribing failed", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Ends subscriptions that the session has from a start with other groups or another root. Their messages are those of
+    /// another collector, or are delivered twice.
+    func endEarlierSubscriptions() {
+        guard !intake.earlierSubscriptions.pending.isEmpty, link.isUp else { return }
+        do { try link.unsubscribe(from: intake.earlierSubscriptions.takePending()) } catch {
+            logger.error("unsubscribing failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Logs the messages outside of the collector's scope, at most once a minute.
+    func reportMessagesOutside() {
+        guard let report = intake.earlierSubscriptions.takeReport(at: moment.boot) else { return }
+        logger.warning(
+            "messages outside of the root and groups of this collector, not stored and not acknowledged",
+            metadata: [
+                "messages": "\(report.messages)", "topic": "\(report.topic.plain)",
+                "hint": """
+                the session of this id had subscriptions of earlier settings, which are ended now; agents send the \
+                batches again to the collector of their group
+                """,
+            ])
     }
 
     /// Tests whether the store can be written again.

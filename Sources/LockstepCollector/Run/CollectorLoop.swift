@@ -103,12 +103,12 @@ final class CollectorLoop {
         _ configuration: CollectorConfiguration, _ writer: StoreWriter
     ) throws -> (Intake, LifecycleRegistry) {
         // Other collectors may store other devices in the same place.
-        let known = try writer.lifecycles().filter { device, _ in configuration.collects(device) }
+        let scope = configuration.scope
+        let known = try writer.lifecycles().filter { device, _ in scope.contains(device) }
         var intake = Intake(
-            root: configuration.root, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
+            scope: scope, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
             maximumDevices: configuration.maximumDevices, devices: known.keys)
         intake.collector = configuration.id
-        intake.share = configuration.share
         return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
     }
 
@@ -186,6 +186,22 @@ final class CollectorLoop {
         }
         intake.ingest(message, &registry, at: moment)
         if intake.forgetting.isDue { publishForgotten() }
+        if intake.clockDifferences.hasNews { logClockDifferences() }
+        endEarlierSubscriptions()
+    }
+
+    private func logClockDifferences() {
+        for news in intake.clockDifferences.take() {
+            var metadata: Logger.Metadata = [
+                "device": "\(news.device)", "ahead_s": "\(news.offset / 1_000_000)",
+            ]
+            guard news.isWrong else {
+                logger.info("clocks of device and collector agree again", metadata: metadata)
+                continue
+            }
+            metadata["hint"] = "synchronise both with NTP: chronyc tracking, or timedatectl"
+            logger.warning("clocks of device and collector differ by more than a minute", metadata: metadata)
+        }
     }
 
     /// Waits until there is something to read, or until a deadline.

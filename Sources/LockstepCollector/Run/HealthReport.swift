@@ -22,12 +22,15 @@ final class HealthReport {
     let store: CollectorHealth.Store?
     private let logger: Logger
     private let started = Moment.now().wall
+    private var certificates: CertificateWatch
     private var stored = 0
     private var duplicates = 0
     private var conflicts = 0
     private var rejected = 0
     /// The reason why the store cannot be written, or nil if it is writable.
     private var problem: String?
+    /// Whether the last will of the connection says that the collector is offline.
+    private(set) var willSaysOffline = true
     /// The time of the last published health, in µs of the boot clock.
     private var publishedAt: Int64 = 0
     /// The number of messages rejected since `minuteStart`.
@@ -39,6 +42,7 @@ final class HealthReport {
         self.configuration = configuration
         self.store = store
         self.logger = logger
+        certificates = CertificateWatch(tls: configuration.tls)
     }
 
     /// Whether the store cannot be written.
@@ -52,6 +56,7 @@ final class HealthReport {
     func connectionOptions(version: MQTTVersion) -> MQTTOptions {
         // While the store is stalled, the collector repeatedly drops its connection. The last will must not
         // replace the reason with 'offline'.
+        willSaysOffline = !isStalled
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
             store: isStalled ? store : nil, groups: configuration.reportedGroups)
@@ -64,7 +69,8 @@ final class HealthReport {
     }
 
     /// Counts a committed transaction, and logs its rejected messages.
-    func count(_ result: IngestResult, rejected messages: [RejectedMessage]) {
+    /// - Parameter unstored: the number of further rejected messages, which were not stored.
+    func count(_ result: IngestResult, rejected messages: [RejectedMessage], unstored: Int = 0) {
         if problem != nil {
             problem = nil
             publishedAt = 0
@@ -75,7 +81,7 @@ final class HealthReport {
             duplicates += counts.duplicates
             conflicts += counts.conflicts
         }
-        rejected += messages.count
+        rejected += messages.count + unstored
         for message in messages { log(message) }
     }
 
@@ -95,11 +101,18 @@ final class HealthReport {
 
     func publish(_ status: CollectorHealth.Status, counting fleet: Fleet, over link: BrokerLink, at moment: Moment) {
         let memory = ProcessMemory.now()
+        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
+            logger.log(
+                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
+                metadata: warning.metadata.mapValues { "\($0)" })
+        }
+        let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
         let health = CollectorHealth(
             status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
-            store: store, groups: configuration.reportedGroups)
+            store: store, groups: configuration.reportedGroups,
+            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries))
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {
@@ -116,7 +129,8 @@ final class HealthReport {
     }
 
     private func log(_ message: RejectedMessage) {
-        if message.at.microseconds - minuteStart >= 60_000_000 {
+        // The clock may have been set back.
+        if abs(message.at.microseconds - minuteStart) >= 60_000_000 {
             if minuteRejections > Self.maxLoggedRejections {
                 logger.warning(
                     "more messages rejected",

@@ -41,7 +41,8 @@ struct ArrivalRate {
         let length = now - start
         guard length >= Self.minPeriod else { return }
         previousPeak = lastPeak
-        lastPeak = current.messages / ((length > Self.maxPeriod ? Self.minPeriod : length) / .seconds(1))
+        let counted: Duration = length > Self.maxPeriod ? Self.minPeriod : length
+        lastPeak = current.messages / (counted / .seconds(1))
         let seconds = length / .seconds(1)
         previous = last
         last = Rate(messages: current.messages / seconds, samples: current.samples / seconds)

@@ -2,7 +2,8 @@ import Glibc
 public import ServiceLifecycle
 import UnixSignals
 
-/// Handles SIGTERM and SIGINT: the first signal shuts the service group down, the second ends the process at once.
+/// Handles SIGTERM and SIGINT: the first signal shuts the service group down, and one that arrives at least a second later
+/// ends the process at once. See ``TerminationRequests``.
 ///
 /// Add it to a group with `successTerminationBehavior: .gracefullyShutdownGroup`. It replaces the signal handling of
 /// swift-service-lifecycle, which ignores the second signal.
@@ -18,10 +19,13 @@ public struct TerminationSignals: Service {
         let (first, continuation) = AsyncStream<Void>.makeStream()
         // This task outlives the service, because the second signal may arrive while the other services shut down.
         Task.detached {
-            var isFirst = true
+            var requests = TerminationRequests()
             for await signal in signals {
-                if isFirst { continuation.yield() } else { endProcess(with: signal.rawValue) }
-                isFirst = false
+                switch requests.receive(at: .now) {
+                case .shutDown: continuation.yield()
+                case .ignore: break
+                case .end: endProcess(with: signal.rawValue)
+                }
             }
         }
         for await _ in first.cancelOnGracefulShutdown() { return }

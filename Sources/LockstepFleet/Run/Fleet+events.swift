@@ -63,6 +63,7 @@ extension Fleet {
             connection.granted = 0
             connection.backlogFrom = .max
             connection.inFlight.removeAll(keepingCapacity: true)
+            connection.window = LinkWindow()
             for device in connection.devices { devices[device].delivery.didDisconnect() }
         case .subscribed(_, let isGranted):
             if !isGranted {
@@ -77,9 +78,11 @@ extension Fleet {
             if let refusal {
                 outcome.refusals.insert("\(refusal)")
                 devices[device].delivery.didRefuse(id, at: boot)
+                connection.window.didRefuse(id)
             } else {
                 outcome.confirmed += 1
                 _ = devices[device].delivery.didReceivePuback(id, at: boot)
+                connection.window.didReceivePuback(id, at: boot)
             }
         case .failed: break
         }

@@ -23,7 +23,8 @@ extension Fleet {
         devices[device].delivery.tick(at: boot)
         let connection = connections[connectionNumber(of: device)]
         guard boot >= connection.backlogFrom else { return }
-        while devices[device].delivery.canSendBacklog, devices[device].budget.isOpen(at: boot),
+        while connection.window.isOpen, devices[device].delivery.canSendBacklog,
+            devices[device].budget.isOpen(at: boot),
             let position = devices[device].delivery.nextBacklog(limit: 1).first,
             let bytes = publish(position.seq, of: device, asBacklogAt: boot)
         {
@@ -49,6 +50,8 @@ extension Fleet {
             } else {
                 devices[device].delivery.didPublish(position, as: id, at: Moment.now().boot)
             }
+            connection.window.didPublish(
+                id, bytes: payload.count, isBacklog: boot != nil, at: boot ?? Moment.now().boot)
         } catch {
             outcome.refusals.insert("\(error)")
             if error.code == .tooLarge { devices[device].delivery.markTooLarge(position) }
@@ -84,9 +87,11 @@ extension Fleet {
     /// Returns the presence message of a device.
     func presence(of device: Int, _ phase: Phase, reason: String) -> MQTTMessage {
         let address = devices[device].address
+        let epoch = devices[device].epoch
+        let pending = devices[device].delivery.pending(of: epoch)
         let presence = Presence(
-            epoch: devices[device].epoch, session: plan.run.microseconds, phase: phase, at: Moment.now().wall,
-            reason: reason)
+            epoch: epoch, session: plan.run.microseconds, phase: phase, at: Moment.now().wall, reason: reason,
+            pending: pending.isEmpty ? [:] : [epoch: pending])
         return MQTTMessage(
             topic: configuration.root.topic(address, .presence), payload: PresenceJSON.encode(presence),
             isRetained: true)

@@ -1,3 +1,4 @@
+import LockstepAgent
 import LockstepMQTT
 
 /// One connection, and the devices that share it.
@@ -7,6 +8,8 @@ final class FleetConnection {
     let devices: [Int]
     /// The device of each batch without a PUBACK, by message id.
     var inFlight: [Int32: Int] = [:]
+    /// The limit of the backlog on its way to the broker.
+    var window = LinkWindow()
     /// The number of granted subscriptions to acknowledgements.
     var granted = 0
     /// The time from which backlog may be published, in µs of the boot clock. Retained acknowledgements arrive

@@ -57,8 +57,10 @@ public final class GatewayOutbox {
     /// The size of all payloads in bytes.
     public private(set) var bytes: Int64 = 0
 
-    private let lock: FileLock
-    private let statements: GatewayOutboxStatements
+    private let file: OutboxFile
+    private var statements: GatewayOutboxStatements
+    /// Whether the file was written again since the last call of ``takeRewriting()``, because it was removed or moved.
+    private var isRewritten = false
     private let streams: StreamCatalog
     private let encoding: BatchEncoding
     private let maxBytes: Int64
@@ -80,11 +82,13 @@ public final class GatewayOutbox {
         self.encoding = encoding
         self.streams = streams
         do {
-            try OutboxError.refuseFolder(path)
-            lock = try FileLock(path: path)
-            statements = try GatewayOutboxStatements(GatewayOutboxSchema.open(path))
+            file = try OutboxFile(path: path) { try GatewayOutboxSchema.open($0) }
+            statements = try GatewayOutboxStatements(file.database)
             try statements.removeUnusedEpochs()
             (devices, bytes, lastID) = try statements.contents()
+            file.hasSameContent = { [unowned self] in
+                try GatewayOutboxStatements($0).contents().devices.hasSameBatches(as: devices)
+            }
         } catch {
             throw OutboxError(path: path, owner: "gateway", name: "--id", error)
         }
@@ -112,6 +116,7 @@ public final class GatewayOutbox {
         var entries: [Entry] = []
         entries.reserveCapacity(additions.count)
         do {
+            try restoreFile()
             try statements.database.transaction {
                 for (device, batches) in removed { try remove(batches, of: device, from: &change) }
                 for addition in additions { entries.append(try append(addition, to: &change)) }
@@ -119,7 +124,7 @@ public final class GatewayOutbox {
                 try dropOldest(of: &change)
             }
         } catch {
-            throw OutboxError(path: path, error)
+            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
         }
         devices = change.devices
         bytes = change.bytes
@@ -143,7 +148,7 @@ public final class GatewayOutbox {
             else { return nil }
             return Entry(device: device, position: position, stream: stream, payload: payload, isLate: isLate)
         } catch {
-            throw OutboxError(path: path, error)
+            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
         }
     }
 
@@ -152,11 +157,39 @@ public final class GatewayOutbox {
     /// - Throws: `OutboxError`.
     public func startSession(at now: Timestamp) throws -> Int64 {
         do {
+            try restoreFile()
             let session = max(now.microseconds, try statements.session() + 1)
             try statements.database.transaction { try statements.setSession(session) }
             return session
         } catch {
-            throw OutboxError(path: path, error)
+            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
+        }
+    }
+
+    /// Writes the file again if it was removed or moved, see `OutboxFile`.
+    private func restoreFile() throws {
+        guard try file.restore() else { return }
+        isRewritten = true
+        statements = try GatewayOutboxStatements(file.database)
+    }
+
+    /// Returns whether the file was written again since the last call, because it was removed or moved.
+    func takeRewriting() -> Bool {
+        defer { isRewritten = false }
+        return isRewritten
+    }
+
+    /// Records topic filters to which the gateway subscribes. The broker keeps them with the session, whose owner is this
+    /// outbox.
+    /// - Returns: the filters of earlier settings, from which the gateway has to unsubscribe.
+    /// - Throws: `OutboxError`.
+    public func replaceFilters(with filters: [String]) throws -> [String] {
+        do {
+            // None is ever removed, because it is not known whether the broker has received the end of a subscription.
+            let all = try statements.database.transaction { try statements.addFilters(filters) }
+            return all.filter { !filters.contains($0) }
+        } catch {
+            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
         }
     }
 

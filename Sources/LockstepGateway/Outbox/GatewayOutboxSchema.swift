@@ -7,7 +7,7 @@ enum GatewayOutboxSchema {
         { database in
             try database.execute(
                 """
-                CREATE TABLE meta ( -- session: highest number given
+                CREATE TABLE meta ( -- session: highest number given; filter …: topic filter that was ever used
                     key TEXT PRIMARY KEY,
                     value NOT NULL
                 ) WITHOUT ROWID;

@@ -205,4 +205,18 @@ final class GatewayOutboxStatements {
     func setSession(_ session: Int64) throws {
         try database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('session', \(session))")
     }
+
+    /// Adds topic filters to those that were ever used.
+    /// - Returns: all of them.
+    func addFilters(_ filters: [String]) throws -> [String] {
+        let insert = try database.prepare("INSERT OR IGNORE INTO meta (key, value) VALUES ('filter ' || ?, 1)")
+        for filter in filters {
+            try insert.bind(filter, at: 1)
+            try insert.run()
+        }
+        let select = try database.prepare("SELECT substr(key, 8) FROM meta WHERE key GLOB 'filter *' ORDER BY key")
+        var all: [String] = []
+        while try select.step() { if let filter = select.text(at: 0) { all.append(filter) } }
+        return all
+    }
 }

@@ -4,6 +4,8 @@ public import LockstepModel
 public struct OutboxDevices: Sendable {
     private var devices: [OutboxDevice] = []
     private var indexes: [DeviceAddress: Int] = [:]
+    /// The number of devices of each user, which is the first name of their first sender.
+    private var counts: [Substring: Int] = [:]
     /// The device of each epoch, by the id of the epoch.
     private var deviceOfEpoch: [Int64: Int] = [:]
 
@@ -21,15 +23,29 @@ public struct OutboxDevices: Sendable {
         }
     }
 
+    /// Returns whether both have the same devices, epochs and batches.
+    func hasSameBatches(as other: OutboxDevices) -> Bool {
+        func batches(_ devices: OutboxDevices) -> [Int64: [Int64: SequenceSet]] {
+            devices.devices.reduce(into: [:]) { result, device in
+                guard let id = device.id else { return }
+                result[id] = Dictionary(device.epochs.map { ($0.id, $0.pending) }) { first, _ in first }
+            }
+        }
+        return batches(self) == batches(other)
+    }
+
     /// Returns the index of a device, or nil if it is unknown.
     public func index(of address: DeviceAddress) -> Int? { indexes[address] }
 
     /// Returns the number of devices whose first sender has this user in its name, in any format.
     func count(ofUser user: String) -> Int {
-        devices.count { device in
-            let name = device.sender.split(separator: "/", maxSplits: 1).last ?? ""
-            return name == user || name.hasPrefix(user + "/")
-        }
+        counts[user.prefix { $0 != "/" }] ?? 0
+    }
+
+    /// The user of a sender: the first name after its format.
+    private static func user(of sender: String) -> Substring {
+        let names = sender.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        return names.count > 1 ? names[1] : ""
     }
 
     /// Returns the senders of a format that were neither lost nor terminated when they were last heard.
@@ -46,6 +62,7 @@ public struct OutboxDevices: Sendable {
     mutating func index(of address: DeviceAddress, sender: String) -> Int {
         if let known = indexes[address] { return known }
         devices.append(OutboxDevice(address: address, sender: sender))
+        counts[Self.user(of: sender), default: 0] += 1
         indexes[address] = devices.count - 1
         return devices.count - 1
     }
@@ -53,6 +70,7 @@ public struct OutboxDevices: Sendable {
     /// Adds a device that was read from the file.
     mutating func add(_ device: OutboxDevice) {
         indexes[device.address] = devices.count
+        counts[Self.user(of: device.sender), default: 0] += 1
         for epoch in device.epochs { deviceOfEpoch[epoch.id] = devices.count }
         devices.append(device)
     }
@@ -121,6 +139,9 @@ public struct OutboxDevice: Sendable {
 
     /// The epoch of new batches; nil before the first batch of this run.
     public var epoch: Epoch? { current?.epoch }
+
+    /// The number of the newest batch of this run; nil before the first one.
+    var lastSeq: Int64? { hasCurrent ? nextSeq - 1 : nil }
 
     /// The numbers of all batches in the file.
     public var pending: [Epoch: SequenceSet] {

@@ -51,10 +51,12 @@ public struct OwnTracksAdapter: GatewayAdapter {
     }
 
     /// Answers an array: the apps expect one, and after any other status than 2xx they send the same message for ever
-    /// and nothing else. So a message that can never be accepted is answered in the same way. The gateway logs it.
+    /// and nothing else. So a message that can never be accepted is answered in the same way. The gateway logs it. One that may
+    /// be accepted later stays with the app.
     public func answer(to outcome: RequestOutcome) -> HTTPAnswer {
         switch outcome {
         case .accepted(let receipt): Self.array(receipt.friends)
+        case .refused(let refusal) where refusal.kind == .tooManyDevices: HTTPAnswer(status: refusal.kind.status)
         case .refused: Self.array([])
         case .unavailable: HTTPAnswer(status: 503)
         }

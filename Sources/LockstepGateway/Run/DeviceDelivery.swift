@@ -18,6 +18,8 @@ struct DeviceDelivery {
     var isHeard = false
     /// The time at which a refusal of its batches was logged, in µs of the boot clock.
     var refusalLoggedAt: Int64?
+    /// The batches that the last acknowledgement with such batches lists as missing and that are not in the outbox any more.
+    var reportedGone: [Epoch: SequenceSet] = [:]
     /// Whether the presence must be published.
     var needsPresence = false
 
@@ -32,6 +34,16 @@ struct DeviceDelivery {
     /// Whether the device has batches to deliver.
     var isActive: Bool { !delivery.isEmpty }
 
+    /// Handles an acknowledgement of a collector.
+    mutating func handle(_ ack: Acknowledgement, at boot: Int64) {
+        delivery.handle(ack, at: boot)
+        let gone = delivery.gone(of: ack)
+        guard !gone.isEmpty, reportedGone != [ack.epoch: gone] else { return }
+        // The collector learns from the presence that it need not wait for them.
+        reportedGone = [ack.epoch: gone]
+        needsPresence = true
+    }
+
     /// Returns the presence messages to publish: of the current epoch, and of earlier ones with dropped batches.
     func presenceMessages(of device: OutboxDevice, session: Int64, at now: Timestamp) -> [Presence] {
         // A device whose sender never told its phase may have dropped batches.
@@ -42,12 +54,15 @@ struct DeviceDelivery {
         let current = epoch.flatMap { dropped.removeValue(forKey: $0) } ?? SequenceSet()
         let main = Presence(
             epoch: epoch, after: device.epoch == nil ? nil : device.previousEpoch, session: session,
-            phase: phase, at: device.presence?.at ?? now, reason: reason, dropped: current.ranges,
+            phase: phase, at: device.presence?.at ?? now, reason: reason, seq: device.lastSeq,
+            pending: device.pending, dropped: current.ranges,
             droppedSamples: device.droppedSamples, sources: [device.sender: "running"])
         let earlier = dropped.sorted { $0.key < $1.key }.map { epoch, batches in
             var presence = main
             presence.epoch = epoch
             presence.after = nil
+            presence.seq = nil
+            presence.pending = main.pending.filter { $0.key == epoch }
             presence.dropped = batches.ranges
             return presence
         }

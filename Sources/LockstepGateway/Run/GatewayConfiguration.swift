@@ -13,6 +13,9 @@ public struct GatewayConfiguration: Sendable {
     public var broker: BrokerAddress
     /// The certificates for `mqtts://`.
     public var tls = TLSOptions()
+    /// The file of the certificate of the gateway's own server, whose end of validity the health report names; nil if there
+    /// is none.
+    public var serverCertificateFile: String?
     /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds.

@@ -59,7 +59,10 @@ struct GatewayIntake {
         var translated = TranslatedMessage(
             .success(try adapter.translate(message)), from: adapter.name, isRetained: message.isRetained,
             receivedAt: message.receivedAt)
-        translated.user = message.request?.user
+        // The access rules of a broker let each user write below the topic level that names the sender.
+        translated.user =
+            message.request.map(\.user)
+            ?? (try? translated.translation.get().reports.first)?.sender.parts.first
         return try ingest(translated, wantsFriends: message.request != nil, outbox: outbox)
     }
 
@@ -110,13 +113,13 @@ struct GatewayIntake {
                     + "add one of them to the setting 'map'")
         }
         guard known != nil || outbox.devices.count < configuration.maximumDevices else {
-            throw Refusal(.unknownSender, "there are already \(outbox.devices.count) devices: raise --max-devices")
+            throw Refusal(.tooManyDevices, "there are already \(outbox.devices.count) devices: raise --max-devices")
         }
         if known == nil, let user = message.user, !configuration.mapping.isExplicit(report.sender) {
             let count = outbox.devices.count(ofUser: user)
             guard count < configuration.maximumUserDevices else {
                 throw Refusal(
-                    .unknownSender,
+                    .tooManyDevices,
                     "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")
             }
         }

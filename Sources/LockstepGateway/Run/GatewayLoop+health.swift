@@ -32,13 +32,20 @@ extension GatewayLoop {
     /// Publishes a report.
     func publishHealth(_ status: GatewayHealth.Status) {
         guard link.isUp else { return }
+        for warning in certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds) {
+            logger.log(
+                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
+                metadata: warning.metadata.mapValues { "\($0)" })
+        }
+        let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
         let dropped = outbox.devices.indices.reduce(Int64(0)) { $0 + outbox.devices[$1].droppedSamples }
         let health = GatewayHealth(
             status: status, at: Moment.now().wall, problem: outboxProblem, devices: outbox.devices.count,
             accepted: Int(accepted), refused: Int(refused), refusedLogins: inbox.refusedLogins,
             outboxBytes: Int(outbox.bytes), dropped: Int(dropped),
             version: configuration.version, started: started, memory: ProcessMemory.now()?.current,
-            sparkplug: inbox.sparkplug)
+            sparkplug: inbox.sparkplug,
+            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries))
         do { _ = try link.publish(Self.message(health, configuration)) } catch {
             logger.error("cannot publish health", metadata: ["error": "\(error)"])
         }

@@ -41,11 +41,13 @@ extension GatewayLoop {
             guard let index = inFlight.removeValue(forKey: id) else { return }
             if let refusal {
                 deliveries[index].delivery.didRefuse(id, at: boot)
+                linkWindow.didRefuse(id)
                 logger.error(
                     "message refused by broker",
                     metadata: ["device": "\(deliveries[index].address)", "error": "\(refusal)"])
             } else {
                 _ = deliveries[index].delivery.didReceivePuback(id, at: boot)
+                linkWindow.didReceivePuback(id, at: boot)
             }
         }
     }
@@ -67,13 +69,7 @@ extension GatewayLoop {
             }
             if deliveries[index].isActive { subscribe(index) }
         }
-        do {
-            for filter in configuration.adapters.flatMap(\.topicFilters) {
-                try link.subscribe(to: filter, qos: .atLeastOnce)
-            }
-        } catch {
-            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
-        }
+        subscribeToForeignMessages()
         // After the subscriptions: whoever waits for this line may publish.
         logger.info(
             "connected to broker",
@@ -81,14 +77,31 @@ extension GatewayLoop {
                 "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
                 "session": sessionPresent ? "resumed" : "new",
             ])
+        let unanswered = link.takeUnansweredAddresses()
+        if !unanswered.isEmpty {
+            logger.warning(
+                "an address of the broker's host does not answer, using another one",
+                metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
+        }
         listening.begin(at: boot)
         backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0
         publishPresences(at: now)
     }
 
+    private func subscribeToForeignMessages() {
+        let filters = configuration.adapters.flatMap(\.topicFilters)
+        do {
+            for filter in filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+            try link.unsubscribe(from: outbox.replaceFilters(with: filters))
+        } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
+        }
+    }
+
     private func didDisconnect() {
         inFlight.removeAll()
+        linkWindow = LinkWindow()
         presencesInFlight.removeAll()
         backlogStart = .max
         for index in deliveries.indices { deliveries[index].delivery.didDisconnect() }
@@ -170,19 +183,34 @@ extension GatewayLoop {
             return receipt
         } catch {
             refused += 1
-            logger.warning(
-                "message refused",
-                metadata: ["from": "\(source)", "reason": "\(error.kind.rawValue)", "error": "\(error)"])
+            logRefusal(error, from: source)
             throw error
         }
     }
+
+    /// Logs a refused message. A sender may invent any number of names, so that each message would be a line of its own.
+    private func logRefusal(_ error: Refusal, from source: String) {
+        guard refusalLog.take(Self.loggedRefusals, at: Moment.now().boot) else {
+            unloggedRefusals += 1
+            return
+        }
+        var metadata: Logger.Metadata = [
+            "from": "\(source.prefix(200))", "reason": "\(error.kind.rawValue)", "error": "\(error)",
+        ]
+        if unloggedRefusals > 0 { metadata["not_logged_before"] = "\(unloggedRefusals)" }
+        unloggedRefusals = 0
+        logger.warning("message refused", metadata: metadata)
+    }
+
+    /// How many refused messages are logged.
+    private static let loggedRefusals = Allowance.Rate(burst: 100, interval: 2_000_000)
 
     private func receiveAcknowledgement(_ message: IncomingMessage, of index: Int) {
         let boot = Moment.now().boot
         do {
             let ack = try AcknowledgementJSON.decode(Data(message.payload))
             if let refusal = ack.refusal { return report(refusal, of: ack.epoch, to: index, at: boot) }
-            deliveries[index].delivery.handle(ack, at: boot)
+            deliveries[index].handle(ack, at: boot)
             let stored = ack.stored
             let pending = outbox.devices[index].pending[ack.epoch]?.intersection(stored) ?? SequenceSet()
             guard !pending.isEmpty else { return }

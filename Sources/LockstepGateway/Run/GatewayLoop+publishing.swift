@@ -14,7 +14,9 @@ extension GatewayLoop {
         else { return deliveries[index].delivery.enqueue(entry.position) }
         let payload = entry.isLate ? BatchEncoding.markingLate(entry.payload) : entry.payload
         switch publish(entry, payload) {
-        case .published(let id): deliveries[index].delivery.didPublish(entry.position, as: id, at: boot)
+        case .published(let id):
+            deliveries[index].delivery.didPublish(entry.position, as: id, at: boot)
+            linkWindow.didPublish(id, bytes: payload.count, isBacklog: false, at: boot)
         case .tooLarge: deliveries[index].delivery.markTooLarge(entry.position)
         case .notPublished: deliveries[index].delivery.enqueue(entry.position)
         }
@@ -49,13 +51,26 @@ extension GatewayLoop {
         nextCheck = moment.boot + Self.checkInterval
         for index in deliveries.indices where deliveries[index].isActive {
             deliveries[index].delivery.tick(at: moment.boot)
-            if moment.boot >= backlogStart { publishBacklog(of: index, at: moment.boot) }
         }
+        if moment.boot >= backlogStart { publishBacklog(at: moment.boot) }
         publishPresences(at: moment.wall)
     }
 
+    /// Publishes the backlog of all devices, beginning with the next one after the last check: the link may not have room
+    /// for all.
+    private func publishBacklog(at boot: Int64) {
+        let first = nextBacklogDevice
+        for offset in deliveries.indices {
+            let index = (first + offset) % deliveries.count
+            guard deliveries[index].delivery.hasBacklog else { continue }
+            guard linkWindow.isOpen else { return }
+            nextBacklogDevice = index + 1
+            publishBacklog(of: index, at: boot)
+        }
+    }
+
     private func publishBacklog(of index: Int, at boot: Int64) {
-        while inFlight.count < Self.maxInFlight, deliveries[index].delivery.canSendBacklog,
+        while linkWindow.isOpen, inFlight.count < Self.maxInFlight, deliveries[index].delivery.canSendBacklog,
             deliveries[index].budget.isOpen(at: boot), let position = deliveries[index].delivery.nextBacklogBatch
         {
             subscribe(index)
@@ -73,6 +88,7 @@ extension GatewayLoop {
             switch publish(entry, payload) {
             case .published(let id):
                 deliveries[index].delivery.didPublishBacklog(position, as: id, at: boot)
+                linkWindow.didPublish(id, bytes: payload.count, isBacklog: true, at: boot)
                 deliveries[index].budget.spend(payload.count)
             case .tooLarge: deliveries[index].delivery.markTooLarge(position)
             case .notPublished: return

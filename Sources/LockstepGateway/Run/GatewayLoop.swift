@@ -36,6 +36,10 @@ final class GatewayLoop {
     var deviceOfAckTopic: [String: Int] = [:]
     /// The device of each own message without a PUBACK, by message id.
     var inFlight: [Int32: Int] = [:]
+    /// The limit of the backlog of all devices on its way to the broker.
+    var linkWindow = LinkWindow()
+    /// The index of the device whose backlog comes first in the next check, so that the devices share the link.
+    var nextBacklogDevice = 0
     /// Whether a message of this turn waits for its PUBACK.
     var hasUnacknowledged = false
     /// The requests that wait for the commit of this turn.
@@ -50,6 +54,7 @@ final class GatewayLoop {
     var removalDeadline: Int64?
     /// The error of the last commit; nil if it succeeded.
     var outboxProblem: String?
+    var certificates: CertificateWatch
     /// The time of the next health report, in µs of the boot clock.
     var nextHealth: Int64 = 0
     /// The devices whose presence the broker has acknowledged since the last commit.
@@ -69,6 +74,10 @@ final class GatewayLoop {
     /// The number of accepted messages and of refused ones since the start.
     var accepted: Int64 = 0
     var refused: Int64 = 0
+    /// What was used up of the log entries about refused messages.
+    var refusalLog = Allowance()
+    /// The number of refused messages since the last such entry.
+    var unloggedRefusals = 0
 
     /// - Throws: `OutboxError` if the outbox cannot be opened.
     init(
@@ -76,6 +85,7 @@ final class GatewayLoop {
         supervisor: Supervisor
     ) throws {
         self.configuration = configuration
+        certificates = CertificateWatch(tls: configuration.tls, serverFile: configuration.serverCertificateFile)
         self.inbox = inbox
         self.logger = logger
         self.supervisor = supervisor
@@ -119,7 +129,7 @@ final class GatewayLoop {
     private func wait() {
         guard inbox.isEmpty else { return }
         let boot = Moment.now().boot
-        let isBusy = deliveries.contains { $0.delivery.hasBacklog } && link.isUp
+        let isBusy = link.isUp && linkWindow.isOpen && deliveries.contains { $0.delivery.hasBacklog }
         let deadline = min(boot + (isBusy ? Self.checkInterval : 1_000_000), removalDeadline ?? .max)
         let end = ContinuousClock.now + .microseconds(max(0, deadline - boot))
         link.wait(until: min(end, supervisor.nextTurn ?? end))
@@ -155,6 +165,11 @@ final class GatewayLoop {
             }
             do {
                 let result = try outbox.commit(additions, presences: changes.records, removing: removed)
+                if outbox.takeRewriting() {
+                    logger.warning(
+                        "outbox file was removed or moved, written again",
+                        metadata: ["outbox": "\(configuration.outboxPath)"])
+                }
                 for index in removed.keys { deliveries[index].removable = [:] }
                 removalDeadline = nil
                 if outboxProblem != nil { nextHealth = 0 }
@@ -185,6 +200,7 @@ final class GatewayLoop {
                 "cannot write outbox, messages stay at the broker",
                 metadata: ["error": "\(error)"])
         }
+        if outboxProblem == nil { nextHealth = 0 }
         outboxProblem = "\(error)"
         // What was heard since the last commit is not kept, and senders by HTTP wait before they try again.
         listening.begin(at: boot)

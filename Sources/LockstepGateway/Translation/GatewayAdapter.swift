@@ -60,11 +60,12 @@ public struct RequestReceipt: Sendable, Hashable {
 }
 
 extension Refusal.Kind {
-    /// The HTTP status that ends all attempts of a client that follows RFC 9110.
+    /// The HTTP status that ends all attempts of a client that follows RFC 9110, or with which it sends again later.
     var status: Int {
         switch self {
         case .malformed: 400
         case .undecryptable, .unknownSender: 403
+        case .tooManyDevices: 503
         case .nameTaken: 409
         case .implausibleTime: 422
         }

@@ -142,6 +142,8 @@ public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case undecryptable
         /// The sender is unknown, or its name cannot be mapped to a device.
         case unknownSender
+        /// The sender would be one device too many. It may be accepted later, when the limit is raised.
+        case tooManyDevices
         /// The device of the sender already belongs to another sender.
         case nameTaken
         /// The time of a sample is not plausible.

@@ -2,6 +2,11 @@
 public struct HTTPLimits: Sendable {
     /// The maximum number of open connections. Further ones are answered with 503 and closed.
     public var connections = 1000
+    /// The maximum number of open connections of one address. Further ones are answered with 429 and closed. It does not
+    /// apply to this machine and to ``trustedProxies``.
+    public var connectionsOfAddress: Int { max(1, connections / 4) }
+    /// The reverse proxies whose field `X-Forwarded-For` names the client.
+    public var trustedProxies = TrustedProxies.none
     /// The maximum size of a request body in bytes.
     public var body = 16_384
     /// The maximum size of one field of a request head, and of the target, in bytes.

@@ -2,7 +2,7 @@ import HTTPTypes
 package import NIOCore
 package import NIOHTTPTypes
 
-/// Closes connections whose client sends a request too slowly, sends none, or does not read an answer.
+/// Closes connections whose client sends a request too slowly, or sends none.
 package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias InboundOut = HTTPRequestPart
@@ -18,8 +18,6 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
     private var isFirst = true
     /// Ends when a request head, or the rest of a request, is overdue.
     private var reading: Scheduled<Void>?
-    /// Ends when the client has not read for too long.
-    private var writing: Scheduled<Void>?
     /// Whether the client has closed its side of the connection.
     private var isDisconnected = false
     private var disconnectAction: (@Sendable () -> Void)?
@@ -90,18 +88,6 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
         context.write(data, promise: promise)
     }
 
-    package func channelWritabilityChanged(context: ChannelHandlerContext) {
-        writing?.cancel()
-        writing = nil
-        if !context.channel.isWritable {
-            let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-            writing = context.eventLoop.scheduleTask(in: TimeAmount(limits.writeTimeout)) {
-                bound.value.close(promise: nil)
-            }
-        }
-        context.fireChannelWritabilityChanged()
-    }
-
     private func expectHead(_ context: ChannelHandlerContext, _ limit: Duration) { schedule(context, after: limit) }
 
     private func schedule(_ context: ChannelHandlerContext, after limit: Duration) {
@@ -137,8 +123,6 @@ package final class RequestDeadlines: ChannelDuplexHandler, RemovableChannelHand
 
     private func cancel() {
         reading?.cancel()
-        writing?.cancel()
         reading = nil
-        writing = nil
     }
 }

@@ -15,6 +15,8 @@ extension HTTPListener {
         do {
             let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                // Otherwise a client that connects meanwhile would be accepted, and would never get an answer.
+                .serverChannelOption(.autoRead, value: false)
                 .bind(host: address.host, port: address.port).get()
             try await channel.close()
         } catch { throw ServerError.explaining(error, at: address) }

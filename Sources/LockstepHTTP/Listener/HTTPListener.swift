@@ -11,7 +11,7 @@ package enum HTTPListener {
         _ limits: HTTPLimits, tls files: (certificateFile: String, keyFile: String)?, connections: OpenConnections
     ) throws -> HTTPServerBuilder {
         let http = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [RequestDeadlines(limits)],
+            additionalChannelHandlers: [UnsentBytes(limits), RequestDeadlines(limits)],
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.headField, maxHeaderListSize: limits.head, maxHeaderFieldCount: 100))
         guard let files else {
@@ -29,6 +29,13 @@ package enum HTTPListener {
         }
     }
 
+    /// The cipher suites of TLS 1.2: only those with forward secrecy and authenticated encryption, so neither with RSA
+    /// key exchange nor with CBC. TLS 1.3 has no others.
+    private static let cipherSuites = [
+        "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
+        "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
+    ].joined(separator: ":")
+
     /// Reads the certificate and its key, and checks that they belong together.
     static func tlsConfiguration(
         _ files: (certificateFile: String, keyFile: String)
@@ -44,6 +51,7 @@ package enum HTTPListener {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         tls.minimumTLSVersion = .tlsv12
+        tls.cipherSuites = cipherSuites
         tls.applicationProtocols = ["http/1.1"]
         // The server creates a context from this configuration as well, but only when it starts.
         do { _ = try NIOSSLContext(configuration: tls) } catch {

@@ -61,4 +61,9 @@ extension Problem {
         Problem(
             status: 503, title: "Service unavailable", detail: detail, headers: ["Retry-After": "\(seconds)"])
     }
+
+    /// More requests or connections of one client than are allowed.
+    package static func tooManyRequests(_ detail: String, retryAfter seconds: Int = 5) -> Problem {
+        Problem(status: 429, title: "Too many requests", detail: detail, headers: ["Retry-After": "\(seconds)"])
+    }
 }

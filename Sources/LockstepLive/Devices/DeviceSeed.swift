@@ -8,8 +8,10 @@ public struct StoredCounters: Sendable, Hashable {
     public var duplicates: Int64
     /// The number of samples that contradict a stored one.
     public var conflicts: Int64
-    /// The number of batches that are missing.
-    public var gaps: Int64
+    /// The number of batches that are missing: the device no longer has them.
+    public var missing: Int64
+    /// The number of batches that are on their way: the device still has them.
+    public var onItsWay: Int64
     /// The number of batches that the agent dropped.
     public var droppedBatches: Int64
     /// The number of samples that the agent dropped.
@@ -17,13 +19,14 @@ public struct StoredCounters: Sendable, Hashable {
 
     /// Creates counters.
     public init(
-        samples: Int64 = 0, duplicates: Int64 = 0, conflicts: Int64 = 0, gaps: Int64 = 0, droppedBatches: Int64 = 0,
-        droppedSamples: Int64 = 0
+        samples: Int64 = 0, duplicates: Int64 = 0, conflicts: Int64 = 0, missing: Int64 = 0, onItsWay: Int64 = 0,
+        droppedBatches: Int64 = 0, droppedSamples: Int64 = 0
     ) {
         self.samples = samples
         self.duplicates = duplicates
         self.conflicts = conflicts
-        self.gaps = gaps
+        self.missing = missing
+        self.onItsWay = onItsWay
         self.droppedBatches = droppedBatches
         self.droppedSamples = droppedSamples
     }

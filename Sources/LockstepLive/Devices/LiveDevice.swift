@@ -8,6 +8,8 @@ public struct LiveDevice: Sendable {
     public internal(set) var transition: LifecycleTransition?
     /// The last presence message, or nil if there is none.
     public internal(set) var presence: Presence?
+    /// The last report of the device's clock in this session, or nil if there is none.
+    public internal(set) var clock: ClockReport?
     /// The time of the newest sample, on the device's time line; nil if none is known.
     public internal(set) var newest: Timestamp?
     /// The time at which samples have arrived last, on the clock of this machine; nil if none have since the start.

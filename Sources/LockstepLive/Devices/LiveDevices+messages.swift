@@ -123,6 +123,10 @@ extension LiveDevices {
         // Ignore the last will of an earlier session, which the broker may publish late.
         if let last = before?.session, let session = presence.session, session < last { return nil }
         entries[index].presence = presence
+        // A message about the dropped batches of an earlier epoch has no report of the clock.
+        if presence.clock != nil || presence.session != before?.session || presence.phase == .lost {
+            entries[index].clock = presence.clock
+        }
         entries[index].isForgotten = false
         let isNews =
             before?.phase != presence.phase || before?.session != presence.session

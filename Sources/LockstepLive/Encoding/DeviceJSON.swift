@@ -47,7 +47,8 @@ extension LiveDevices {
         object.member("samples", device.counters.samples + device.received)
         object.member("duplicates", device.counters.duplicates)
         object.member("conflicts", device.counters.conflicts)
-        object.member("gaps", device.counters.gaps)
+        object.member("missing", device.counters.missing)
+        object.member("on_its_way", device.counters.onItsWay)
         object.member("dropped_batches", device.droppedBatches)
         object.member("dropped_samples", device.droppedSamples)
         object.member("rates") { rates in

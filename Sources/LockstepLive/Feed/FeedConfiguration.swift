@@ -7,6 +7,8 @@ public struct FeedConfiguration: Sendable {
     public var broker: BrokerAddress
     /// The TLS files.
     public var tls = TLSOptions()
+    /// The file of the certificate of the program's own server, which is watched as well; nil if there is none.
+    public var serverCertificateFile: String?
     /// The MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval, in s.

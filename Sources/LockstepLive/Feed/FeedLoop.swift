@@ -13,7 +13,10 @@ final class FeedLoop {
     private let acknowledgements: AcknowledgementClient
     private let logger: Logger
     private let report: (LiveFeed.Status) -> Void
-    private var status = LiveFeed.Status()
+    private var status = LiveFeed.Status.initial
+    private var certificates: CertificateWatch
+    /// The time of the next check of the certificates, in µs of the boot clock.
+    private var nextCertificateCheck: Int64 = 0
     /// The time of the next ``LivePicture/advance(to:)``, in µs of the boot clock.
     private var nextAdvance: Int64 = 0
 
@@ -22,6 +25,7 @@ final class FeedLoop {
         acknowledgements: AcknowledgementClient, logger: Logger, report: @escaping (LiveFeed.Status) -> Void
     ) {
         self.configuration = configuration
+        certificates = CertificateWatch(tls: configuration.tls, serverFile: configuration.serverCertificateFile)
         self.picture = picture
         self.commands = commands
         self.acknowledgements = acknowledgements
@@ -50,6 +54,20 @@ final class FeedLoop {
         }
         for event in link.write() { handle(event) }
         nextAdvance = picture.advance(to: moment)
+        if moment.boot >= nextCertificateCheck { checkCertificates(at: moment) }
+    }
+
+    /// Logs certificates that expire soon, and reports when each one does.
+    private func checkCertificates(at moment: Moment) {
+        nextCertificateCheck = moment.boot + 3_600_000_000
+        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
+            logger.log(
+                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
+                metadata: warning.metadata.mapValues { "\($0)" })
+        }
+        let times = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
+        status.certificates = Dictionary(uniqueKeysWithValues: times)
+        report(status)
     }
 
     /// Disconnects.
@@ -78,6 +96,7 @@ final class FeedLoop {
     func handle(_ event: BrokerLink.Event) {
         switch event {
         case .connected:
+            nextCertificateCheck = 0
             picture.didConnect()
             do {
                 try link.subscribe(to: configuration.root.filter(group: nil), qos: .atMostOnce)
@@ -96,6 +115,8 @@ final class FeedLoop {
     }
 
     private func set(_ new: LiveFeed.Status) {
+        var new = new
+        new.certificates = status.certificates
         guard new != status else { return }
         status = new
         report(new)

@@ -1,6 +1,7 @@
 import Dispatch
 public import LockstepMQTT
 import LockstepModel
+public import LockstepWire
 public import Logging
 import Synchronization
 
@@ -15,6 +16,10 @@ public final class LiveFeed: Sendable {
         public var isConnected = false
         /// The reason why no messages are received, or nil.
         public var problem: String?
+        /// The ends of the validity of the certificates, by their use.
+        public var certificates: CertificateTimes = [:]
+
+        static let initial = Status(problem: "the connection is not established yet")
     }
 
     /// The live picture.
@@ -27,7 +32,7 @@ public final class LiveFeed: Sendable {
     private let configuration: FeedConfiguration
     private let logger: Logger
     private let wakeup = Wakeup()
-    private let currentStatus = Mutex(Status(problem: "the connection is not established yet"))
+    private let currentStatus = Mutex(Status.initial)
     private let isStopped = Atomic(false)
 
     /// Creates a feed. It connects when ``run()`` is called.

@@ -16,6 +16,9 @@ public struct BrokerAddress: Hashable, Sendable {
     public var user: String?
     /// The password, if any.
     public var password: String?
+    /// A secret that is appended to the client ids of all connections; nil for none. A client that knows the id of another
+    /// one can end its connection and take over its session, whatever its own user is.
+    public var clientIDSecret: String?
     /// The addresses of the other nodes of a cluster, in the order in which they are tried. They have no further ones.
     public private(set) var otherNodes: [BrokerAddress] = []
 

@@ -56,7 +56,7 @@ extension MQTTConnection {
     /// Returns the error for a return value of libmosquitto, with the cause that libmosquitto has logged.
     func failure(_ status: Int32) -> MQTTError {
         if let tlsCause { return MQTTError(.tls, tlsCause) }
-        if !isAccepted, MQTTError.isNoPacket(status) { return .noMQTT }
+        if !isAccepted, let error = MQTTError.unreadableAnswer(status, version: options.version) { return error }
         // libmosquitto reports every end of a TLS connection as EPROTO, even if the broker was killed.
         guard options.address.usesTLS, status == Int32(MOSQ_ERR_ERRNO.rawValue), errno == EPROTO else {
             return MQTTError(library: status, detail: lastProblem)

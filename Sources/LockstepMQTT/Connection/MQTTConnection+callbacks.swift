@@ -28,6 +28,9 @@ extension MQTTConnection {
             let isGranted = count > 0 && (0..<Int(count)).allSatisfy { (grants?[$0] ?? 128) < 128 }
             MQTTConnection.from(context)?.record(.subscribed(id: id, isGranted: isGranted))
         }
+        mosquitto_unsubscribe_v5_callback_set(handle) { _, context, _, _ in
+            MQTTConnection.from(context)?.callbackCount += 1
+        }
         mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
             guard let message = message?.pointee, let topic = message.topic else { return }
             MQTTConnection.from(context)?.didReceive(
@@ -56,6 +59,8 @@ extension MQTTConnection {
         callbackCount += 1
         if reason == 0 {
             isAccepted = true
+            certificateExpiry = mosquitto_ssl_get(handle).flatMap(TLSLibrary.peerCertificate(of:))
+                .flatMap(CertificateExpiry.microseconds(inDER:))
             // Stop logging: with a log callback, libmosquitto formats a line for every packet. The TLS causes that only
             // the log contains occur before this point.
             mosquitto_log_callback_set(handle, nil)
@@ -92,6 +97,7 @@ extension MQTTConnection {
     private func didReceive(_ message: IncomingMessage) {
         callbackCount += 1
         if message.needsAcknowledgement { pendingPackets += 1 }
+        if !message.isRetained { hasDelivered = true }
         onMessage?(message)
     }
 }

@@ -1,4 +1,5 @@
 import CMosquitto
+import CResolver
 import Glibc
 
 /// One connection to a broker, over one libmosquitto client, from the TCP connect to the end of the connection.
@@ -33,6 +34,8 @@ public final class MQTTConnection {
     public internal(set) var maximumPacketSize: Int?
     /// Whether the broker keeps retained messages.
     var isRetainAvailable = true
+    /// The end of the validity of the broker's certificate, in µs since 1970; nil without TLS, or if it is unknown.
+    var certificateExpiry: Int64?
 
     let handle: OpaquePointer
     /// The events that the owner has not taken yet.
@@ -48,6 +51,10 @@ public final class MQTTConnection {
     var hasCertificateDecision = false
     /// Whether the broker accepted the connection.
     var isAccepted = false
+    /// Whether the connection was of use: the broker has acknowledged a message, or sent one that was new.
+    var hasDelivered = false
+    /// The time at which connecting started.
+    private let started = ContinuousClock.now
     /// About how many packets of libmosquitto wait for the next ``write()``.
     var pendingPackets = 0
     /// The packets that are sent without libmosquitto.
@@ -80,21 +87,40 @@ public final class MQTTConnection {
     /// the reason of a refused client certificate is read before a write fails.
     /// - Throws: ``MQTTError`` if the broker cannot be reached or TLS fails.
     public func connect() throws(MQTTError) {
-        let start = ContinuousClock.now
+        try open()
+        completeHandshake()
+    }
+
+    /// Connects, and blocks until TCP is established and TLS has begun.
+    /// - Parameter hostAddress: the address of the host to use, or nil to try all of them in turn. A certificate is verified
+    ///   for the name of the host in any case.
+    func open(at hostAddress: String? = nil) throws(MQTTError) {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         if options.version == .five, options.keepsSession {
             // The maximum value means that the session never expires.
             mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), .max)
         }
-        try check(
-            mosquitto_connect_bind_v5(
-                handle, options.address.host, Int32(options.address.port), Int32(options.keepAlive), nil, properties))
+        let status = options.address.host.withCString { host in
+            func connect() -> Int32 {
+                mosquitto_connect_bind_v5(
+                    handle, host, Int32(options.address.port), Int32(options.keepAlive), nil, properties)
+            }
+            guard let hostAddress else { return connect() }
+            return hostAddress.withCString { address in
+                resolver_choose(host, address)
+                defer { resolver_choose(nil, nil) }
+                return connect()
+            }
+        }
+        try check(status)
         if let seconds = options.peerTimeout, let descriptor {
             PeerTimeout(seconds: Int32(seconds)).apply(to: descriptor)
         }
-        if options.address.usesTLS { awaitCertificateDecision(since: start) }
     }
+
+    /// Completes TLS, if the connection uses it. Blocks; a failure is reported by the next ``read(limit:while:)``.
+    func completeHandshake() { if options.address.usesTLS { awaitCertificateDecision(since: started) } }
 
     /// The file descriptor to poll; nil while there is no connection.
     public var descriptor: Int32? {
@@ -116,6 +142,8 @@ public final class MQTTConnection {
             // polls again.
             if callbackCount == before || !shouldContinue() { break }
         }
+        // Only a PUBACK causes this event while reading.
+        if !hasDelivered { hasDelivered = events.contains { if case .published(_, nil) = $0 { true } else { false } } }
         return takeEvents()
     }
 
@@ -205,6 +233,12 @@ public final class MQTTConnection {
         let options = self.options.version == .five ? Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue) : 0
         try check(mosquitto_subscribe_v5(handle, &id, filter, qos.rawValue, options, nil))
         return id
+    }
+
+    /// Ends subscriptions to topic filters. A filter without a subscription is no error.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects a filter.
+    public func unsubscribe(from filters: [String]) throws(MQTTError) {
+        for filter in filters { try check(mosquitto_unsubscribe_v5(handle, nil, filter, nil)) }
     }
 
     /// Queues a DISCONNECT after all messages, so that the broker discards the will.

@@ -75,27 +75,33 @@ extension MQTTError {
         self.init(code, detail.map { "\(text): \($0)" } ?? text)
     }
 
-    /// The error for an answer to CONNECT that is no packet of MQTT, such as that of a web server.
-    static let noMQTT = MQTTError(
+    /// Returns the error for an answer to CONNECT that libmosquitto cannot read, such as that of a web server. Returns nil
+    /// if a return value of libmosquitto has another cause.
+    ///
+    /// A broker that does not support MQTT 5 refuses it with a CONNACK of MQTT 3.1.1, which is too short for MQTT 5.
+    /// libmosquitto 2.0.11 recognises it; 2.0.21 reports it as malformed.
+    static func unreadableAnswer(_ status: Int32, version: MQTTVersion) -> MQTTError? {
+        switch mosq_err_t(status) {
+        case MOSQ_ERR_MALFORMED_PACKET where version == .five: unsupported(version)
+        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8: noMQTT
+        // For an unknown type of packet, although no call of the system has failed.
+        case MOSQ_ERR_ERRNO where errno == 0: noMQTT
+        default: nil
+        }
+    }
+
+    private static let noMQTT = MQTTError(
         .refused,
         "the server does not speak MQTT: check that the port is that of an MQTT broker, and whether it uses TLS")
 
-    /// Returns whether a return value of libmosquitto means that what was read is no packet of MQTT.
-    ///
-    /// For an unknown type of packet, libmosquitto returns `MOSQ_ERR_ERRNO`, although no call of the system has failed.
-    static func isNoPacket(_ status: Int32) -> Bool {
-        switch mosq_err_t(status) {
-        case MOSQ_ERR_PROTOCOL, MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_MALFORMED_UTF8: true
-        case MOSQ_ERR_ERRNO: errno == 0
-        default: false
-        }
+    private static func unsupported(_ version: MQTTVersion) -> MQTTError {
+        MQTTError(.unsupportedVersion, "the broker does not support MQTT \(version.rawValue)")
     }
 
     /// Creates the error for the reason code of a CONNACK. The codes depend on the version of MQTT.
     init(connectReason reason: Int32, version: MQTTVersion) {
         switch (version, reason) {
-        case (_, 132), (.three, 1):
-            self.init(.unsupportedVersion, "the broker does not support MQTT \(version.rawValue)")
+        case (_, 132), (.three, 1): self = .unsupported(version)
         case (.three, 4), (.five, 134): self.init(.badCredentials, "the broker refused the user name or password")
         case (.three, 5), (.five, 135):
             self.init(.notAuthorized, "the broker denied access: check user name, password and access rights")

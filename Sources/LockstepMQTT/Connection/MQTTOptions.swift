@@ -24,13 +24,15 @@ public struct MQTTOptions: Sendable {
     public var peerTimeout: Int?
 
     /// Creates options.
+    ///
+    /// The ``BrokerAddress/clientIDSecret`` of `address` is appended to `clientID`.
     public init(
         address: BrokerAddress, clientID: String, keepsSession: Bool = false, keepAlive: Int = 15,
         will: MQTTMessage? = nil, version: MQTTVersion = .five, receiveMaximum: UInt16 = 1000,
         tls: TLSOptions = TLSOptions(), peerTimeout: Int? = nil
     ) {
         self.address = address
-        self.clientID = clientID
+        self.clientID = address.clientIDSecret.map { clientID + "-" + $0 } ?? clientID
         self.keepsSession = keepsSession
         self.keepAlive = keepAlive
         self.will = will

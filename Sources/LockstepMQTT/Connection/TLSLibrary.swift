@@ -21,6 +21,26 @@ enum TLSLibrary {
         return unsafeBitCast(symbol, to: Text.self)(result).map { String(cString: $0) }
     }
 
+    /// Returns the certificate that the broker has presented, in DER, or nil if it is unknown.
+    static func peerCertificate(of session: UnsafeMutableRawPointer) -> [UInt8]? {
+        typealias Get = @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer?
+        typealias Encode =
+            @convention(c) (UnsafeMutableRawPointer, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> Int32
+        typealias Free = @convention(c) (UnsafeMutableRawPointer) -> Void
+        // The second name is that of OpenSSL 1.1.
+        guard let get = dlsym(nil, "SSL_get1_peer_certificate") ?? dlsym(nil, "SSL_get_peer_certificate"),
+            let encode = dlsym(nil, "i2d_X509"), let free = dlsym(nil, "X509_free"),
+            let certificate = unsafeBitCast(get, to: Get.self)(session)
+        else { return nil }
+        defer { unsafeBitCast(free, to: Free.self)(certificate) }
+        let length = Int(unsafeBitCast(encode, to: Encode.self)(certificate, nil))
+        guard length > 0 else { return nil }
+        return [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            var position = buffer.baseAddress
+            count = max(0, Int(unsafeBitCast(encode, to: Encode.self)(certificate, &position)))
+        }
+    }
+
     /// Returns whether a session uses TLS 1.3 (`TLS1_3_VERSION`).
     static func isVersion13(_ session: UnsafeMutableRawPointer) -> Bool {
         guard let symbol = dlsym(nil, "SSL_version") else { return false }

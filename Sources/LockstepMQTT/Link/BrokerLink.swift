@@ -1,5 +1,6 @@
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
-/// failure, it uses the next of the broker's addresses.
+/// failure, it uses the next of the broker's nodes. If the host of a node has several addresses, it uses the first one that
+/// answers. A connection that delivered something resets the backoff.
 ///
 /// Use it from a loop on one thread: call ``wait(until:)``, then ``read(limit:while:)``, then ``write()``. Only the TCP
 /// and TLS connect, which may take minutes, runs on another thread.
@@ -40,6 +41,12 @@ public final class BrokerLink {
     /// The MQTT version of the current connection or the next attempt.
     public var version: MQTTVersion { choice.version }
 
+    /// The addresses of the broker's host that had not answered when another one did, at the current or last connection.
+    public private(set) var unansweredAddresses: [String] = []
+    private var reportedAddresses: [String] = []
+    /// What is known of the addresses of hosts.
+    var addresses = AddressMemory.shared
+
     private let makeOptions: (MQTTVersion) -> MQTTOptions
     private var choice: VersionChoice
     /// The maximum time to establish TCP and TLS if the broker has several nodes: a machine that is down does not answer
@@ -47,6 +54,8 @@ public final class BrokerLink {
     var connectLimit = defaultConnectLimit
     /// The maximum time to wait for the CONNACK, with one node and with several.
     var handshakeLimits = defaultHandshakeLimits
+    /// The duration from which a connection resets the backoff although it delivered nothing.
+    private static let stableTime = Duration.seconds(10)
     private static let defaultConnectLimit = Duration.seconds(5)
     private static let defaultHandshakeLimits = (one: Duration.seconds(20), several: Duration.seconds(8))
 
@@ -54,6 +63,9 @@ public final class BrokerLink {
     public static func attemptLimit(nodes: Int) -> Duration {
         defaultConnectLimit + (nodes > 1 ? defaultHandshakeLimits.several : defaultHandshakeLimits.one)
     }
+
+    /// The end of the validity of the certificate that the broker has presented last, in µs since 1970; nil if it is unknown.
+    public private(set) var certificateExpiry: Int64?
 
     /// Which node to use, among the links that share it.
     private let node: NodeChoice
@@ -101,6 +113,18 @@ public final class BrokerLink {
     /// The size of the largest packet that the broker accepts, in bytes; nil if it sets no limit or the link is not up.
     public var maximumPacketSize: Int? {
         if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
+    }
+
+    /// Whether the broker keeps retained messages. A broker that does not use MQTT 5 does not tell if it keeps none.
+    public var isRetainAvailable: Bool {
+        if case .up(let connection) = state { connection.isRetainAvailable } else { true }
+    }
+
+    /// Returns ``unansweredAddresses``, or none if they were returned before: for a log entry after a connect.
+    public func takeUnansweredAddresses() -> [String] {
+        guard unansweredAddresses != reportedAddresses, !unansweredAddresses.isEmpty else { return [] }
+        reportedAddresses = unansweredAddresses
+        return unansweredAddresses
     }
 
     /// The descriptor to poll, and whether to poll for writing; nil while there is no connection.
@@ -155,7 +179,7 @@ public final class BrokerLink {
             nodeNumber = node.current
             options.address = nodes[nodeNumber % nodes.count]
             let limit = hasSeveralNodes ? now + connectLimit : now + .seconds(86_400)
-            state = .connecting(ConnectAttempt(options, wakeup: wakeup), until: limit)
+            state = .connecting(ConnectAttempt(options, wakeup: wakeup, memory: addresses), until: limit)
             return []
         case .connecting(let attempt, let deadline):
             switch attempt.outcome {
@@ -164,7 +188,9 @@ public final class BrokerLink {
                 // The attempt ends on its own thread, and closes its connection if it succeeds.
                 return [fail(MQTTError(.unreachable, "no connection within \(connectLimit)"))]
             case .failure(let error): return [fail(error)]
-            case .success(let connection):
+            case .success(let winner):
+                let connection = winner.connection
+                unansweredAddresses = winner.unanswered
                 connection.onMessage = onMessage
                 let limits = handshakeLimits
                 state = .handshaking(connection, until: now + (hasSeveralNodes ? limits.several : limits.one))
@@ -208,6 +234,14 @@ public final class BrokerLink {
         return try connection.subscribe(to: filter, qos: qos)
     }
 
+    /// Ends subscriptions to topic filters, which a session may have kept from earlier settings. A filter without a
+    /// subscription is no error. Nothing is done if the link is not up.
+    /// - Throws: ``MQTTError`` if libmosquitto rejects a filter.
+    public func unsubscribe(from filters: [String]) throws(MQTTError) {
+        guard case .up(let connection) = state else { return }
+        try connection.unsubscribe(from: filters)
+    }
+
     /// Closes the connection without a DISCONNECT and without sending pending packets, and reconnects after a backoff.
     ///
     /// The broker then sends unacknowledged messages again.
@@ -248,6 +282,7 @@ public final class BrokerLink {
             case .connected(let sessionPresent):
                 guard case .handshaking(let connection, _) = state else { return nil }
                 state = .up(connection)
+                certificateExpiry = connection.certificateExpiry
                 upSince = .now
                 peer = connection.descriptor.flatMap { PeerAddress(of: $0) }
                 takeover.didConnect(
@@ -300,7 +335,11 @@ public final class BrokerLink {
 
     /// Records the lost connection, and returns its error: a takeover if another client with the same id has ended it.
     private func classifyLoss(_ error: MQTTError) -> MQTTError {
-        if ContinuousClock.now - upSince >= TakeoverDetector.maxDuration { backoff.reset() }
+        if case .up(let connection) = state, connection.hasDelivered || ContinuousClock.now - upSince >= Self.stableTime
+        {
+            // Otherwise, a network that cuts each connection after a few seconds would be left unused for longer and longer.
+            backoff.reset()
+        }
         let isTakenOver = takeover.didLose(
             error.code, isListening: probesBroker && peer?.isListening() ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }

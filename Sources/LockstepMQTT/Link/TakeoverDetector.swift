@@ -5,12 +5,13 @@
 ///
 /// Without a report, a takeover is assumed if ``threshold`` successive connections were lost within ``maxDuration``
 /// while the broker kept running: it still listened after each loss except the first, it resumed the session on each
-/// connect, and no connect failed.
+/// connect, and no connect failed. Two clients with one id end each other's connection as soon as the first backoff
+/// delay has passed. An unstable network that cuts the connections looks the same, but is slower.
 struct TakeoverDetector {
     /// The number of successive short connections that are a takeover.
     static let threshold = 3
     /// The duration below which a connection is short.
-    static let maxDuration = Duration.seconds(10)
+    static let maxDuration = Duration.milliseconds(1200)
 
     /// Successive short connections that may have been taken over.
     private var suspects = 0

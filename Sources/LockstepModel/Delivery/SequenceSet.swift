@@ -53,6 +53,15 @@ public struct SequenceSet: Hashable, Sendable {
         }
     }
 
+    /// The number of ranges.
+    public var rangeCount: Int {
+        switch storage {
+        case .empty: 0
+        case .one: 1
+        case .several(let ranges): ranges.count
+        }
+    }
+
     /// The number of batch numbers in the set.
     public var count: Int64 {
         switch storage {
@@ -88,6 +97,17 @@ public struct SequenceSet: Hashable, Sendable {
         case .several(let ranges):
             let index = ranges.firstIndex(endingAtOrAfter: number)
             return index < ranges.count && ranges[index].contains(number)
+        }
+    }
+
+    /// Returns whether any number of `range` is in the set.
+    public func overlaps(_ range: ClosedRange<Int64>) -> Bool {
+        switch storage {
+        case .empty: return false
+        case .one(let known): return known.overlaps(range)
+        case .several(let ranges):
+            let index = ranges.firstIndex(endingAtOrAfter: range.lowerBound)
+            return index < ranges.count && ranges[index].lowerBound <= range.upperBound
         }
     }
 

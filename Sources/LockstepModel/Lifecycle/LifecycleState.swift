@@ -65,26 +65,38 @@ public struct Presence: Hashable, Sendable {
     public var at: Timestamp?
     /// The cause of the phase.
     public var reason: String?
+    /// The number of the newest batch of `epoch`, or nil if the sender does not report it, or if this message is only about
+    /// an earlier epoch.
+    public var seq: Int64?
+    /// The batches in the agent's outbox, by epoch: those that it has and that no collector has acknowledged. The agent has
+    /// no others up to `seq`. See ``OutboxReport``.
+    public var pending: [Epoch: SequenceSet]
     /// The numbers of the batches of `epoch` that the agent's outbox dropped and will never send.
     public var dropped: [ClosedRange<Int64>]
     /// The number of samples that the agent has dropped since its outbox was created.
     public var droppedSamples: Int64
     /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
-    /// A problem of the delivery that a person has to solve, as one sentence; nil if there is none.
+    /// A problem of the outbox or the delivery that a person has to solve, as one sentence; nil if there is none.
     public var problem: String?
 
     /// The beginning of ``problem`` if a collector refuses batches. The reason follows.
     public static let refusalProblem = "a collector refuses its batches: "
 
+    /// The beginning of ``problem`` if the outbox cannot be used. The reason follows.
+    public static let outboxProblem = "outbox problem: "
+
     /// What the device knows of its clock, or nil if it does not compare it.
     public var clock: ClockReport?
+    /// The ends of the validity of the agent's certificates, by their use: `ca` or `client`.
+    public var certificates: [String: Timestamp]
 
     /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
-        dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, sources: [String: String] = [:],
-        problem: String? = nil, clock: ClockReport? = nil
+        seq: Int64? = nil, pending: [Epoch: SequenceSet] = [:], dropped: [ClosedRange<Int64>] = [],
+        droppedSamples: Int64 = 0, sources: [String: String] = [:], problem: String? = nil, clock: ClockReport? = nil,
+        certificates: [String: Timestamp] = [:]
     ) {
         self.epoch = epoch
         self.after = after
@@ -92,10 +104,13 @@ public struct Presence: Hashable, Sendable {
         self.phase = phase
         self.at = at
         self.reason = reason
+        self.seq = seq
+        self.pending = pending
         self.dropped = dropped
         self.droppedSamples = droppedSamples
         self.sources = sources
         self.problem = problem
         self.clock = clock
+        self.certificates = certificates
     }
 }

@@ -50,7 +50,7 @@ public struct Rehearsal: Sendable {
         let number = number(of: address)
         for transition in transitions {
             advance(to: transition.since, of: number)
-            engine.transition(transition, of: number, at: transition.since, into: &found)
+            engine.transition(transition, of: number, at: Self.moment(transition.since), into: &found)
         }
         advance(to: end, of: number)
         engine.commit()
@@ -94,7 +94,7 @@ public struct Rehearsal: Sendable {
         if let known = numbers[address] { return known }
         let number = numbers.count
         numbers[address] = number
-        engine.add(address, number: number, boot: 0)
+        engine.add(address, number: number, at: Self.moment(Timestamp(microseconds: 0)))
         return number
     }
 
@@ -111,7 +111,11 @@ public struct Rehearsal: Sendable {
     }
 
     private mutating func advance(to time: Timestamp, of number: Int) {
-        let moment = Moment(wall: time, boot: 0, awake: 0)
-        engine.advanceStates(of: number, at: moment, into: &found)
+        engine.advanceStates(of: number, at: Self.moment(time), into: &found)
+    }
+
+    /// The moment of a machine whose clock was never set.
+    private static func moment(_ time: Timestamp) -> Moment {
+        Moment(wall: time, boot: time.microseconds, awake: time.microseconds)
     }
 }

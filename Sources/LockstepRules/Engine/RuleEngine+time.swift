@@ -5,7 +5,7 @@ public import LockstepModel
 extension RuleEngine {
     /// Evaluates a transition of a device.
     public mutating func transition(
-        _ transition: LifecycleTransition, of device: Int, at: Timestamp, into events: inout [RuleEvent]
+        _ transition: LifecycleTransition, of device: Int, at moment: Moment, into events: inout [RuleEvent]
     ) {
         guard let known = devices[device] else { return }
         if transition.to != .active, transition.to != .resumed {
@@ -19,13 +19,16 @@ extension RuleEngine {
             let key = Key(device: device, rule: index)
             let time = transition.since.microseconds
             // The state before may have lasted long enough since the last tick.
-            if let since = slot.live.since, !slot.live.isActive, time - since >= lasting {
+            let start = StateStart(time, at: moment)
+            if let completion = completion(of: index, in: known, by: start.boot, at: moment) {
                 slot.live.isActive = true
-                notify(rule, &slot.live, key, time: since + lasting, value: nil, at: at, into: &events)
+                notifyByClock(rule, &slot.live, key, time: completion, at: moment.wall, into: &events)
             }
-            if slot.live.advance(to: time, starts: isWanted, ends: !isWanted, lasting: lasting) {
-                notify(rule, &slot.live, key, time: time, value: nil, at: at, into: &events)
+            let before = slot.live.since
+            if slot.live.advance(to: before ?? time, starts: isWanted, ends: !isWanted, lasting: lasting) {
+                notifyByClock(rule, &slot.live, key, time: time, at: moment.wall, into: &events)
             }
+            if before == nil, slot.live.since != nil { devices[device]?.began[index] = start }
             set(slot, key)
         }
     }
@@ -35,7 +38,7 @@ extension RuleEngine {
         guard hasTimeConditions else { return false }
         return devices.contains { device in
             guard let device else { return false }
-            return device.states.contains { isStateDue(device, $0, at: moment) }
+            return device.states.contains { completion(of: $0, in: device, by: moment.boot, at: moment) != nil }
                 || device.held.contains { isHeldLong(device, $0.key, since: $0.value, at: moment) }
                 || device.silences.contains { isSilent(device, $0, at: moment, since: listeningSince) }
         }
@@ -54,9 +57,9 @@ extension RuleEngine {
                 guard var slot = device.slots[index] else { continue }
                 slot.live.isActive = true
                 let key = Key(device: number, rule: index)
-                notify(
-                    ruleSet.rules[index], &slot.live, key, time: moment.wall.microseconds, value: nil,
-                    at: moment.wall, into: &events)
+                notifyByClock(
+                    ruleSet.rules[index], &slot.live, key, time: moment.wall.microseconds, at: moment.wall,
+                    into: &events)
                 set(slot, key)
             }
         }
@@ -65,15 +68,13 @@ extension RuleEngine {
     /// Completes the states of a device that have lasted long enough.
     mutating func advanceStates(of number: Int, at moment: Moment, into events: inout [RuleEvent]) {
         guard let device = devices[number] else { return }
-        for index in device.states where isStateDue(device, index, at: moment) {
-            guard case .state(_, let lasting) = ruleSet.rules[index].condition, var slot = device.slots[index],
-                let since = slot.live.since
+        for index in device.states {
+            guard let completion = completion(of: index, in: device, by: moment.boot, at: moment),
+                var slot = device.slots[index]
             else { continue }
             slot.live.isActive = true
             let key = Key(device: number, rule: index)
-            notify(
-                ruleSet.rules[index], &slot.live, key, time: since + lasting, value: nil, at: moment.wall,
-                into: &events)
+            notifyByClock(ruleSet.rules[index], &slot.live, key, time: completion, at: moment.wall, into: &events)
             set(slot, key)
         }
     }
@@ -166,17 +167,35 @@ extension RuleEngine {
         let found = key.device < 0 ? machine[key.rule] : devices[key.device]?.slots[key.rule]
         guard var slot = found else { return }
         if slot.live.advance(to: at.microseconds, starts: isBeyond, ends: !isBeyond, lasting: 0) {
-            notify(
+            notifyByClock(
                 ruleSet.rules[key.rule], &slot.live, key, time: at.microseconds, value: value, at: at, into: &events)
         }
         set(slot, key)
     }
 
-    private func isStateDue(_ device: Device, _ index: Int, at moment: Moment) -> Bool {
+    /// Adds an event whose time is of this machine's clock, and not of samples.
+    private mutating func notifyByClock(
+        _ rule: Rule, _ state: inout RuleState, _ key: Key, time: Int64, value: Double? = nil, at: Timestamp,
+        into events: inout [RuleEvent]
+    ) {
+        // An event in the future is of a clock that was ahead. Its time says nothing about the cool-down.
+        if let last = state.notifiedAt, last > at.microseconds { state.notifiedAt = nil }
+        notify(rule, &state, key, time: time, value: value, at: at, into: &events)
+    }
+
+    /// Returns the time at which the state that a rule waits for has lasted long enough, in µs since 1970, or nil if it has
+    /// not.
+    /// - Parameter boot: the time up to which the state lasts, in µs of the boot clock.
+    private func completion(of index: Int, in device: Device, by boot: Int64, at moment: Moment) -> Int64? {
         guard case .state(_, let lasting) = ruleSet.rules[index].condition, let state = device.slots[index]?.live,
             !state.isActive, let since = state.since
-        else { return false }
-        return moment.wall.microseconds - since >= lasting
+        else { return nil }
+        let known = device.began[index].flatMap { $0.since == since ? $0 : nil }
+        let end = (known ?? StateStart(since, at: moment)).boot + lasting
+        guard boot >= end else { return nil }
+        let time = moment.wall.microseconds - (moment.boot - end)
+        // If the clock was not set since the start, both are the same except for its small corrections.
+        return abs(time - since - lasting) < Self.maxCorrection ? since + lasting : time
     }
 
     private func isHeldLong(_ device: Device, _ index: Int, since arrival: Int64, at moment: Moment) -> Bool {

@@ -26,10 +26,28 @@ public struct RuleEngine: Sendable {
     /// The time for which a change of an orientation may be on its way, in µs.
     static let orientationDelay: Int64 = 5_000_000
 
+    /// The difference from which the wall clock counts as set, in µs.
+    static let maxCorrection: Int64 = 5_000_000
+
     struct Key: Hashable {
         /// The number of the device, or −1 for the machine.
         let device: Int
         let rule: Int
+    }
+
+    /// When a state began that a rule waits for. The boot clock measures how long it lasts, because the wall clock may be
+    /// set meanwhile.
+    struct StateStart {
+        /// The time of ``RuleState/since``. If that is another one, this start is of an earlier state.
+        let since: Int64
+        /// The time in µs of the boot clock.
+        let boot: Int64
+
+        init(_ since: Int64, at moment: Moment) {
+            self.since = since
+            // A time in the future was given by a clock that was ahead.
+            boot = moment.boot - max(0, moment.wall.microseconds - since)
+        }
     }
 
     struct Device {
@@ -44,6 +62,8 @@ public struct RuleEngine: Sendable {
         /// The rules on orientations whose newest sample arrived live, so that the orientation may last until now, with the
         /// time of its arrival in µs of the boot clock. The device's clock may be wrong.
         var held: [Int: Int64] = [:]
+        /// When the states began that rules wait for, by rule.
+        var began: [Int: StateStart] = [:]
         /// The time of the newest sample of each stream of interest, in µs since 1970.
         var newest: [SensorStream: Int64] = [:]
         /// The values of each stream that change nothing, until a state changes.
@@ -117,8 +137,8 @@ public struct RuleEngine: Sendable {
     /// Adds a device.
     /// - Parameters:
     ///   - number: a small number that identifies the device.
-    ///   - boot: the current time in µs of the boot clock, at which silence starts.
-    public mutating func add(_ address: DeviceAddress, number: Int, boot: Int64) {
+    ///   - moment: the current time, at which silence starts.
+    public mutating func add(_ address: DeviceAddress, number: Int, at moment: Moment) {
         while devices.count <= number { devices.append(nil) }
         var device = Device(address: address)
         for (index, rule) in ruleSet.rules.enumerated() where rule.concerns(address) {
@@ -128,11 +148,14 @@ public struct RuleEngine: Sendable {
             case .health: device.health.append(index)
             case .silence(let stream, _):
                 device.silences.append(index)
-                device.heard[stream] = boot
+                device.heard[stream] = moment.boot
             default: break
             }
             if let stream = rule.condition.stream { device.byStream[stream, default: []].append(index) }
             device.slots[index] = stored[Self.text(stateNames[index], address)] ?? RuleSlot()
+            if case .state = rule.condition, let since = device.slots[index]?.live.since {
+                device.began[index] = StateStart(since, at: moment)
+            }
         }
         devices[number] = device
         added.append(number)

@@ -12,11 +12,11 @@ final class GpsdConnection: Sendable {
         case closed
     }
 
-    private let socket: Int32
+    fileprivate let socket: Int32
     private let sockets: GpsdSockets
 
-    /// Connects to `address`. Blocks until `deadline` at the latest, in µs of the boot clock.
-    fileprivate init(_ address: SocketAddress, deadline: Int64, sockets: GpsdSockets) throws(GpsdConnectionError) {
+    /// Begins to connect to `address`.
+    fileprivate init(_ address: SocketAddress, sockets: GpsdSockets) throws(GpsdConnectionError) {
         socket = Glibc.socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
         self.sockets = sockets
         guard socket >= 0 else { throw GpsdConnectionError(errno: errno) }
@@ -28,18 +28,17 @@ final class GpsdConnection: Sendable {
         set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 10)
         set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5)
         set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
-
-        if address.withSystemAddress({ connect(socket, $0, $1) }) == 0 { return }
-        guard errno == EINPROGRESS else { throw GpsdConnectionError(errno: errno) }
-        switch try sockets.wait(socket, for: POLLOUT, until: deadline) {
-        case .woken: throw .cancelled
-        case .deadline: throw GpsdConnectionError(errno: ETIMEDOUT)
-        case .ready:
-            var code: Int32 = 0
-            var size = socklen_t(MemoryLayout<Int32>.size)
-            getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
-            guard code == 0 else { throw GpsdConnectionError(errno: code) }
+        guard address.withSystemAddress({ connect(socket, $0, $1) }) == 0 || errno == EINPROGRESS else {
+            throw GpsdConnectionError(errno: errno)
         }
+    }
+
+    /// The error of the attempt to connect, once it has ended; nil after a success.
+    fileprivate var connectError: GpsdConnectionError? {
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(socket, SOL_SOCKET, SO_ERROR, &code, &size)
+        return code == 0 ? nil : GpsdConnectionError(errno: code)
     }
 
     deinit { if socket >= 0 { close(socket) } }
@@ -58,7 +57,7 @@ final class GpsdConnection: Sendable {
     /// Waits for bytes until `deadline`, in µs of the boot clock.
     func receive(until deadline: Int64?) async throws(GpsdConnectionError) -> Received {
         try await sockets.perform { () throws(GpsdConnectionError) in
-            switch try self.sockets.wait(self.socket, for: POLLIN, until: deadline) {
+            switch try self.sockets.wait([self.socket], for: POLLIN, until: deadline) {
             case .woken: return .closed
             case .deadline: return .deadline
             case .ready: return try self.read()
@@ -87,23 +86,45 @@ final class GpsdConnection: Sendable {
 }
 
 extension GpsdSockets {
-    /// The time limit for connecting to one address, in µs.
+    /// The time limit for connecting, in µs.
     private static let connectTimeout: Int64 = 10_000_000
+    /// The time in µs after which the next address is tried, too, if the previous one has not answered (RFC 8305).
+    private static let addressDelay: Int64 = 250_000
 
     /// Connects to the first address of the host that answers.
     /// - Throws: ``GpsdConnectionError`` of the last attempt.
     func connect(to address: GpsdAddress) async throws(GpsdConnectionError) -> GpsdConnection {
+        let addresses = SocketAddress.inTurn(try await resolve(address))
+        return try await perform { () throws(GpsdConnectionError) in
+            try self.connectToFirst(of: addresses, deadline: Moment.now().boot + Self.connectTimeout)
+        }
+    }
+
+    private func connectToFirst(
+        of addresses: [SocketAddress], deadline: Int64
+    ) throws(GpsdConnectionError) -> GpsdConnection {
         var failure = GpsdConnectionError("no address")
-        for socketAddress in try await resolve(address) {
-            do {
-                return try await perform { () throws(GpsdConnectionError) in
-                    try GpsdConnection(
-                        socketAddress, deadline: Moment.now().boot + Self.connectTimeout, sockets: self)
+        var waiting = addresses[...]
+        var attempts: [GpsdConnection] = []
+        while true {
+            if let next = waiting.popFirst() {
+                do throws(GpsdConnectionError) { attempts.append(try GpsdConnection(next, sockets: self)) } catch {
+                    failure = error
+                    continue
                 }
-            } catch {
+            } else if attempts.isEmpty {
+                throw failure
+            }
+            let limit = waiting.isEmpty ? deadline : min(deadline, Moment.now().boot + Self.addressDelay)
+            switch try wait(attempts.map(\.socket), for: POLLOUT, until: limit) {
+            case .woken: throw .cancelled
+            case .deadline where Moment.now().boot >= deadline: throw GpsdConnectionError(errno: ETIMEDOUT)
+            case .deadline: break
+            case .ready(let index):
+                guard let error = attempts[index].connectError else { return attempts[index] }
                 failure = error
+                attempts.remove(at: index)
             }
         }
-        throw failure
     }
 }

@@ -19,7 +19,11 @@ package struct GpsdConnectionError: Error, Hashable {
 /// ``wake()`` is permanent: afterwards every wait ends at once.
 final class GpsdSockets: Sendable {
     /// The reason why a wait ended.
-    enum Readiness { case ready, deadline, woken }
+    enum Readiness {
+        /// The socket with this index is ready.
+        case ready(Int)
+        case deadline, woken
+    }
 
     /// A pipe that stays readable after ``wake()``.
     private let wakeEnd: Int32
@@ -74,23 +78,21 @@ final class GpsdSockets: Sendable {
         return try result.get()
     }
 
-    /// Blocks until `socket` is ready for `events`, `deadline` (µs of the boot clock) has passed, or ``wake()`` is
+    /// Blocks until one of `sockets` is ready for `events`, `deadline` (µs of the boot clock) has passed, or ``wake()`` is
     /// called.
-    func wait(_ socket: Int32, for events: Int32, until deadline: Int64?) throws(GpsdConnectionError) -> Readiness {
+    func wait(_ sockets: [Int32], for events: Int32, until deadline: Int64?) throws(GpsdConnectionError) -> Readiness {
         while true {
-            var polled = [
-                pollfd(fd: socket, events: Int16(events), revents: 0),
-                pollfd(fd: waitEnd, events: Int16(POLLIN), revents: 0),
-            ]
+            var polled = [pollfd(fd: waitEnd, events: Int16(POLLIN), revents: 0)]
+            polled += sockets.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
             var timeout: Int32 = -1
             if let deadline {
                 // Rounded up, so that the deadline has passed when the wait ends.
                 timeout = Int32(min(max(0, deadline - Moment.now().boot + 999) / 1000, 3_600_000))
             }
-            let count = poll(&polled, 2, timeout)
+            let count = poll(&polled, nfds_t(polled.count), timeout)
             if count < 0, errno != EINTR { throw GpsdConnectionError(errno: errno) }
-            if polled[1].revents != 0 { return .woken }
-            if polled[0].revents != 0 { return .ready }
+            if polled[0].revents != 0 { return .woken }
+            if let index = polled.dropFirst().firstIndex(where: { $0.revents != 0 }) { return .ready(index - 1) }
             if let deadline, Moment.now().boot >= deadline { return .deadline }
         }
     }

@@ -26,6 +26,19 @@ struct SocketAddress: Sendable {
         }
     }
 
+    /// Returns addresses in the order in which to try them: the families in turn (RFC 8305, section 4), because often one of
+    /// them does not work at all.
+    static func inTurn(_ addresses: [SocketAddress]) -> [SocketAddress] {
+        var same = addresses.filter { $0.family == addresses[0].family }[...]
+        var other = addresses.filter { $0.family != addresses[0].family }[...]
+        var result: [SocketAddress] = []
+        while let next = same.popFirst() {
+            result.append(next)
+            if let next = other.popFirst() { result.append(next) }
+        }
+        return result + other
+    }
+
     /// Returns all TCP addresses of a host in the order in which to try them. Blocks during the lookup.
     static func lookUp(_ address: GpsdAddress) -> Result<[SocketAddress], GpsdConnectionError> {
         var hints = addrinfo()

@@ -21,7 +21,16 @@ struct LineReader: ~Copyable {
 
     /// Opens a regular file.
     /// - Throws: ``ReplayError`` if the file cannot be opened or is not a regular file.
-    init(file: String) throws(ReplayError) {
+    init(file: String) throws(ReplayError) { self.init(file: file, descriptor: try Self.openFile(file)) }
+
+    /// Does not throw: Swift 6.2.3 compiles a throwing initializer of a noncopyable structure wrongly, so that optimized
+    /// programs crash.
+    private init(file: String, descriptor: Int32) {
+        self.file = file
+        self.descriptor = descriptor
+    }
+
+    private static func openFile(_ file: String) throws(ReplayError) -> Int32 {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw ReplayError(file: file, line: nil, reason: String(cString: strerror(errno)))
@@ -31,8 +40,7 @@ struct LineReader: ~Copyable {
             close(descriptor)
             throw ReplayError(file: file, line: nil, reason: "not a regular file")
         }
-        self.file = file
-        self.descriptor = descriptor
+        return descriptor
     }
 
     deinit { close(descriptor) }

@@ -15,6 +15,8 @@ struct APICall: Sendable {
     let limits: ServeLimits
     /// The connection of the client.
     let channel: any Channel
+    /// The memory for the answer.
+    let memory: AnswerMemory
 
     /// Returns the body, which must be JSON.
     /// - Throws: ``Problem`` if it has another type or is too large.

@@ -24,7 +24,7 @@ enum EventStream {
     static func response(
         _ subscription: LiveSubscription, _ call: APICall, counter: ConnectionCounter, place: AddressCounter.Place
     ) -> Response {
-        let channel = call.channel
+        let (channel, memory) = (call.channel, call.memory)
         let request = call.request
         return Response(
             status: .ok, headers: headers,
@@ -43,7 +43,7 @@ enum EventStream {
                         var buffer = ByteBuffer()
                         buffer.reserveCapacity(events.reduce(0) { $0 + $1.count })
                         for event in events { buffer.writeBytes(event) }
-                        try await writer.write(buffer)
+                        try await memory.write(buffer, to: &writer)
                     }
                 }
                 try await writer.finish(nil)

@@ -10,6 +10,8 @@ struct Route: Hashable, Sendable {
     var parameters: [String] = []
     /// The query parameters that may occur more than once.
     var repeatable: Set<String> = []
+    /// Whether the answer shows if a login is valid, although it needs none.
+    var showsRights = false
 
     /// The path as in the OpenAPI document, in which a name that matches the rest of the path has no mark.
     var documentedPath: String { template.filter { $0 != "…" } }
@@ -23,13 +25,15 @@ struct Route: Hashable, Sendable {
     }
 
     init(
-        _ method: String, _ template: String, right: Right?, parameters: [String] = [], repeatable: Set<String> = []
+        _ method: String, _ template: String, right: Right?, parameters: [String] = [], repeatable: Set<String> = [],
+        showsRights: Bool = false
     ) {
         self.method = method
         self.template = template
         self.right = right
         self.parameters = parameters
         self.repeatable = repeatable
+        self.showsRights = showsRights
         parts = template.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
             guard part.hasPrefix("{"), part.hasSuffix("}") else { return .literal(String(part)) }
             let name = part.dropFirst().dropLast()

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import LockstepHTTP
+import LockstepModel
 import Logging
 import NIOCore
 
@@ -20,11 +21,18 @@ struct ServeResponder: HTTPResponder {
     let policy: AccessPolicy
     let securityHeaders: SecurityHeaders
     let limits: ServeLimits
+    let refusedLogins: RefusedLogins
+    /// The memory for answers to all clients.
+    let budget: ByteBudget
     let logger: Logger
 
     func respond(to request: Request, context: ServeContext) async -> Response {
+        let forwarded = HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+        let client = limits.http.trustedProxies.client(
+            peer: context.channel.remoteAddress?.ipAddress, forwardedFor: forwarded)
+        let memory = AnswerMemory(budget: budget, client: client, channel: context.channel)
         var response: Response
-        do { response = try await answer(request, context.channel) } catch let problem as Problem {
+        do { response = try await answer(request, memory) } catch let problem as Problem {
             response = Response(problem)
         } catch is CancellationError {
             response = Response(
@@ -49,7 +57,7 @@ struct ServeResponder: HTTPResponder {
         return head
     }
 
-    private func answer(_ request: Request, _ channel: any Channel) async throws -> Response {
+    private func answer(_ request: Request, _ memory: AnswerMemory) async throws -> Response {
         let credentials = Credentials(request)
         try policy.checkSource(credentials)
         let target = try RequestTarget(request.head.path ?? "")
@@ -62,14 +70,17 @@ struct ServeResponder: HTTPResponder {
                 detail: "this resource does not support \(request.method.rawValue.prefix(40)): use "
                     + methods.joined(separator: ", "), headers: ["Allow": methods.joined(separator: ", ")])
         case .found(let route, let handler, let path):
-            let rights = policy.rights(of: credentials)
+            let rights = policy.rights(of: credentials, now: Moment.now().wall.microseconds / 1_000_000)
+            try await checkLogin(credentials, rights, route, request, memory.client)
             if let right = route.right { try check(right, rights) }
             let query = try QueryParameters(target.query, allowed: route.parameters, repeatable: route.repeatable)
             let call = APICall(
-                request: request, path: path, query: query, rights: rights, limits: limits, channel: channel)
+                request: request, path: path, query: query, rights: rights, limits: limits, channel: memory.channel,
+                memory: memory)
             // A command is not taken back when its client goes away.
             guard route.method == "GET" else { return try await handler(call) }
-            return try await Self.untilClientDisconnects(channel) { try await handler(call) }
+            let response = try await Self.untilClientDisconnects(memory.channel) { try await handler(call) }
+            return memory.hold(response, isPublic: route.right == nil)
         }
     }
 
@@ -94,12 +105,21 @@ struct ServeResponder: HTTPResponder {
         }
     }
 
+    /// Records a login that is refused. Otherwise anyone could try tokens unnoticed, also where none is needed.
+    private func checkLogin(
+        _ credentials: Credentials, _ rights: Rights, _ route: Route, _ request: Request, _ client: Client
+    ) async throws {
+        let hasLogin = policy.hasLogin(credentials)
+        guard !rights.allows(.read), route.right != nil || (route.showsRights && hasLogin) else { return }
+        let problem = Problem.unauthorized(
+            "a token is needed: send 'Authorization: Bearer TOKEN', or sign in with POST /api/v1/session")
+        let answer = try await refusedLogins.answer(
+            problem, hasLogin: hasLogin, path: request.uri.path, client: client)
+        if route.right != nil || answer != problem { throw answer }
+    }
+
     private func check(_ right: Right, _ rights: Rights) throws(Problem) {
         if rights.allows(right) { return }
-        guard rights.allows(.read) else {
-            throw .unauthorized(
-                "a token is needed: send 'Authorization: Bearer TOKEN', or sign in with POST /api/v1/session")
-        }
         throw .forbidden(
             policy.isReadOnly
                 ? "the server was started with --read-only: start it without this option to send commands and "
@@ -109,7 +129,7 @@ struct ServeResponder: HTTPResponder {
 }
 
 extension Credentials {
-    fileprivate init(_ request: Request) {
+    init(_ request: Request) {
         method = request.method.rawValue
         host = request.head.authority
         origin = request.headers[.origin]

@@ -8,6 +8,8 @@ public struct ServeLimits: Sendable {
     public var eventStreams = 500
     /// The maximum number of these streams to one address. Further ones are answered with 429.
     public var eventStreamsOfAddress = 250
+    /// The maximum size of all answers, or parts of them, that clients have not taken yet, in bytes.
+    public var unsentBytes = 128 << 20
     /// The maximum rate at which one answer is sent, in bytes per second.
     public var outputRate = 50 << 20
     /// The longest time range of a query of single samples, in µs.

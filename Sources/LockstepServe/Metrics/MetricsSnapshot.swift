@@ -40,8 +40,10 @@ public struct MetricsSnapshot: Sendable {
         public var duplicates: Int64?
         /// The number of samples that were received again with different values.
         public var conflicts: Int64?
-        /// The number of batches that are missing at present.
+        /// The number of batches that are missing at present: the device no longer has them.
         public var missingBatches: Int64?
+        /// The number of batches that are on their way: the device still has them.
+        public var batchesOnTheirWay: Int64?
         /// The number of batches that the agent dropped.
         public var droppedBatches: Int64?
         /// The number of samples that the agent dropped.
@@ -50,6 +52,10 @@ public struct MetricsSnapshot: Sendable {
         public var batteryLevel: Double?
         /// Whether the battery is being charged.
         public var isCharging: Bool?
+        /// The device's time minus the time of a collector, in s, by the id of the collector.
+        public var clockOffsets: [String: Double] = [:]
+        /// The ends of the validity of its certificates.
+        public var certificates: CertificateTimes = [:]
 
         /// Creates a value. Everything but the address is unknown.
         public init(address: DeviceAddress) {
@@ -68,6 +74,12 @@ public struct MetricsSnapshot: Sendable {
         public var isStoreReadable: Bool
         /// The number of open HTTP connections.
         public var connections: Int
+        /// The number of connections that were refused because there were too many, of all clients or of one address.
+        public var refusedConnections = 0
+        /// The number of requests that were refused because their login was missing or wrong.
+        public var refusedLogins = 0
+        /// The size of the answers that clients have not taken yet, in bytes.
+        public var unsentBytes = 0
         /// The number of open event streams, keyed by their kind: `fleet`, `states`, `live`.
         public var subscribers: [String: Int]
         /// The number of live samples that were not sent because a client read too slowly.
@@ -80,6 +92,8 @@ public struct MetricsSnapshot: Sendable {
         public var failedQueries: Int
         /// The resources that the process uses, or nil if they are unknown.
         public var usage: ProcessUsage?
+        /// The ends of the validity of its certificates.
+        public var certificates: CertificateTimes = [:]
 
         /// Creates a value.
         public init(

@@ -20,6 +20,7 @@ extension MetricsWriter {
         }
         time("lockstep_collector_report_timestamp_seconds", "Time of the last health report.", of: collectors) { $0.at }
         time("lockstep_collector_start_time_seconds", "Start of the collector.", of: collectors) { $0.started }
+        certificates("collector", collectors.map { ($0.labels, $0.health.certificates ?? [:]) })
         count("lockstep_collector_devices", .gauge, "Known devices.", of: collectors) { $0.devices }
         count("lockstep_collector_samples_stored_total", .counter, "Samples stored since the start.", of: collectors) {
             $0.stored
@@ -42,6 +43,19 @@ extension MetricsWriter {
         count("lockstep_collector_resident_memory_bytes", .gauge, "Resident memory.", of: collectors) { $0.memory }
         count("lockstep_collector_resident_memory_peak_bytes", .gauge, "Peak of the resident memory.", of: collectors) {
             $0.memoryPeak
+        }
+    }
+
+    /// Writes when the certificates of programs expire.
+    mutating func certificates(_ program: String, _ programs: [(labels: Labels, times: CertificateTimes)]) {
+        metric(
+            "lockstep_\(program)_certificate_expiry_timestamp_seconds", .gauge, "End of the validity of a certificate."
+        ) {
+            for (labels, times) in programs {
+                for (use, time) in times.sorted(by: { $0.key < $1.key }) {
+                    $0.sample(time.seconds, labels + [("certificate", use)])
+                }
+            }
         }
     }
 

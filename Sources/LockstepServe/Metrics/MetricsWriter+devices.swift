@@ -47,9 +47,13 @@ extension MetricsWriter {
             of: devices
         ) { $0.conflicts }
         count(
-            "lockstep_device_batches_missing", .gauge, "Batches that have not arrived, though later ones have.",
+            "lockstep_device_batches_missing", .gauge, "Batches that are not stored and that the device no longer has.",
             of: devices
         ) { $0.missingBatches }
+        count(
+            "lockstep_device_batches_on_their_way", .gauge,
+            "Batches that are not stored, though later ones are, and that the device still has.", of: devices
+        ) { $0.batchesOnTheirWay }
         count("lockstep_device_batches_dropped_total", .counter, "Batches that the agent dropped.", of: devices) {
             $0.droppedBatches
         }
@@ -62,6 +66,14 @@ extension MetricsWriter {
         metric("lockstep_device_battery_charging", .gauge, "1 if the battery is being charged, otherwise 0.") {
             for device in devices { $0.flag(device.isCharging, device.labels) }
         }
+        metric("lockstep_device_clock_offset_seconds", .gauge, "Time of a device minus the time of a collector.") {
+            for device in devices {
+                for (collector, offset) in device.clockOffsets.sorted(by: { $0.key < $1.key }) {
+                    $0.sample(offset, device.labels + [("collector", collector)])
+                }
+            }
+        }
+        certificates("device", devices.map { ($0.labels, $0.certificates) })
     }
 
     private mutating func value(

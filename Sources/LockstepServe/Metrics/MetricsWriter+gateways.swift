@@ -16,6 +16,7 @@ extension MetricsWriter {
         metric("lockstep_gateway_report_timestamp_seconds", .gauge, "Time of the last health report.") {
             for (name, health) in gateways { $0.sample(health.at.seconds, Self.labels(name)) }
         }
+        certificates("gateway", gateways.map { (Self.labels($0.key), $0.value.certificates ?? [:]) })
         count("lockstep_gateway_devices", .gauge, "Known devices.", of: gateways) { $0.devices }
         count(
             "lockstep_gateway_messages_accepted_total", .counter, "Foreign messages accepted since the start.",

@@ -10,7 +10,18 @@ extension MetricsWriter {
         metric("lockstep_serve_store_readable", .gauge, "1 if the store can be read, otherwise 0.") {
             $0.flag(server.isStoreReadable)
         }
+        certificates("serve", [([], server.certificates)])
         metric("lockstep_serve_connections", .gauge, "Open HTTP connections.") { $0.count(server.connections) }
+        metric("lockstep_serve_connections_refused_total", .counter, "Connections refused because there were too many.")
+        {
+            $0.count(server.refusedConnections)
+        }
+        metric("lockstep_serve_logins_refused_total", .counter, "Requests with a missing or wrong login.") {
+            $0.count(server.refusedLogins)
+        }
+        metric("lockstep_serve_unsent_bytes", .gauge, "Size of answers that clients have not taken yet.") {
+            $0.count(server.unsentBytes)
+        }
         metric("lockstep_serve_subscribers", .gauge, "Open event streams.") {
             for (kind, count) in server.subscribers.sorted(by: { $0.key < $1.key }) {
                 $0.count(count, [("kind", kind)])

@@ -40,7 +40,7 @@ struct HealthRoutes {
             object.member("status", "ok")
             return Response(json: object.finish())
         }
-        routes.add(Route("GET", "/readyz", right: nil)) { call in
+        routes.add(Route("GET", "/readyz", right: nil, showsRights: true)) { call in
             let problems = call.rights.allows(.read) ? status().problems : status().publicProblems
             guard problems.isEmpty else { throw Problem.unavailable(problems.joined(separator: "; ")) }
             var object = JSONObjectWriter()

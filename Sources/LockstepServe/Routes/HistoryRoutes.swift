@@ -55,30 +55,38 @@ struct HistoryRoutes {
 
     private func respond(_ query: StreamQuery, _ call: APICall) async throws -> Response {
         let limit = query.limit ?? (query.format == .json ? call.limits.rows : .max)
-        let pages = RowPages(query: query)
         // The first page decides about the status, because the status cannot be changed after it is sent.
+        guard let room = call.memory.page(of: query) else { throw AnswerMemory.problem }
         var state = RowStream(query: query, limit: limit)
-        try await state.advance(pages, store)
+        let first = try await state.advance(RowPages(query: query, pageRows: room.rows), store)
         if state.isComplete {
             return Response(
                 status: .ok, headers: [.contentType: query.format.contentType],
-                body: .init(byteBuffer: ByteBuffer(bytes: state.bytes)))
+                body: .init(byteBuffer: ByteBuffer(bytes: first)))
         }
-        let first = state
-        let request = call.request
+        room.reservation.resize(to: first.count)
+        let start = FirstPage(state, first, room)
+        let (request, memory) = (call.request, call.memory)
         let store = store
         let rate = call.limits.outputRate
         return Response(
             status: .ok, headers: [.contentType: query.format.contentType, .connection: "close"],
             body: ResponseBody { writer in
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
-                    var state = first
+                    guard var (state, bytes, room) = start.take() else { return }
                     var limiter = OutputRateLimiter(rate: rate)
                     while true {
-                        try await writer.write(ByteBuffer(bytes: state.bytes))
+                        let count = bytes.count
+                        try await memory.writeParts(of: ByteBuffer(bytes: bytes), to: &writer)
+                        bytes = []
+                        // Only then is the next page read, so that a client that does not read has one page at most.
+                        try await UnsentBytes.untilTaken(memory.channel)
+                        room.reservation.resize(to: 0)
                         if state.isComplete { break }
-                        try await Task.sleep(until: limiter.send(state.bytes.count))
-                        try await state.advance(pages, store)
+                        try await Task.sleep(until: limiter.send(count))
+                        room = try await memory.nextPage(of: query)
+                        bytes = try await state.advance(RowPages(query: query, pageRows: room.rows), store)
+                        room.reservation.resize(to: bytes.count)
                     }
                 }
                 try await writer.finish(nil)
@@ -95,9 +103,7 @@ struct RowStream: Sendable {
     /// The conversion to the collector's time line, once the first page has read it.
     private var clock: CollectorTime?
     private var hasBegun = false
-    /// The bytes to be sent.
-    private(set) var bytes: [UInt8] = []
-    /// Whether `bytes` are the last ones.
+    /// Whether the last bytes were read.
     private(set) var isComplete = false
 
     init(query: StreamQuery, limit: Int) {
@@ -107,8 +113,8 @@ struct RowStream: Sendable {
         writer = query.writer()
     }
 
-    /// Reads the next bytes.
-    mutating func advance(_ pages: RowPages, _ store: StorePool) async throws {
+    /// Reads and returns the next bytes.
+    mutating func advance(_ pages: RowPages, _ store: StorePool) async throws -> [UInt8] {
         let (start, limit, formerWriter, formerClock) = (position, remaining, writer, clock)
         let (page, used, read) = try await store.read { reader, cancellation in
             var (writer, clock) = (formerWriter, formerClock)
@@ -118,14 +124,14 @@ struct RowStream: Sendable {
         }
         writer = used
         clock = read
-        bytes = []
+        var bytes: [UInt8] = []
         if !hasBegun { bytes += edge { $0.begin(into: &$1) } }
         hasBegun = true
         bytes += page.bytes
         remaining -= page.rows
         if let next = page.next, remaining > 0 {
             position = next
-            return
+            return bytes
         }
         isComplete = true
         // The document must show that rows are missing, and where they start.
@@ -135,6 +141,7 @@ struct RowStream: Sendable {
         } else {
             bytes += edge { $0.end(into: &$1) }
         }
+        return bytes
     }
 
     private mutating func edge(_ write: (inout any RowWriter, inout OutputBuffer) -> Void) -> [UInt8] {

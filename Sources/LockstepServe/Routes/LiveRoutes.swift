@@ -52,12 +52,9 @@ struct LiveRoutes {
         _ subscribe: () throws(SubscriptionError) -> LiveSubscription
     ) throws(Problem) -> Response {
         guard call.request.method != .head else { return EventStream.head }
-        guard let place = addresses.enter(call.channel.remoteAddress?.ipAddress ?? "") else {
-            throw Problem(
-                status: 429, title: "Too many requests",
-                detail:
-                    "this address has \(addresses.maximum) event streams: close some, or name several devices in one",
-                headers: ["Retry-After": "5"])
+        guard let place = addresses.enter(call.memory.client.sharedKey) else {
+            throw .tooManyRequests(
+                "this address has \(addresses.maximum) event streams: close some, or name several devices in one")
         }
         do { return EventStream.response(try subscribe(), call, counter: counter, place: place) } catch {
             throw .unavailable("\(error)")

@@ -12,6 +12,8 @@ struct MetricsRoute {
     let store: StorePool
     let connections: OpenConnections
     let streams: EventStreamCounters
+    let budget: ByteBudget
+    let refusedLogins: RefusedLogins
 
     func add(to routes: inout RouteTable<APIHandler>) {
         let text = MetricsText(deviceLimit: configuration.metricsDevices)
@@ -37,18 +39,23 @@ struct MetricsRoute {
             metrics.samples = device.counters.samples
             metrics.duplicates = device.counters.duplicates
             metrics.conflicts = device.counters.conflicts
-            metrics.missingBatches = device.counters.gaps
+            metrics.missingBatches = device.counters.missing
+            metrics.batchesOnTheirWay = device.counters.onItsWay
             metrics.droppedBatches = device.droppedBatches
             metrics.droppedSamples = device.droppedSamples
             metrics.batteryLevel = device.battery?.level
             metrics.isCharging = device.battery?.isCharging
+            for point in device.clock?.points ?? [] {
+                metrics.clockOffsets[point.collector.rawValue] = Double(point.offset) / 1e6
+            }
+            metrics.certificates = device.presence?.certificates ?? [:]
             return metrics
         }
         let collectors = live.collectors.map {
             MetricsSnapshot.Collector(group: $0.key.group, id: $0.key.collector, health: $0.value)
         }
         let reads = store.statistics
-        let server = MetricsSnapshot.Server(
+        var server = MetricsSnapshot.Server(
             version: configuration.version, isBrokerConnected: feed.status.isConnected,
             isStoreReadable: store.problem == nil, connections: connections.counter.count,
             subscribers: [
@@ -58,6 +65,10 @@ struct MetricsRoute {
             droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: reads.reads,
             querySeconds: reads.duration / .seconds(1), failedQueries: reads.failures,
             usage: ProcessUsage.now())
+        server.certificates = feed.status.certificates
+        server.refusedConnections = connections.refused
+        server.refusedLogins = refusedLogins.total
+        server.unsentBytes = budget.reserved
         var snapshot = MetricsSnapshot(at: moment.wall, collectors: collectors, devices: devices, server: server)
         snapshot.gateways = live.gateways
         return snapshot

@@ -2,15 +2,17 @@ import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import LockstepHTTP
+import LockstepModel
 import LockstepWire
 
-/// Signing in and out: the page asks for a token once and keeps it in a cookie that scripts cannot read.
+/// Signing in and out: the page asks for a token once, and then has a session whose cookie scripts cannot read.
 struct SessionRoutes {
     let policy: AccessPolicy
+    let refusedLogins: RefusedLogins
     let version: String
 
     func add(to routes: inout RouteTable<APIHandler>) {
-        routes.add(Route("GET", "/api/v1/session", right: nil)) { call in
+        routes.add(Route("GET", "/api/v1/session", right: nil, showsRights: true)) { call in
             var object = JSONObjectWriter()
             object.member("token_required", policy.tokens != nil)
             object.member("authenticated", call.rights.allows(.read))
@@ -27,15 +29,19 @@ struct SessionRoutes {
             var response = Response(status: .noContent)
             guard policy.tokens != nil else { return response }
             guard policy.rights(ofToken: body.token).allows(.read) else {
-                throw Problem.unauthorized("the token is unknown: use a token from the server's token file")
+                throw try await refusedLogins.answer(
+                    .unauthorized("the token is unknown: use a token from the server's token file"), hasLogin: true,
+                    path: call.request.uri.path, client: call.memory.client)
             }
-            response.headers[.setCookie] = policy.cookie(token: body.token)
+            response.headers[.setCookie] = policy.beginSession(token: body.token, now: Self.now)
             return response
         }
-        routes.add(Route("DELETE", "/api/v1/session", right: nil)) { _ in
+        routes.add(Route("DELETE", "/api/v1/session", right: nil)) { call in
             var response = Response(status: .noContent)
-            response.headers[.setCookie] = policy.cookie(token: nil)
+            response.headers[.setCookie] = policy.endSession(of: Credentials(call.request), now: Self.now)
             return response
         }
     }
+
+    private static var now: Int64 { Moment.now().wall.microseconds / 1_000_000 }
 }

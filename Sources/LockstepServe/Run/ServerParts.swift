@@ -15,16 +15,25 @@ struct ServerParts: Sendable {
     let connections: OpenConnections
     let streams = EventStreamCounters()
     let knownStreams: KnownStreams
+    /// The memory for answers to all clients.
+    let budget: ByteBudget
+    let refusedLogins: RefusedLogins
+    private let policy: AccessPolicy
 
     init(_ configuration: ServeConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
+        budget = ByteBudget(maximum: configuration.limits.unsentBytes)
+        refusedLogins = RefusedLogins(logger: logger)
+        policy = AccessPolicy(
+            tokens: configuration.tokens, isReadOnly: configuration.isReadOnly, usesTLS: configuration.tls != nil)
         store = StorePool(
             configuration.store, threads: configuration.limits.storeThreads,
             maximumWaiting: configuration.limits.waitingReads)
         var feedConfiguration = FeedConfiguration(
             broker: configuration.broker, clientID: "lockstep-serve-\(Epoch.random())", root: configuration.root)
         feedConfiguration.tls = configuration.brokerTLS
+        feedConfiguration.serverCertificateFile = configuration.tls?.certificateFile
         feedConfiguration.mqttVersion = configuration.mqttVersion
         feedConfiguration.keepAlive = configuration.keepAlive
         feedConfiguration.limits.subscribers = configuration.limits.eventStreams
@@ -35,7 +44,7 @@ struct ServerParts: Sendable {
         if case .sqlite(let path)? = configuration.store, let stored = try? StoreReader(path: path).catalog() {
             knownStreams.use(stored: stored)
         }
-        connections = OpenConnections(maximum: configuration.limits.http.connections)
+        connections = OpenConnections(configuration.limits.http)
     }
 
     /// Adds what the store knows to the live picture.
@@ -61,23 +70,19 @@ struct ServerParts: Sendable {
     func responder() -> ServeResponder {
         ServeResponder(
             routes: routes(), policy: policy, securityHeaders: SecurityHeaders(tiles: configuration.tiles),
-            limits: configuration.limits, logger: logger)
-    }
-
-    private var policy: AccessPolicy {
-        AccessPolicy(
-            tokens: configuration.tokens, isReadOnly: configuration.isReadOnly, usesTLS: configuration.tls != nil)
+            limits: configuration.limits, refusedLogins: refusedLogins, budget: budget, logger: logger)
     }
 
     /// Returns all routes.
     func routes() -> RouteTable<APIHandler> {
         var routes = RouteTable<APIHandler>()
-        SessionRoutes(policy: policy, version: configuration.version).add(to: &routes)
+        SessionRoutes(policy: policy, refusedLogins: refusedLogins, version: configuration.version).add(to: &routes)
         HealthRoutes(
             configuration: configuration, status: { status }, collectors: { feed.picture.collectorsJSON }
         ).add(to: &routes)
         MetricsRoute(
-            configuration: configuration, feed: feed, store: store, connections: connections, streams: streams
+            configuration: configuration, feed: feed, store: store, connections: connections, streams: streams,
+            budget: budget, refusedLogins: refusedLogins
         ).add(to: &routes)
         let live = LiveRoutes(
             picture: feed.picture, knownStreams: knownStreams, streams: streams,

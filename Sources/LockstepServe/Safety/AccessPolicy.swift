@@ -20,7 +20,7 @@ struct Credentials: Hashable {
 
 /// The rules that give rights to a request.
 struct AccessPolicy: Sendable {
-    /// The name of the cookie with the token.
+    /// The name of the cookie of a session.
     static let cookieName = "lockstep_session"
 
     /// The tokens, or nil if everyone on this machine has all rights.
@@ -29,6 +29,15 @@ struct AccessPolicy: Sendable {
     let isReadOnly: Bool
     /// Whether clients connect with TLS.
     let usesTLS: Bool
+    /// The sessions of browsers; nil without tokens.
+    private let sessions: Sessions?
+
+    init(tokens: AccessTokens?, isReadOnly: Bool, usesTLS: Bool) {
+        self.tokens = tokens
+        self.isReadOnly = isReadOnly
+        self.usesTLS = usesTLS
+        sessions = tokens.map(Sessions.init)
+    }
 
     /// Checks that no other site sent the request through the user's browser.
     /// - Throws: ``Problem`` if it must be refused.
@@ -38,35 +47,62 @@ struct AccessPolicy: Sendable {
         try source.check(isOpen: tokens == nil, usesTLS: usesTLS)
     }
 
-    /// Returns the rights of a request; none if it has no valid token.
-    func rights(of request: Credentials) -> Rights {
-        guard let tokens else { return limited(.operate) }
-        guard let token = Self.token(of: request) else { return .none }
-        return limited(tokens.rights(of: token))
+    /// Returns the rights of a request; none if it has neither a valid token nor the cookie of a session.
+    /// - Parameter now: the time in seconds since 1970.
+    func rights(of request: Credentials, now: Int64) -> Rights {
+        guard let tokens, let sessions else { return limited(.operate) }
+        switch Self.login(of: request) {
+        case .token(let token): return limited(tokens.rights(of: token))
+        case .session(let cookie): return limited(sessions.rights(of: cookie, now: now))
+        case .invalid, nil: return .none
+        }
     }
+
+    /// Returns whether a request has a login, valid or not.
+    func hasLogin(_ request: Credentials) -> Bool { Self.login(of: request) != nil }
 
     /// Returns the rights of a token; none if it is unknown.
     func rights(ofToken token: String) -> Rights { tokens.map { limited($0.rights(of: token)) } ?? limited(.operate) }
 
     private func limited(_ rights: Rights) -> Rights { isReadOnly && rights == .operate ? .read : rights }
 
-    /// Returns the token in the field `Authorization`, or else in the cookie.
-    private static func token(of request: Credentials) -> String? {
+    private enum Login {
+        case token(String)
+        case session(String)
+        case invalid
+    }
+
+    /// Returns the login in the field `Authorization`, or else in the cookie; nil if there is none.
+    private static func login(of request: Credentials) -> Login? {
         if let authorization = request.authorization {
             let words = authorization.split(separator: " ")
-            guard words.count == 2, words[0].lowercased() == "bearer" else { return nil }
-            return String(words[1])
+            guard words.count == 2, words[0].lowercased() == "bearer" else { return .invalid }
+            return .token(String(words[1]))
         }
         for cookie in request.cookies.flatMap({ $0.split(separator: ";") }) {
             let sides = cookie.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if sides.count == 2, sides[0].filter({ $0 != " " }) == cookieName { return String(sides[1]) }
+            if sides.count == 2, !sides[1].isEmpty, sides[0].filter({ $0 != " " }) == cookieName {
+                return .session(String(sides[1]))
+            }
         }
         return nil
     }
 
-    /// Returns the field `Set-Cookie` that stores a token, or removes it.
-    func cookie(token: String?) -> String {
-        "\(Self.cookieName)=\(token ?? ""); Path=/; HttpOnly; SameSite=Strict\(usesTLS ? "; Secure" : "")"
-            + "; Max-Age=\(token == nil ? 0 : 2_592_000)"
+    /// Begins a session, and returns the field `Set-Cookie` that stores it.
+    /// - Parameter token: a valid token.
+    func beginSession(token: String, now: Int64) -> String {
+        cookie(sessions?.begin(token: token, now: now) ?? "", maxAge: Sessions.duration)
+    }
+
+    /// Ends the session of a request, if it has one, and returns the field `Set-Cookie` that removes it.
+    func endSession(of request: Credentials, now: Int64) -> String {
+        var request = request
+        request.authorization = nil
+        if case .session(let cookie)? = Self.login(of: request) { sessions?.end(cookie, now: now) }
+        return cookie("", maxAge: 0)
+    }
+
+    private func cookie(_ value: String, maxAge: Int64) -> String {
+        "\(Self.cookieName)=\(value); Path=/; HttpOnly; SameSite=Strict\(usesTLS ? "; Secure" : ""); Max-Age=\(maxAge)"
     }
 }

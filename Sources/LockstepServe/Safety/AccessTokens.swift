@@ -39,17 +39,22 @@ public struct AccessTokens: Sendable {
     /// The duration depends on the length of `token`, but not on how much of it is right.
     func rights(of token: String) -> Rights {
         let candidate = Array(token.utf8)
+        return rights { hasEqualBytes($0, candidate) }
+    }
+
+    /// Returns the rights of the tokens that fulfil a condition, which is checked for all of them.
+    func rights(where matches: ([UInt8]) -> Bool) -> Rights {
         var mayRead = false
         var mayOperate = false
         for (token, right) in tokens {
-            let isEqual = hasEqualBytes(token, candidate)
+            let isEqual = matches(token)
             mayRead = mayRead || isEqual
             mayOperate = mayOperate || (isEqual && right == .operate)
         }
         return mayOperate ? .operate : mayRead ? .read : .none
     }
 
-    /// The characters of a bearer token (RFC 6750), which are also valid in a cookie.
+    /// The characters of a bearer token (RFC 6750).
     private static func isValid(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

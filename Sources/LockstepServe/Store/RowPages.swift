@@ -14,10 +14,9 @@ struct RowPages: Sendable {
         var next: Timestamp?
     }
 
-    /// The maximum number of rows of a page.
-    static let pageRows = 10_000
-
     let query: StreamQuery
+    /// The maximum number of rows of a page.
+    var pageRows = AnswerMemory.largePageRows
 
     /// Reads the rows from a time on.
     /// - Parameters:
@@ -68,7 +67,7 @@ struct RowPages: Sendable {
                     device: query.device, stream: query.stream, detail: detail, from: start,
                     to: clock.map { $0.deviceRange(of: query.device).to } ?? query.to,
                     // On the collector's clock, the first rows may be outside the range.
-                    limit: clock == nil ? min(limit, Self.pageRows) : Self.pageRows), cancellation: cancellation
+                    limit: clock == nil ? min(limit, pageRows) : pageRows), cancellation: cancellation
             ) { time, values in
                 // Averages end with the number of samples, which comes first here.
                 write(time, step == 1 ? values : values.suffix(1) + values.dropLast())

@@ -77,7 +77,8 @@ struct StoreSeeder {
             address: device.address,
             counters: StoredCounters(
                 samples: device.samples, duplicates: device.duplicates, conflicts: device.conflicts,
-                gaps: device.gaps, droppedBatches: device.dropped), lastSample: device.lastSample)
+                missing: device.missing, onItsWay: device.onItsWay, droppedBatches: device.dropped),
+            lastSample: device.lastSample)
         seed.isForgotten = device.isForgotten
         return seed
     }

@@ -116,7 +116,7 @@ extension SQLiteStore {
             """
             SELECT merged_devices.device_id, group_name, device, ifnull(missing, 0), ifnull(lost, 0)
             FROM merged_devices
-            LEFT JOIN (SELECT group_name, device, sum(batches) AS missing FROM v_gaps GROUP BY group_name, device)
+            LEFT JOIN (SELECT group_name, device, sum(missing) AS missing FROM v_gaps GROUP BY group_name, device)
                 USING (group_name, device)
             LEFT JOIN (SELECT device_id, sum(last - first + 1) AS lost FROM dropped GROUP BY device_id) AS dropped
                 ON dropped.device_id = merged_devices.device_id

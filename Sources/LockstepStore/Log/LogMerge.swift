@@ -58,11 +58,13 @@ struct LogMerge {
         if let run { move = try LogMove(log, to: run, in: database) }
         let origin = "(\(DeviceSchema.reference) + origin)"
         let firstSeen = "ifnull(min(first_seen, ?2), ifnull(first_seen, ?2))"
+        // A time after now (?9) shows that the clock was ahead, and has been set back.
+        let lastSeen = "iif(last_seen > ?9, NULL, last_seen)"
         updateDevice = try database.prepare(
             """
             UPDATE merged_devices SET
                 first_seen_after = \(firstSeen) - \(origin),
-                last_seen_after = ifnull(max(last_seen, ?3), ifnull(last_seen, ?3)) - ifnull(\(firstSeen), \(origin)),
+                last_seen_after = ifnull(max(\(lastSeen), ?3), ifnull(\(lastSeen), ?3)) - ifnull(\(firstSeen), \(origin)),
                 last_t_after = ifnull(max(last_t, ?4), ifnull(last_t, ?4)) - \(origin),
                 samples = samples + ?5, duplicates = duplicates + ?6, conflicts = conflicts + ?7,
                 rests_on_after = ifnull(?8 - \(origin), rests_on_after)
@@ -177,6 +179,7 @@ struct LogMerge {
         try updateDevice.bind(figures.duplicates, at: 6)
         try updateDevice.bind(figures.conflicts, at: 7)
         try updateDevice.bind(evidence, at: 8)
+        try updateDevice.bind(Moment.now().wall.microseconds, at: 9)
         try updateDevice.run()
     }
 

@@ -21,9 +21,11 @@ public struct DeviceSummary: Hashable, Sendable {
     public let duplicates: Int64
     /// The number of samples that were received again with different values.
     public let conflicts: Int64
-    /// The number of missing batches in all epochs: batches below the highest known number that were neither received
-    /// nor dropped.
-    public let gaps: Int64
+    /// The number of missing batches in all epochs: batches below the highest known number that are neither stored nor
+    /// dropped, and that the device no longer has.
+    public let missing: Int64
+    /// The number of batches in all epochs that are not stored yet: the device still has them, as far as it has reported.
+    public let onItsWay: Int64
     /// The number of batches in all epochs that the agent dropped and that were never received.
     public let dropped: Int64
     /// Whether a person has asked to forget the device, and it has sent nothing since. Its samples are still stored.
@@ -31,7 +33,7 @@ public struct DeviceSummary: Hashable, Sendable {
 
     package init(
         address: DeviceAddress, state: LifecycleState?, since: Timestamp?, firstSeen: Timestamp?, lastSeen: Timestamp?,
-        lastSample: Timestamp?, samples: Int64, duplicates: Int64, conflicts: Int64, gaps: Int64, dropped: Int64,
+        lastSample: Timestamp?, samples: Int64, duplicates: Int64, conflicts: Int64, epochs: [EpochVerification],
         isForgotten: Bool
     ) {
         self.address = address
@@ -43,8 +45,9 @@ public struct DeviceSummary: Hashable, Sendable {
         self.samples = samples
         self.duplicates = duplicates
         self.conflicts = conflicts
-        self.gaps = gaps
-        self.dropped = dropped
+        missing = epochs.reduce(0) { $0 + $1.missing.count }
+        onItsWay = epochs.reduce(0) { $0 + $1.onItsWay.count }
+        dropped = epochs.reduce(0) { $0 + $1.dropped.count }
         self.isForgotten = isForgotten
     }
 }
@@ -91,8 +94,7 @@ extension StoreReader {
                         lastSeen: figures.lastSeen.map(Timestamp.init(microseconds:)),
                         lastSample: figures.newest.map(Timestamp.init(microseconds:)), samples: figures.samples,
                         duplicates: figures.duplicates, conflicts: figures.conflicts,
-                        gaps: epochs.reduce(0) { $0 + $1.gaps.count },
-                        dropped: epochs.reduce(0) { $0 + $1.dropped.count },
+                        epochs: epochs,
                         isForgotten: select.text(at: 11) == LifecycleSnapshot.forgottenPhase)
                 ))
         }
@@ -103,15 +105,33 @@ extension StoreReader {
     func epochs(of device: Int64? = nil) throws(SQLiteError) -> [Int64: [EpochVerification]] {
         let received = try ranges(in: "batches", of: device)
         let dropped = try ranges(in: "dropped", of: device)
+        let reports = try EpochReportTable.read(of: device, in: database)
+        let current = try currentEpochs(of: device)
         var result: [Int64: [EpochVerification]] = [:]
         for device in Set(received.keys).union(dropped.keys) {
             let epochs = Set((received[device] ?? [:]).keys).union((dropped[device] ?? [:]).keys)
             result[device] = epochs.sorted().map { epoch in
                 EpochVerification(
                     epoch: epoch, received: received[device]?[epoch] ?? SequenceSet(),
-                    agentDropped: dropped[device]?[epoch] ?? SequenceSet())
+                    agentDropped: dropped[device]?[epoch] ?? SequenceSet(), isCurrent: current[device] == epoch,
+                    report: reports[device]?[epoch])
             }
         }
         return result
+    }
+
+    /// Returns the epoch of the newest presence of all devices or of one, by the device's id in the store.
+    private func currentEpochs(of device: Int64?) throws(SQLiteError) -> [Int64: Epoch] {
+        let select = try database.prepare(
+            """
+            SELECT device_id, session_epoch FROM merged_devices
+            WHERE session_epoch IS NOT NULL \(device == nil ? "" : "AND device_id = ?1")
+            """)
+        if let device { try select.bind(device, at: 1) }
+        var epochs: [Int64: Epoch] = [:]
+        while try select.step() {
+            if let epoch = select.text(at: 1) { epochs[select.int64(at: 0)] = Epoch(unchecked: epoch) }
+        }
+        return epochs
     }
 }

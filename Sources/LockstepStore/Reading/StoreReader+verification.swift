@@ -43,15 +43,38 @@ public struct EpochVerification: Hashable, Sendable {
     public let received: SequenceSet
     /// The batches that the agent dropped and that were never received.
     public let dropped: SequenceSet
-    /// The missing batches: batches below the highest known number that were neither received nor dropped.
+    /// The batches that are not stored: batches below the highest known number that were neither received nor dropped. Each
+    /// is missing, on its way, or from before this store.
     public let gaps: SequenceSet
+    /// The batches that are not stored and that the device no longer has.
+    public let missing: SequenceSet
+    /// The batches that are not stored yet: the device still has them, as far as it has reported.
+    public let onItsWay: SequenceSet
+    /// The batches that other stores received before this store knew the device. See ``EpochReport``.
+    public let earlier: SequenceSet
+    /// What is stored of the device's reports, or nil.
+    package let report: EpochReport?
 
-    package init(epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet) {
+    /// - Parameters:
+    ///   - isCurrent: whether it is the epoch of the device's newest presence.
+    ///   - report: what is stored of the device's reports, or nil.
+    package init(
+        epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet, isCurrent: Bool = false,
+        report: EpochReport? = nil
+    ) {
         self.epoch = epoch
         self.received = received
+        self.report = report
         // If an acknowledgement is lost, the agent may drop a batch that was received.
         dropped = agentDropped.subtracting(received)
-        gaps = received.union(agentDropped).gaps
+        let gaps = received.union(agentDropped).gaps
+        self.gaps = gaps
+        // A device that reports nothing may have nothing.
+        let gone = report.map { gaps.intersection($0.gone) } ?? (isCurrent ? SequenceSet() : gaps)
+        let origin = report?.origin ?? 1
+        earlier = origin > 1 ? gone.intersection(SequenceSet([1...origin - 1])) : SequenceSet()
+        missing = gone.subtracting(earlier)
+        onItsWay = gaps.subtracting(gone)
     }
 }
 

@@ -46,7 +46,7 @@ public final class StoreReader {
             throw StoreError(
                 .notAllowed,
                 "cannot read \(path): this user may read the file, but there is no file \(path)-shm, and this user cannot "
-                    + "create it in this folder. If this is a copy, make it with VACUUM INTO, or move it to a folder that "
+                    + "create it in this folder. If this is a copy, make it with 'lockstep backup', or move it to a folder that "
                     + "this user can write. If it is the store of a collector, start the collector once (\(error))")
         } catch let error as SQLiteError where error.isReadOnlyOrCannotOpen {
             throw StoreError(

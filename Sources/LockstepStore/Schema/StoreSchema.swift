@@ -44,6 +44,7 @@ enum StoreSchema {
         { database in try RunSchema.create(in: database) },
         // Since schema 11, new columns of real numbers are those of ``MergedColumns``, which older versions cannot write.
         { _ in },
+        { database in for table in [EpochReportTable.create, StoreFile.create] { try database.execute(table) } },
     ])
 
     /// Migrates schema 3, in which each row was written to the table of its stream at once.
@@ -85,7 +86,8 @@ enum StoreSchema {
     /// Checks that a database is empty, or a store with a schema that this program supports.
     /// - Throws: ``StoreError``, `NewerSchemaError` or `SQLiteError`.
     static func checkIsStoreOrNew(_ database: SQLiteDatabase) throws {
-        if try database.integer("SELECT count(*) FROM sqlite_schema") > 0 { try checkApplicationID(database) }
+        // A new store has its tables from the first page on.
+        if try database.integer("PRAGMA page_count") > 0 { try checkApplicationID(database) }
         try migrations.check(database)
     }
 
@@ -134,10 +136,15 @@ enum StoreSchema {
     }
 
     private static func checkApplicationID(_ database: SQLiteDatabase) throws {
-        guard try database.applicationID == applicationID else {
-            throw StoreError(
-                .notAStore, "\(database.path) is an SQLite database but not a Lockstep store: choose another file")
-        }
+        guard try database.applicationID != applicationID else { return }
+        let hasTables = try database.integer("SELECT count(*) FROM sqlite_schema") > 0
+        throw StoreError(
+            .notAStore,
+            hasTables
+                ? "\(database.path) is an SQLite database but not a Lockstep store: choose another file"
+                : "\(database.path) is an SQLite database without any table, not a store. If it is a copy of a store, its "
+                    + "tables are in the file …-wal of the original: copy with 'lockstep backup'. Otherwise delete the file, "
+                    + "or choose another one")
     }
 
     /// Creates the table of `stream`, or adds its missing columns.

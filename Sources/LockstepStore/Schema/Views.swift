@@ -22,9 +22,11 @@ let baseViews = [
                 \(isoTime("first_seen")) AS first_seen,
                 \(isoTime("last_seen")) AS last_seen,
                 \(isoTime("last_t")) AS last_sample,
-                samples, duplicates, conflicts, ifnull(missing, 0) AS missing_batches
+                samples, duplicates, conflicts, ifnull(missing, 0) AS missing_batches,
+                ifnull(on_its_way, 0) AS batches_on_their_way
             FROM devices LEFT JOIN (
-                SELECT group_name, device, sum(batches) AS missing FROM v_gaps GROUP BY group_name, device
+                SELECT group_name, device, sum(missing) AS missing, sum(batches - missing - before) AS on_its_way
+                FROM v_gaps GROUP BY group_name, device
             ) USING (group_name, device)
             """),
     View(
@@ -38,7 +40,9 @@ let baseViews = [
     View(
         name: "v_gaps",
         select: """
-            -- Missing batches: neither received nor dropped by the agent, and below a batch that was.
+            -- Batches that are not stored: neither received nor dropped by the agent, and below a batch that was. Of these,
+            -- "missing" are not on the device any more, "before" were received by other stores before this one knew the
+            -- device, and the others are on their way.
             WITH known AS (
                 SELECT device_id, epoch, first, last FROM batches
                 UNION ALL SELECT device_id, epoch, first, last FROM dropped
@@ -47,10 +51,24 @@ let baseViews = [
                     PARTITION BY device_id, epoch ORDER BY first ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
                 ), 0) AS known_to
                 FROM known
+            ), gaps AS (
+                SELECT device_id, epoch, known_to + 1 AS first, first - 1 AS last FROM reach WHERE first > known_to + 1
+            ), gone AS (
+                SELECT device_id, epoch, json_extract(value, '$[0]') AS first, json_extract(value, '$[1]') AS last, origin
+                FROM reports, json_each(gone)
+                UNION ALL
+                SELECT DISTINCT device_id, epoch, 1, 9007199254740991, 1
+                FROM gaps JOIN merged_devices USING (device_id)
+                WHERE epoch IS NOT session_epoch AND NOT EXISTS (
+                    SELECT 1 FROM reports WHERE reports.device_id = gaps.device_id AND reports.epoch = gaps.epoch)
             )
-            SELECT group_name, device, epoch, known_to + 1 AS first, first - 1 AS last,
-                first - 1 - known_to AS batches
-            FROM reach JOIN merged_devices USING (device_id) WHERE first > known_to + 1
+            SELECT group_name, device, gaps.epoch AS epoch, gaps.first AS first, gaps.last AS last,
+                gaps.last - gaps.first + 1 AS batches,
+                ifnull(sum(max(0, min(gaps.last, gone.last) - max(gaps.first, gone.first, gone.origin) + 1)), 0) AS missing,
+                ifnull(sum(max(0, min(gaps.last, gone.last, gone.origin - 1) - max(gaps.first, gone.first) + 1)), 0) AS before
+            FROM gaps JOIN merged_devices USING (device_id)
+            LEFT JOIN gone ON gone.device_id = gaps.device_id AND gone.epoch = gaps.epoch
+            GROUP BY gaps.device_id, gaps.epoch, gaps.first
             """),
     View(
         name: "v_conflicts",

@@ -43,13 +43,14 @@ struct DeviceTable {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
         let origin = "(\(DeviceSchema.reference) + origin)"
+        // Messages are written within a minute. A later time shows that the clock was ahead, and has been set back.
         updateState = try database.prepare(
             """
             UPDATE merged_devices SET state_code = ?2, since_after = ?3 - \(origin), previous_code = ?4,
                 reason_code = ?5, state_seq = ?6, session_after = ?7 - \(origin), phase_code = ?8,
                 rests_on_after = ?9 - \(origin), session_epoch_code = iif(?10 = first_epoch, 0, ?10),
                 first_seen_after = ifnull(first_seen_after, ?11 - \(origin)),
-                last_seen_after = ifnull(max(last_seen, ?12), ifnull(last_seen, ?12))
+                last_seen_after = ifnull(iif(last_seen > ?12 + 60000000, ?12, max(last_seen, ?12)), ifnull(last_seen, ?12))
                     - ifnull(first_seen, ifnull(?11, \(origin)))
             WHERE device_id = ?1
             """, persistent: true)

@@ -53,6 +53,20 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }
     }
 
+    /// Returns the position of a batch whose stream is unknown, or nil if it has none or is not a batch. `payload` only has to
+    /// be valid during the call.
+    public static func position(
+        of payload: UnsafeRawBufferPointer, contentType: String?, limits: PayloadLimits
+    ) -> BatchPosition? {
+        // The position is read before the samples, which are not read without columns.
+        guard let stream = SensorStream.undeclared(SensorStream.declaredPrefix + "unknown") else { return nil }
+        do throws(PayloadError) {
+            return try decode(payload, contentType: contentType, stream: stream, limits: limits).position
+        } catch {
+            return error.position
+        }
+    }
+
     /// Returns the encoded live batch `payload` with `"live":false` added, for sending it late or again.
     /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
     public static func markingLate(_ payload: [UInt8]) -> [UInt8] {

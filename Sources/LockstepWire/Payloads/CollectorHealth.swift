@@ -58,12 +58,14 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var memoryPeak: Int?
     /// The store; nil in a last will that says 'offline', for a share of a cluster, and from a collector that does not report it.
     public var store: Store?
+    /// The ends of the validity of its certificates; nil without TLS, and from a collector that does not report them.
+    public var certificates: CertificateTimes?
     /// The groups whose devices it collects; nil for all, and from a collector that does not report them.
     public var groups: [String]?
 
     enum CodingKeys: String, CodingKey {
         case status, at, problem, devices, stored, duplicates, conflicts, rejected, dropped, version, started, memory
-        case store, groups
+        case store, groups, certificates
         case memoryPeak = "memory_peak"
     }
 
@@ -72,7 +74,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
         started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil,
-        groups: [String]? = nil
+        groups: [String]? = nil, certificates: CertificateTimes? = nil
     ) {
         self.status = status
         self.at = at
@@ -89,6 +91,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
         self.memoryPeak = memoryPeak
         self.store = store
         self.groups = groups
+        self.certificates = certificates
     }
 
     /// Returns the report as JSON.
@@ -115,13 +118,24 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
             }
         }
         if let groups { object.member("groups", groups) { $0.string($1) } }
+        object.member(certificates: certificates ?? [:])
         return object.finish()
     }
 
     /// Decodes a report from JSON.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> CollectorHealth {
-        do { return try JSONDecoder().decode(CollectorHealth.self, from: payload) } catch {
+        do {
+            var health = try JSONDecoder().decode(CollectorHealth.self, from: payload)
+            // The limit prevents overflows of readers.
+            guard (0..<1 << 53).contains(health.at.microseconds) else {
+                throw PayloadError("'at' is not a time in µs since 1970")
+            }
+            health.certificates = health.certificates?.valid
+            return health
+        } catch let error as PayloadError {
+            throw error
+        } catch {
             throw PayloadError(decoding: error)
         }
     }

@@ -68,9 +68,11 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     public var memory: Int?
     /// The figures of the host application of Sparkplug B, or nil if there is none.
     public var sparkplug: Sparkplug?
+    /// The ends of the validity of its certificates; nil without TLS, and from a gateway that does not report them.
+    public var certificates: CertificateTimes?
 
     enum CodingKeys: String, CodingKey {
-        case status, at, problem, devices, accepted, refused, dropped, version, started, memory, sparkplug
+        case status, at, problem, devices, accepted, refused, dropped, version, started, memory, sparkplug, certificates
         case refusedLogins = "refused_logins"
         case outboxBytes = "outbox_bytes"
     }
@@ -80,7 +82,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, accepted: Int = 0, refused: Int = 0,
         refusedLogins: Int? = nil, outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil,
         started: Timestamp? = nil, memory: Int? = nil,
-        sparkplug: Sparkplug? = nil
+        sparkplug: Sparkplug? = nil, certificates: CertificateTimes? = nil
     ) {
         self.status = status
         self.at = at
@@ -95,6 +97,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         self.started = started
         self.memory = memory
         self.sparkplug = sparkplug
+        self.certificates = certificates
     }
 
     /// Returns the report as JSON.
@@ -122,19 +125,21 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
                 object.member("rebirths", Int64(sparkplug.rebirths))
             }
         }
+        object.member(certificates: certificates ?? [:])
         return object.finish()
     }
 
     /// Decodes a report from JSON.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> GatewayHealth {
-        let health: GatewayHealth
+        var health: GatewayHealth
         do { health = try JSONDecoder().decode(GatewayHealth.self, from: payload) } catch {
             throw PayloadError(decoding: error)
         }
         guard (0..<1 << 53).contains(health.at.microseconds) else {
             throw PayloadError("'at' is not a time in µs since 1970")
         }
+        health.certificates = health.certificates?.valid
         return health
     }
 }

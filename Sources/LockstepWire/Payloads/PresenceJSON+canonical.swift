@@ -37,9 +37,17 @@ extension CanonicalScanner {
             guard let reason = scanRestOfString(), reason.utf8.count <= 200 else { return nil }
             presence.reason = reason
         }
+        if scan(#","seq":"#) {
+            guard let seq = scanTime() else { return nil }
+            presence.seq = seq
+        }
+        if scan(#","pending":{"#) {
+            guard let pending = scanRestOfPending() else { return nil }
+            presence.pending = pending
+        }
         if scan(#","sources":{"#) {
             guard let sources = scanRestOfStringObject() else { return nil }
-            presence.sources = sources
+            presence.sources = PresenceJSON.limited(sources)
         }
         if scan(#","problem":""#) {
             guard let problem = scanRestOfString(), problem.utf8.count <= PresenceJSON.maxProblem else { return nil }
@@ -49,10 +57,14 @@ extension CanonicalScanner {
             guard let clock = scanRestOfClock() else { return nil }
             presence.clock = clock
         }
+        if scan(#","certificates":{"#) {
+            guard let certificates = scanRestOfCertificates() else { return nil }
+            presence.certificates = certificates
+        }
         return scan(byte: "}") && isAtEnd ? presence : nil
     }
 
-    /// Scans a time in µs since 1970.
+    /// Scans a time in µs since 1970, or the number of a batch.
     private mutating func scanTime() -> Int64? {
         scanWholeNumber().flatMap { (0..<BatchRules.integerLimit).contains($0) ? $0 : nil }
     }

@@ -123,7 +123,8 @@ extension TopicRoot {
             guard let channel = Channel(name: name, streams: streams) else {
                 throw TopicError(
                     name.hasPrefix(SensorStream.declaredPrefix)
-                        ? streams.unknownStreamMessage(for: name) : unknownChannelMessage(for: name))
+                        ? streams.unknownStreamMessage(for: name) : unknownChannelMessage(for: name),
+                    address: address)
             }
             return .device(address, channel)
         } catch let error as IdentifierError {
@@ -155,5 +156,11 @@ extension TopicRoot {
 public struct TopicError: Error, Hashable, CustomStringConvertible {
     /// The reason, as one sentence.
     public let description: String
-    init(_ description: String) { self.description = description }
+    /// The device of the topic if only its channel is unknown, such as that of a stream that is not declared here.
+    public let address: DeviceAddress?
+
+    init(_ description: String, address: DeviceAddress? = nil) {
+        self.description = description
+        self.address = address
+    }
 }

@@ -62,7 +62,8 @@ enum AttitudeFile {
         // The last column, the frame, is text. Unknown values are left empty.
         let rest = motion.values.dropFirst(4).dropLast()
         let accuracy = rest.last.flatMap { Int(exactly: $0) }
-        return (quaternion + angles + rest.dropLast()).map { $0.isFinite ? "\($0)" : "" }
-            + [accuracy.map(String.init) ?? "", motion.referenceFrame.rawValue]
+        // The type is for the type checker of Swift 6.2.
+        let cells: [String] = (quaternion + angles + rest.dropLast()).map { $0.isFinite ? "\($0)" : "" }
+        return cells + [accuracy.map(String.init) ?? "", motion.referenceFrame.rawValue]
     }
 }

@@ -14,16 +14,28 @@ struct AccessDiagnosis {
     }
 
     private var writeAccess: Finding? {
-        guard observations.canWriteAsDevice else {
-            return observations.canRead
-                ? Finding(.ok, "access", "this user cannot publish as a device") : nil
+        switch observations.canWriteAsDevice {
+        case nil where !observations.canRead: return nil
+        case nil where observations.version == .three && observations.hasOthersMessage, false?:
+            // The message of the test would have come back.
+            return Finding(.ok, "access", "this user cannot publish as a device")
+        case nil:
+            return Finding(
+                .unknown, "access",
+                "whether this user can publish as a device is unknown: "
+                    + (observations.version == .three
+                        ? "MQTT 3.1.1 does not report it to a user who cannot read as well"
+                        : "the broker has not answered"),
+                observations.version == .three
+                    ? "use a broker with MQTT 5, or the credentials of a reader" : "try again with a longer --seconds")
+        case true?:
+            let text = "this user can publish as any device"
+            return Self.isLoopback(observations.broker.host)
+                ? Finding(.ok, "access", text + ", which is acceptable for a broker on this machine only")
+                : Finding(
+                    .warning, "access", text + ", and the collector would store it",
+                    "configure users and access rights in the broker: see docs/security.md and deploy/certs")
         }
-        let text = "this user can publish as any device"
-        return Self.isLoopback(observations.broker.host)
-            ? Finding(.ok, "access", text + ", which is acceptable for a broker on this machine only")
-            : Finding(
-                .warning, "access", text + ", and the collector would store it",
-                "configure users and access rights in the broker: see docs/security.md and deploy/certs")
     }
 
     private static func isLoopback(_ host: String) -> Bool {

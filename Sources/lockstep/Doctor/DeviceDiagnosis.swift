@@ -9,6 +9,8 @@ struct DeviceDiagnosis {
     private static let maxUnacknowledged: Int64 = 100
     /// The difference between two clocks above which it is reported, in µs.
     private static let maxClockError: Int64 = 1_000_000
+    /// The beginning of the problem of an agent whose connection another one takes over.
+    private static let twinProblem = "another agent uses"
     /// The latency of samples above which it is reported, in µs: a window of one second and a margin.
     private static let maxLatency: Int64 = 10_000_000
 
@@ -19,11 +21,17 @@ struct DeviceDiagnosis {
     let now: Timestamp
     /// The command that shows rejected messages.
     let rejectedQuery: String
+    /// Why messages that the broker keeps may not have been received.
+    var doubts: [Doubt] = []
 
     var findings: [Finding] {
-        let found = [state, twins, problem, clock, gaps, backlog, dropped].compactMap(\.self) + sources
+        let found =
+            [state, twins, problem, clockOrCollectorClock, gaps, backlog, dropped].compactMap(\.self)
+            + sources + CertificateDiagnosis(now: now).findings("", isGone ? [:] : device.presence?.certificates ?? [:])
         if !found.isEmpty { return found }
-        let state = device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" } ?? "known"
+        let state =
+            device.state.map { "\($0.to.rawValue) for \($0.since.age(at: now))" }
+            ?? (device.isAcknowledged ? "stored by a collector, state unknown" : "known")
         return [Finding(.ok, "", latency.map { "\(state), latency \($0 / 1000) ms" } ?? state)]
     }
 
@@ -33,26 +41,43 @@ struct DeviceDiagnosis {
     }
 
     private var state: Finding? {
-        guard let state = device.state else {
-            return device.latencies.isEmpty
-                ? nil
-                : Finding(
-                    .warning, "", "publishes samples, but no collector publishes its state",
-                    "check that a collector is running for its group")
-        }
+        guard let state = device.state else { return missingState }
         let since = state.since.age(at: now)
         switch state.to {
         case .background where state.reason == "silent" || state.reason == "connection-lost":
             return Finding(
                 .warning, "", "no messages for \(since) (\(state.reason.printable))",
                 device.publisher.advice + ". If it is gone for good: lockstep forget \(address)")
-        case .active where device.latencies.isEmpty && seconds >= 5 && device.publisher == .agent:
+        case .active where hasNoSamples && seconds >= 5 && device.publisher == .agent:
             // Other publishers send when there is something new: a phone at rest is silent for hours.
             return Finding(
                 .warning, "", "active for \(since), but no samples in \(Int(seconds)) s",
-                "check its sensors: lockstep command \(address) --describe")
+                "check its sensors: lockstep command \(address) --describe. If it sends less often, use a longer --seconds"
+            )
         default: return nil
         }
+    }
+
+    private var hasNoSamples: Bool { device.latencies.isEmpty && !device.hasUndeclaredStreams }
+
+    /// The finding about a device without a state.
+    private var missingState: Finding? {
+        // A collector publishes a state only when it changes, so it may be running although none was received.
+        if device.isAcknowledged, !doubts.isEmpty { return nil }
+        guard doubts.isEmpty else {
+            if hasNoSamples, device.presence != nil { return nil }
+            return .unknown(
+                "",
+                hasNoSamples
+                    ? "neither its state nor samples were received"
+                    : "publishes samples; whether a collector stores them is unknown, because no state was received",
+                doubts)
+        }
+        return hasNoSamples
+            ? nil
+            : Finding(
+                .warning, "", "publishes samples, but no collector publishes its state",
+                "check that a collector is running for its group")
     }
 
     private var twins: Finding? {
@@ -65,14 +90,22 @@ struct DeviceDiagnosis {
     private var problem: Finding? {
         let refusal = device.refused?.refusal.map { Presence.refusalProblem + $0.reason }
         func isRefusal(_ problem: String) -> Bool { problem.hasPrefix(Presence.refusalProblem) }
-        // The only other problem is that there is another agent.
-        let reported = device.problem.flatMap { twins == nil || isRefusal($0) ? $0 : nil }
+        func isOutbox(_ problem: String) -> Bool { problem.hasPrefix(Presence.outboxProblem) }
+        let reported = device.problem.flatMap { twins == nil || !$0.hasPrefix(Self.twinProblem) ? $0 : nil }
         guard let problem = reported ?? refusal else { return nil }
+        if isOutbox(problem) {
+            return Finding(
+                .failure, "", problem.printable,
+                "new samples wait in the agent's memory: it continues without a restart when it can use its outbox again, "
+                    + "and loses them if it is stopped before")
+        }
         return Finding(
             .warning, "", problem.printable,
             isRefusal(problem)
                 ? "the batches stay in its outbox and are sent again; show them all: \(rejectedQuery)"
-                : "stop all but one, and give each agent its own --device")
+                : problem.hasPrefix(Self.twinProblem)
+                    ? "stop all but one, and give each agent its own --device"
+                    : "read the log of its agent on the device: journalctl -u lockstep-agent")
     }
 
     private var clock: Finding? {
@@ -94,17 +127,54 @@ struct DeviceDiagnosis {
         return nil
     }
 
-    private var gaps: Finding? {
-        guard let ack = device.ack, !ack.missing.isEmpty else { return nil }
-        let count = ack.missing.reduce(Int64(0)) { $0 + $1.upperBound - $1.lowerBound + 1 }
+    /// One finding about the clock: the worse or the more exact one.
+    private var clockOrCollectorClock: Finding? {
+        guard let collectorClock, clock?.level != .failure else { return clock }
+        return collectorClock
+    }
+
+    /// A device whose clock differs from that of a collector by more than a minute, as its agent has measured.
+    private var collectorClock: Finding? {
+        guard !isGone, let point = device.clock?.points.last(where: { abs($0.offset) > Diagnosis.maxClockDifference })
+        else { return nil }
         return Finding(
             .warning, "",
-            count == 1
-                ? "batch \(ack.missing[0].lowerBound) is missing"
-                : "\(count) batches are missing; the first is batch \(ack.missing[0].lowerBound)",
-            "a running agent sends them again; batches that stay missing are not in this store: another collector with "
-                + "the same --id may have written them to another store, or the store was restored from an older copy; "
-                + "see 'Missing batches' in docs/operations.md")
+            "its clock is \(seconds(abs(point.offset))) s \(point.offset > 0 ? "ahead of" : "behind") the clock of the "
+                + "collector '\(point.collector)'",
+            "synchronise both clocks with NTP: chronyc tracking, or timedatectl")
+    }
+
+    /// Whether its last presence says that its agent has stopped or lost its connection.
+    private var isGone: Bool { [.terminated, .lost].contains(device.presence?.phase) }
+
+    private var gaps: Finding? {
+        guard let ack = device.ack, !ack.missing.isEmpty else { return nil }
+        let gaps = SequenceSet(ack.missing)
+        let missing = missing(of: gaps, ack)
+        guard let first = missing.first, let last = missing.last else {
+            return Finding(.ok, "", counted(gaps.count, "batch", "batches") + " on the way: the device still has them")
+        }
+        if first == 1, missing.isContiguous {
+            return Finding(
+                .ok, "",
+                "the store has no batches up to \(last), and the device no longer has them: 'lockstep verify' shows whether "
+                    + "they are from before this store or missing")
+        }
+        return Finding(
+            .warning, "",
+            missing.count == 1
+                ? "batch \(first) is not in the store, and the device no longer has it"
+                : "\(missing.count) batches are not in the store, and the device no longer has them; the first is batch "
+                    + "\(first)",
+            "another collector with the same --id may have written them to another store, or the store was restored from "
+                + "an older copy; see 'Missing batches' in docs/operations.md")
+    }
+
+    /// Returns those batches of `gaps` that the device no longer has. A device that reports nothing may have nothing.
+    private func missing(of gaps: SequenceSet, _ ack: Acknowledgement) -> SequenceSet {
+        guard let presence = device.presence, let epoch = presence.epoch else { return gaps }
+        guard epoch == ack.epoch else { return gaps.subtracting(presence.pending[ack.epoch] ?? SequenceSet()) }
+        return OutboxReport(presence)?.gone(known: ack.stored).intersection(gaps) ?? SequenceSet()
     }
 
     private var backlog: Finding? {

@@ -8,6 +8,8 @@ import LockstepWire
 struct Diagnosis {
     /// The age of a collector's health report above which it is outdated, in µs. Collectors send a report every 10 s.
     private static let maxHealthAge: Int64 = 120_000_000
+    /// The difference between two clocks above which it is reported, in µs.
+    static let maxClockDifference: Int64 = 60_000_000
     /// The free space below which a disk is nearly full, in bytes.
     private static let minFreeSpace: Int64 = 1 << 30
 
@@ -16,62 +18,37 @@ struct Diagnosis {
 
     var findings: [Finding] {
         guard observations.version != nil else { return [unreachable] }
-        return [broker] + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
+        return [broker, retention, losses].compactMap(\.self) + addresses
+            + CertificateDiagnosis(now: now).findings("broker", observations.certificates)
+            + AccessDiagnosis(observations: observations).findings + collectors + gateways + devices
             + unreadable + observations.servers.flatMap(\.findings) + disk
     }
 
-    private var unreachable: Finding {
-        let reason = observations.failure.map { "\($0)" } ?? "no answer"
-        return Finding(
-            .failure, "broker", "\(observations.broker): \(reason)",
-            connectionAdvice + "; for connection options see 'lockstep doctor --help'")
-    }
-
-    /// What to do if the broker cannot be reached, depending on the reason.
-    private var connectionAdvice: String {
-        switch observations.failure?.code {
-        case .badCredentials, .notAuthorized:
-            observations.userIsOfCertificate
-                ? "the broker may take the user from the certificate of --cert-file: give this user access at the broker, "
-                    + "use another certificate, or set a user with --user"
-                : "set the user with --user, and its password with --password-file or LOCKSTEP_PASSWORD"
-        case .tls, .invalid: "correct --broker or the files of --ca-file, --cert-file and --key-file"
-        case .unsupportedVersion: "set another version with --mqtt"
-        case .refused, .tooLarge, .takenOver: "check host and port in --broker, and the log of the broker"
-        case .unknownHost: "correct the host in --broker; 'getent hosts NAME' shows whether this machine knows a name"
-        case .handshakeAborted:
-            "something answers at this address: read the log of the broker, and check that --broker has its port for TLS "
-                + "and that --cert-file has a certificate if the broker requires one"
-        case .connectionLost:
-            "the broker was reached: read its log, and check that --broker has its port for MQTT, with mqtts:// if this "
-                + "port requires TLS"
-        case .unreachable, .other, nil:
-            "check that the broker is running and that no firewall blocks its port"
-        }
-    }
-
-    private var broker: Finding {
-        let version = observations.version?.rawValue ?? "?"
-        let software = observations.software.map { ", \($0)" } ?? ""
-        let text = "\(observations.broker) supports MQTT \(version)\(software)"
-        return version == "5"
-            ? Finding(.ok, "broker", text)
-            : Finding(
-                .warning, "broker", text,
-                "use a broker with MQTT 5: only MQTT 5 reports the reason for a refusal")
-    }
-
     private var collectors: [Finding] {
-        guard !observations.collectors.isEmpty else {
-            return [
-                Finding(
-                    .failure, "collector", "no collector has connected to this broker yet",
-                    "start one: lockstep-collector --broker \(observations.broker) --store sqlite:samples.db")
-            ]
-        }
+        guard !observations.collectors.isEmpty else { return [noCollector] }
         return observations.collectors.sorted { $0.key < $1.key }.flatMap { name, health in
-            [state(of: health, named: name), version(of: health, named: name)].compactMap(\.self)
+            [state(of: health, named: name), version(of: health, named: name), clock(ofCollector: name)]
+                .compactMap(\.self)
+                + CertificateDiagnosis(now: now).findings(
+                    "collector \(name)", health.status == .offline ? [:] : others(health.certificates))
         } + sharedIDs + [unusedStore].compactMap(\.self)
+    }
+
+    /// The certificates of another program, without the broker's, which this program has seen itself.
+    private func others(_ times: CertificateTimes?) -> CertificateTimes {
+        (times ?? [:]).filter {
+            $0.key != CertificateWatch.Use.broker.rawValue || observations.certificates[$0.key] == nil
+        }
+    }
+
+    /// A collector whose clock differs from this machine's by more than a minute.
+    private func clock(ofCollector name: String) -> Finding? {
+        guard let offset = observations.collectorClocks[name], abs(offset) > Self.maxClockDifference else { return nil }
+        return Finding(
+            .warning, "collector \(name)",
+            "its clock is \(fixed(Double(abs(offset)) / 1e6, 0)) s \(offset > 0 ? "ahead of" : "behind") the clock of this "
+                + "machine",
+            "synchronise both clocks with NTP: chronyc tracking, or timedatectl")
     }
 
     private func version(of health: CollectorHealth, named name: String) -> Finding? {
@@ -158,22 +135,19 @@ struct Diagnosis {
     }
 
     private var gateways: [Finding] {
-        observations.gateways.sorted { $0.key < $1.key }.map { name, health in
-            GatewayDiagnosis(name: name, health: health, maxAge: Self.maxHealthAge, now: now).finding
+        observations.gateways.sorted { $0.key < $1.key }.flatMap { name, health in
+            [GatewayDiagnosis(name: name, health: health, maxAge: Self.maxHealthAge, now: now).finding]
+                + CertificateDiagnosis(now: now).findings(
+                    "gateway \(name)", health.status == .offline ? [:] : others(health.certificates))
         }
     }
 
     private var devices: [Finding] {
-        guard !observations.devices.isEmpty else {
-            return [
-                Finding(
-                    .warning, "devices", "no device has connected to this broker yet",
-                    "start an agent: lockstep-agent --broker \(observations.broker) --source …")
-            ]
-        }
+        guard !observations.devices.isEmpty else { return [noDevice] }
         return observations.devices.sorted { $0.key < $1.key }.flatMap { address, device in
             let found = DeviceDiagnosis(
-                address: address, device: device, seconds: observations.seconds, now: now, rejectedQuery: rejectedQuery
+                address: address, device: device, seconds: observations.seconds, now: now, rejectedQuery: rejectedQuery,
+                doubts: observations.doubts()
             ).findings
             return found.map { finding in
                 var finding = finding
@@ -181,18 +155,6 @@ struct Diagnosis {
                 return finding
             }
         }
-    }
-
-    private var unreadable: [Finding] {
-        guard let first = observations.unreadable.min(by: { $0.key < $1.key }) else { return [] }
-        let others = observations.unreadable.count - 1
-        return [
-            Finding(
-                .warning, "messages",
-                "invalid message on '\(first.key.printable)': \(first.value.printable)"
-                    + (others > 0 ? "; invalid messages on " + counted(others, "more topic") : ""),
-                "find its sender; collectors keep such messages in the table 'rejected'")
-        ]
     }
 
     private var disk: [Finding] {

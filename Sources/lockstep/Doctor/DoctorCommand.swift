@@ -12,9 +12,9 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
             states, latency, clocks, missing, refused and dropped batches, device names used by more than one agent, \
-            sensors and access rights, and with --store also the free disk space, and whether a running collector \
+            sensors, access rights and certificates that expire within 30 days, and with --store also the free disk space, and whether a running collector \
             writes to an SQLite store. To check access rights, it publishes one empty message, which all programs ignore. It \
-            changes nothing. The exit status is 1 if a check fails.
+            changes nothing. The exit status is 1 if a check fails, or if its result is unknown.
 
             EXAMPLES
               lockstep doctor
@@ -58,6 +58,12 @@ struct DoctorCommand: ParsableCommand {
         var observations = try DoctorSession(link: link, broker: broker, root: root).run(
             seconds: Double(seconds), interrupt)
         observations.userIsOfCertificate = try connection.hasOnlyCertificate(settings)
+        observations.isVersionChosen = try connection.broker.version(settings) != nil
+        var certificates = CertificateWatch(tls: try connection.broker.tls(settings))
+        _ = certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds)
+        observations.certificates = certificates.expiries.reduce(into: [:]) { times, entry in
+            times[entry.key.rawValue] = Timestamp(microseconds: entry.value)
+        }
         observations.store = address
         switch address {
         case .sqlite(let path):
@@ -80,7 +86,7 @@ struct DoctorCommand: ParsableCommand {
         }
         let findings = Diagnosis(observations: observations, now: Moment.now().wall).findings
         Terminal.output.write(json ? Self.json(findings) : Self.text(findings, for: .output))
-        if findings.contains(where: { $0.level == .failure }) { throw ExitCode(1) }
+        if findings.contains(where: { [.failure, .unknown].contains($0.level) }) { throw ExitCode(1) }
     }
 
     static func text(_ findings: [Finding], for terminal: Terminal) -> String {
@@ -92,6 +98,7 @@ struct DoctorCommand: ParsableCommand {
                 case .ok: ("ok     ", .green)
                 case .warning: ("warning", .yellow)
                 case .failure: ("FAILED ", .red)
+                case .unknown: ("unknown", .yellow)
                 }
             let subject = finding.subject + String(repeating: " ", count: width - finding.subject.count)
             text += "\(terminal.styled(label, style))  \(terminal.styled(subject, .bold))  \(finding.text)\n"
@@ -99,9 +106,10 @@ struct DoctorCommand: ParsableCommand {
                 text += String(repeating: " ", count: width + 11) + terminal.styled("→ \(advice)", .faint) + "\n"
             }
         }
-        let counts = Finding.Level.allCases.map { level in
+        let counts = Finding.Level.allCases.compactMap { level -> String? in
             let count = findings.count { $0.level == level }
-            return "\(count) \(level.rawValue)" + (level == .ok || count == 1 ? "" : "s")
+            if level == .unknown, count == 0 { return nil }
+            return "\(count) \(level.rawValue)" + ([.ok, .unknown].contains(level) || count == 1 ? "" : "s")
         }
         return text + counts.joined(separator: ", ") + "\n"
     }

@@ -50,10 +50,13 @@ final class DoctorSession {
         case .connected(let version, _):
             connectedAt = connectedAt ?? .now
             observations.version = version
+            observations.isRetainAvailable = link.isRetainAvailable
+            observations.unansweredAddresses += link.takeUnansweredAddresses()
             subscription = try link.subscribe(to: root.filter(group: nil), qos: .atMostOnce)
             try link.subscribe(to: Observations.softwareTopic, qos: .atMostOnce)
         case .failed(let error, _), .disconnected(let error, _):
             observations.failure = error
+            if connectedAt != nil { observations.losses += 1 }
             if connectedAt == nil { connectDeadline = min(connectDeadline, .now + .seconds(2)) }
             switch error.code {
             case .badCredentials, .notAuthorized, .tls, .invalid: isRefused = true
@@ -72,7 +75,7 @@ final class DoctorSession {
         case .published(let id, let refusal):
             // With MQTT 3.1.1, brokers also acknowledge messages that they discard, so only the echo proves write
             // access.
-            if id == probe, refusal == nil, observations.version == .five { observations.canWriteAsDevice = true }
+            if id == probe, observations.version == .five { observations.canWriteAsDevice = refusal == nil }
         }
     }
 }

@@ -3,6 +3,8 @@ struct Finding: Equatable {
     /// The severity of a finding; the raw value is its text in JSON.
     enum Level: String, CaseIterable {
         case ok, warning, failure
+        /// The check has no result: what was received does not show it.
+        case unknown
     }
 
     var level: Level

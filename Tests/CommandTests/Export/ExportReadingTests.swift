@@ -8,7 +8,7 @@ import Testing
     "Exports of recordings, read by other programs",
     .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"),
     .enabled(if: recordingsFolder != nil, "the recordings are missing"),
-    .enabled(if: referencePython != nil, "Python with the reference packages is missing: run deploy/check"))
+    .enabled(if: Programs.referencePython != nil, "Python with the reference packages is missing: run deploy/check"))
 struct ExportReadingTests {
     @Test("every format is read by an independent reader, and every recipe of docs/exports.md works")
     func formats() async throws {

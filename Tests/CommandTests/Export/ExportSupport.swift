@@ -1,20 +1,12 @@
 import Foundation
 import LockstepTestSupport
 
-/// The Python with the reference packages, or nil if it is not installed.
-let referencePython: String? = {
-    let environment = ProcessInfo.processInfo.environment
-    let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
-    let path = environment["LOCKSTEP_REFERENCE_PYTHON"] ?? cache + "/lockstep/reference/bin/python"
-    return FileManager.default.isExecutableFile(atPath: path) ? path : nil
-}()
-
 /// Reads an exported file with independent programs, see `read_exports.py`.
 func readExport(_ arguments: [String], in folder: String) async throws -> (status: Int32, text: String) {
     try await RunningProgram.run(
         "/usr/bin/env",
         [
-            "--chdir", folder, referencePython ?? "python3",
+            "--chdir", folder, Programs.referencePython ?? "python3",
             Programs.source("Tests/CommandTests/Export/read_exports.py"),
         ] + arguments, within: .seconds(120))
 }

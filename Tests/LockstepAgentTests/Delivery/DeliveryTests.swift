@@ -1,6 +1,7 @@
-import LockstepAgent
 import LockstepModel
 import Testing
+
+@testable import LockstepAgent
 
 let epoch = Epoch(unchecked: "e")
 
@@ -43,6 +44,21 @@ struct DeliveryTests {
         #expect(delivery.inFlightCount == 0 && !delivery.isEmpty)
         delivery.handle(Acknowledgement(epoch: epoch, through: 1), at: 0)
         #expect(delivery.isEmpty)
+    }
+
+    @Test("the retry delay of a batch starts with its PUBACK, for a new device and after a long time without batches")
+    func retryDelayAfterSilence() {
+        var delivery = Delivery(pending: [:])
+        for (seq, start) in [(1, 100_000_000), (2, 200_000_000)] as [(Int64, Int64)] {
+            delivery.didPublish(at(seq), as: 7, at: start)
+            _ = delivery.didReceivePuback(7, at: start)
+            delivery.tick(at: start + Delivery.initialRetryDelay - 1)
+            #expect(!delivery.hasBacklog)
+            var late = delivery
+            late.tick(at: start + Delivery.initialRetryDelay)
+            #expect(late.backlog == [seq])
+            delivery.handle(Acknowledgement(epoch: epoch, through: seq), at: start + Delivery.initialRetryDelay)
+        }
     }
 
     @Test("the PUBACK of a message without a batch is ignored")

@@ -156,14 +156,24 @@ struct RetryDelayTests {
         return delivery
     }
 
-    @Test("the ten lowest batches are sent again after the first delay")
+    @Test("the ten lowest batches and the highest one are sent again after the first delay")
     func probe() {
         #expect((2 * second...20 * second).contains(first))
         var delivery = delivery(awaiting: 25)
         delivery.tick(at: first - 1)
         #expect(!delivery.hasBacklog)
         delivery.tick(at: first)
-        #expect(delivery.backlog == Array(1...10))
+        #expect(delivery.backlog == Array(1...10) + [25])
+    }
+
+    @Test("if the broker had no subscriber, all batches are sent again after the first retry, without live data")
+    func lostBeforeTheCollector() {
+        var delivery = delivery(awaiting: 3000)
+        delivery.tick(at: first)
+        for number in delivery.backlog { delivery.deliver(number...number) }
+        let stored: SequenceSet = [1...10, 3000...3000]
+        delivery.handle(Acknowledgement(epoch: epoch, received: stored), at: first + second)
+        #expect(delivery.backlog == Array(11...2999))
     }
 
     @Test("the delay doubles each time, up to five minutes")
@@ -188,7 +198,7 @@ struct RetryDelayTests {
         var delivery = delivery(awaiting: 100)
         delivery.tick(at: first)
         delivery.tick(at: 3 * first)
-        #expect(delivery.unsentCount == 20)
+        #expect(delivery.unsentCount == 22)
         let then = 4 * first
         if isAcknowledged {
             delivery.handle(Acknowledgement(epoch: epoch, through: 20), at: then)
@@ -199,7 +209,7 @@ struct RetryDelayTests {
         delivery.tick(at: then + first - 1)
         #expect(delivery.unsentCount == before)
         delivery.tick(at: then + first)
-        #expect(delivery.unsentCount == before + 10)
+        #expect(delivery.unsentCount == before + 11)
     }
 
     @Test("an acknowledgement without progress does not reset the delay")
@@ -207,7 +217,7 @@ struct RetryDelayTests {
         var delivery = delivery(awaiting: 20)
         delivery.handle(Acknowledgement(epoch: epoch, through: 0), at: first - 1)
         delivery.tick(at: first)
-        #expect(delivery.unsentCount == 10)
+        #expect(delivery.unsentCount == 11)
     }
 
     @Test("after an idle time, the delay starts with the publication of the next batch")

@@ -19,7 +19,7 @@ struct FullDiskTests {
     private func full(keepsJournal: Bool = false) throws -> Outbox {
         let outbox = try openOutbox(keepsJournal: keepsJournal)
         for number in 1...60 as ClosedRange<Int64> {
-            _ = try outbox.accept(blocks(number..<number + 1), at: time(number))
+            _ = try outbox.accept(blocks(number..<number + 1), at: number)
         }
         outbox.checkpoint()
         outbox.hasDiskSpace = { false }
@@ -34,7 +34,7 @@ struct FullDiskTests {
         var written: [Int64] = []
         var dropped = Outbox.Dropped()
         for number in 61...90 as ClosedRange<Int64> {
-            let accepted = try outbox.accept(blocks(number..<number + 1), at: time(number))
+            let accepted = try outbox.accept(blocks(number..<number + 1), at: number)
             #expect(accepted.unwritten.isEmpty && accepted.error == nil)
             written += accepted.entries.map(\.position.seq)
             dropped.formUnion(accepted.dropped)
@@ -51,7 +51,7 @@ struct FullDiskTests {
     @Test("acknowledged batches are removed before any batch is dropped")
     func removesFirst() throws {
         let outbox = try full()
-        let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: time(61))
+        let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: 61)
         #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.unwritten.isEmpty)
         #expect(accepted.dropped == Outbox.Dropped())
         #expect(outbox.pending() == [outbox.epoch: [31...70]])
@@ -60,14 +60,14 @@ struct FullDiskTests {
     @Test("the oldest part of the journal is deleted before any batch is dropped")
     func journal() throws {
         let outbox = try full(keepsJournal: true)
-        let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: time(61))
+        let accepted = try outbox.accept(blocks(61..<71), removing: [outbox.epoch: [1...30]], at: 61)
         #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.unwritten.isEmpty)
         #expect(accepted.dropped == Outbox.Dropped() && outbox.pending() == [outbox.epoch: [31...70]])
         var kept: [Int64] = []
         try Journal.read(path: outbox.path) { kept.append($0.position?.seq ?? 0) }
         #expect(kept.suffix(40) == ArraySlice(31...70) && kept.count < 70)
         // Then batches are dropped, and their rows do not stay in the journal.
-        let more = try outbox.accept(blocks(71..<121), at: time(71))
+        let more = try outbox.accept(blocks(71..<121), at: 71)
         #expect(more.unwritten.isEmpty && more.dropped.samples > 0)
         #expect(try Outbox(path: try copyOutbox(), keepsJournal: true).pending() == outbox.pending())
     }
@@ -76,10 +76,10 @@ struct FullDiskTests {
     func tooMuch() throws {
         let outbox = try full()
         let huge = block(100_000..<160_000)
-        let accepted = try outbox.accept([blocks(61..<62)[0], huge, blocks(62..<63)[0]], at: time(61))
+        let accepted = try outbox.accept([blocks(61..<62)[0], huge, blocks(62..<63)[0]], at: 61)
         #expect(accepted.unwritten == [huge, blocks(62..<63)[0]])
         #expect(accepted.error?.isFull == true && accepted.wasDiskFull)
-        let next = try outbox.accept(blocks(62..<63), at: time(62))
+        let next = try outbox.accept(blocks(62..<63), at: 62)
         #expect(next.entries.map(\.position.seq) == [62] && next.error == nil)
     }
 
@@ -87,7 +87,7 @@ struct FullDiskTests {
     func spaceAgain() throws {
         let outbox = try full()
         outbox.hasDiskSpace = { true }
-        let accepted = try outbox.accept(blocks(61..<161), at: time(61))
+        let accepted = try outbox.accept(blocks(61..<161), at: 61)
         #expect(accepted.entries.count == 100 && accepted.dropped == Outbox.Dropped())
     }
 
@@ -97,10 +97,10 @@ struct FullDiskTests {
             let outbox = try full()
             #expect(outbox.reservedSpace.size > 0)
             #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
-            _ = try outbox.accept(blocks(61..<71), at: time(61))
+            _ = try outbox.accept(blocks(61..<71), at: 61)
             #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
             outbox.reservedSpace.remove()
-            _ = try outbox.accept([], at: time(62))
+            _ = try outbox.accept([], at: 62)
             #expect(FileManager.default.fileExists(atPath: reservedSpacePath))
         }
         #expect(try openOutbox().reservedSpace.size > 0)
@@ -114,7 +114,7 @@ struct FullDiskTests {
             size = outbox.reservedSpace.size
             // As left by a nearly full disk.
             truncate(reservedSpacePath, 5000)
-            _ = try outbox.accept([], at: time(0))
+            _ = try outbox.accept([], at: 0)
             #expect(try fileSize() == size)
         }
         truncate(reservedSpacePath, 100_000)

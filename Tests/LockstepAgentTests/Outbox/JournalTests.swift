@@ -22,10 +22,10 @@ struct JournalTests {
         do {
             let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
             let old = outbox.epoch
-            _ = try outbox.commit(appending: [block([1, 2]), block([1], .steps)], at: time(0))
+            _ = try outbox.commit(appending: [block([1, 2]), block([1], .steps)], at: 0)
             try outbox.startEpoch()
-            _ = try outbox.commit(appending: [block([3])], removing: [old: [1...1]], at: time(1))
-            _ = try outbox.commit(appending: [block([4])], at: time(5000))
+            _ = try outbox.commit(appending: [block([3])], removing: [old: [1...1]], at: 1)
+            _ = try outbox.commit(appending: [block([4])], at: 5000)
             let expected = [
                 Batch(position: BatchPosition(epoch: old, seq: 1), samples: block([1, 2])),
                 Batch(position: BatchPosition(epoch: old, seq: 2), samples: block([1], .steps)),
@@ -42,8 +42,8 @@ struct JournalTests {
     func dropped() throws {
         do {
             let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
-            _ = try outbox.commit(appending: [block([1])], at: time(0))
-            let dropped = try outbox.commit(appending: [block([2])], at: time(5000)).dropped
+            _ = try outbox.commit(appending: [block([1])], at: 0)
+            let dropped = try outbox.commit(appending: [block([2])], at: 5000).dropped
             #expect(dropped.batches == [outbox.epoch: [1...1]])
             #expect(outbox.pending() == [outbox.epoch: [2...2]])
         }
@@ -54,7 +54,7 @@ struct JournalTests {
 
     @Test("the journal is empty if the agent keeps none")
     func none() throws {
-        _ = try openOutbox().commit(appending: [block([1])], at: time(0))
+        _ = try openOutbox().commit(appending: [block([1])], at: 0)
         #expect(try read().isEmpty)
     }
 
@@ -62,11 +62,11 @@ struct JournalTests {
     func failedCommit() throws {
         do {
             let outbox = try openOutbox(keepsJournal: true)
-            _ = try outbox.commit(appending: [block([1])], at: time(0))
+            _ = try outbox.commit(appending: [block([1])], at: 0)
             let other = try SQLiteDatabase(path: path)
             try other.execute(
                 "CREATE TRIGGER trap BEFORE INSERT ON entries WHEN new.id = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
-            #expect(throws: OutboxError.self) { try outbox.commit(appending: [block([2]), block([3])], at: time(0)) }
+            #expect(throws: OutboxError.self) { try outbox.commit(appending: [block([2]), block([3])], at: 0) }
             #expect(try read().map { $0.position?.seq } == [1])
         }
     }
@@ -89,7 +89,7 @@ struct JournalTests {
         do {
             let outbox = try openOutbox(keepsJournal: true)
             for number in 0..<200 as Range<Int64> {
-                _ = try outbox.commit(appending: [block(number * 100..<number * 100 + 50)], at: time(number))
+                _ = try outbox.commit(appending: [block(number * 100..<number * 100 + 50)], at: number)
             }
         }
         var bytes = try Data(contentsOf: URL(filePath: path))

@@ -33,7 +33,7 @@ struct OutboxDeletionTests {
     private func filled(keepsJournal: Bool = false) throws -> (Outbox, removable: [Epoch: SequenceSet]) {
         let outbox = try openOutbox(keepsJournal: keepsJournal)
         for number in 1...30 as ClosedRange<Int64> {
-            _ = try outbox.commit(appending: [large(number)], at: time(number))
+            _ = try outbox.commit(appending: [large(number)], at: number)
         }
         return (outbox, [outbox.epoch: [1...9, 11...29]])
     }
@@ -43,11 +43,11 @@ struct OutboxDeletionTests {
         let outbox = try openOutbox()
         for number in 1...20 as ClosedRange<Int64> {
             _ = try outbox.commit(
-                appending: [block([number])], removing: [outbox.epoch: [1...max(1, number - 2)]], at: time(number))
+                appending: [block([number])], removing: [outbox.epoch: [1...max(1, number - 2)]], at: number)
             let again = try Outbox(path: try copyOutbox())
             #expect(again.pending() == outbox.pending() && again.bytes == outbox.bytes)
             #expect(again.pending()[outbox.epoch]?.first == max(number - 1, number == 1 ? 1 : 2))
-            #expect(try again.commit(appending: [block([0])], at: time(99)).entries.map(\.position.seq) == [number + 1])
+            #expect(try again.commit(appending: [block([0])], at: 99).entries.map(\.position.seq) == [number + 1])
         }
         #expect(try rows(outbox) == 20)
         #expect(try outbox.database.integer("SELECT count(*) FROM batches") == 2)
@@ -57,17 +57,17 @@ struct OutboxDeletionTests {
     @Test("a commit without new batches deletes the rows, as at a stop")
     func stop() throws {
         let (outbox, removable) = try filled()
-        _ = try outbox.commit(appending: [], removing: removable, at: time(40))
+        _ = try outbox.commit(appending: [], removing: removable, at: 40)
         #expect(try rows(outbox) == 2)
         // Once every batch is published, nothing else saves the highest number.
         for seq in 1...30 as ClosedRange<Int64> { outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: seq)) }
-        _ = try outbox.commit(appending: [block([31])], at: time(41))
+        _ = try outbox.commit(appending: [block([31])], at: 41)
         outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: 31))
-        _ = try outbox.commit(appending: [], removing: [outbox.epoch: [10...31]], at: time(41))
+        _ = try outbox.commit(appending: [], removing: [outbox.epoch: [10...31]], at: 41)
         #expect(try rows(outbox) == 0)
         let again = try Outbox(path: try copyOutbox())
         #expect(again.pending().isEmpty)
-        #expect(try again.commit(appending: [block([0])], at: time(99)).entries.map(\.position.seq) == [32])
+        #expect(try again.commit(appending: [block([0])], at: 99).entries.map(\.position.seq) == [32])
     }
 
     @Test("rows that a killed agent left are deleted with the next commit")
@@ -75,11 +75,11 @@ struct OutboxDeletionTests {
         let outbox = try openOutbox()
         for number in 1...3 as ClosedRange<Int64> {
             _ = try outbox.commit(
-                appending: [block([number])], removing: [outbox.epoch: [1...number]], at: time(number))
+                appending: [block([number])], removing: [outbox.epoch: [1...number]], at: number)
         }
         #expect(try rows(outbox) == 3)
         let again = try Outbox(path: try copyOutbox())
-        _ = try again.commit(appending: [block([4])], at: time(4))
+        _ = try again.commit(appending: [block([4])], at: 4)
         #expect(try rows(again) == 2 && again.pending() == [outbox.epoch: [3...4]])
     }
 
@@ -87,12 +87,12 @@ struct OutboxDeletionTests {
     func divided() throws {
         let outbox = try openOutbox()
         let count = OutboxStatements.maxDeletions + 100
-        _ = try outbox.commit(appending: (1...count).map { block([$0]) }, at: time(0))
+        _ = try outbox.commit(appending: (1...count).map { block([$0]) }, at: 0)
         let removable = [outbox.epoch: SequenceSet([1...count])]
-        _ = try outbox.commit(appending: [block([0])], removing: removable, at: time(1))
+        _ = try outbox.commit(appending: [block([0])], removing: removable, at: 1)
         #expect(try rows(outbox) == 101 && outbox.pending() == [outbox.epoch: [count + 1...count + 1]])
         #expect(try Outbox(path: try copyOutbox()).pending() == outbox.pending())
-        _ = try outbox.commit(appending: [block([0])], at: time(2))
+        _ = try outbox.commit(appending: [block([0])], at: 2)
         #expect(try rows(outbox) == 2)
     }
 
@@ -101,7 +101,7 @@ struct OutboxDeletionTests {
         let (outbox, removable) = try filled(keepsJournal: keepsJournal)
         func logSize() throws -> Int { try Data(contentsOf: URL(filePath: outbox.path + "-wal")).count }
         let before = try logSize()
-        _ = try outbox.commit(appending: [block([31])], removing: removable, at: time(40))
+        _ = try outbox.commit(appending: [block([31])], removing: removable, at: 40)
         #expect(try rows(outbox) == (keepsJournal ? 31 : 3))
         let after = try logSize()
         // A frame is a page with a header of 24 bytes.
@@ -116,7 +116,7 @@ struct OutboxDeletionTests {
             var accepted = 0
             try Journal.read(path: copy) { _ in accepted += 1 }
             #expect(accepted == (keepsJournal ? (isComplete ? 31 : 30) : 0))
-            let next = try again.commit(appending: [block([0])], at: time(99)).entries
+            let next = try again.commit(appending: [block([0])], at: 99).entries
             #expect(next.map(\.position.seq) == [isComplete ? 32 : 31])
         }
     }
@@ -135,12 +135,12 @@ struct OutboxDeletionTests {
         let other = try SQLiteDatabase(path: outbox.path)
         try other.execute("CREATE TRIGGER trap BEFORE \(event) BEGIN SELECT RAISE(ABORT, 'trap'); END")
         #expect(throws: OutboxError.self) {
-            try outbox.commit(appending: [block([31])], removing: removable, at: time(40))
+            try outbox.commit(appending: [block([31])], removing: removable, at: 40)
         }
         #expect(outbox.pending() == [outbox.epoch: [1...30]] && outbox.bytes == bytes)
         #expect(try Outbox(path: try copyOutbox()).pending() == outbox.pending())
         try other.execute("DROP TRIGGER trap")
-        _ = try outbox.commit(appending: [block([31])], removing: removable, at: time(40))
+        _ = try outbox.commit(appending: [block([31])], removing: removable, at: 40)
         #expect(outbox.pending() == [outbox.epoch: [10...10, 30...31]])
         #expect(try rows(outbox) == (keepsJournal ? 31 : 3))
     }
@@ -149,12 +149,12 @@ struct OutboxDeletionTests {
     func journal() throws {
         let (outbox, removable) = try filled(keepsJournal: true)
         let expected: [Epoch: SequenceSet] = [outbox.epoch: [10...10, 30...30]]
-        _ = try outbox.commit(appending: [], removing: removable, at: time(40))
+        _ = try outbox.commit(appending: [], removing: removable, at: 40)
         // Without --journal, new batches are deleted, and those of the journal stay.
         let again = try Outbox(path: try copyOutbox())
         #expect(again.pending() == expected)
-        _ = try again.commit(appending: [block([31])], at: time(41))
-        _ = try again.commit(appending: [], removing: [outbox.epoch: [1...31]], at: time(42))
+        _ = try again.commit(appending: [block([31])], at: 41)
+        _ = try again.commit(appending: [], removing: [outbox.epoch: [1...31]], at: 42)
         #expect(try rows(again) == 30 && again.pending().isEmpty)
         #expect(try again.database.integer("SELECT count(*) FROM journaled") == 1)
         var seqs: [Int64] = []
@@ -167,7 +167,7 @@ struct OutboxDeletionTests {
         let outbox = try openOutbox()
         // With step 2, the set is too large for a row.
         for number in 1...100 as ClosedRange<Int64> {
-            _ = try outbox.commit(appending: [block([number])], at: time(number))
+            _ = try outbox.commit(appending: [block([number])], at: number)
             if step == 2, number.isMultiple(of: 2) {
                 outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: number))
             }
@@ -177,10 +177,10 @@ struct OutboxDeletionTests {
         #expect(try Outbox(path: try copyOutbox()).unpublished.batches == SequenceSet(expected))
         try outbox.willSendBacklog()
         #expect(try Outbox(path: try copyOutbox()).unpublished.batches.isEmpty)
-        _ = try outbox.commit(appending: [block([101])], at: time(101))
+        _ = try outbox.commit(appending: [block([101])], at: 101)
         #expect(try Outbox(path: try copyOutbox()).unpublished.batches.isEmpty)
         outbox.didDisconnect()
-        _ = try outbox.commit(appending: [block([102])], at: time(102))
+        _ = try outbox.commit(appending: [block([102])], at: 102)
         #expect(try Outbox(path: try copyOutbox()).unpublished.batches.contains(101))
     }
 }

@@ -75,6 +75,33 @@ struct OutboxErrorTests {
         #expect(try error(path).description.contains("written by a newer version of Lockstep"))
     }
 
+    @Test(
+        "an error of the disk is reported in words",
+        arguments: [
+            (EROFS, "cannot write outbox '/x': its file system is read-only"), (EIO, "(Input/output error)"),
+            (ENODEV, "(No such device)"), (EACCES, "permission denied"), (EPERM, "permission denied"),
+        ])
+    func diskErrors(systemError: Int32, part: String) {
+        let text = OutboxError(
+            path: "/x", SQLiteError(code: 778, message: "disk I/O error", sql: "INSERT", systemError: systemError)
+        ).description
+        #expect(text.contains(part) && !text.contains("778") && !text.contains("INSERT"))
+        let locked = OutboxError(path: "/x", FileLockError.cannotOpen(file: "/x.lock", systemError: systemError))
+        #expect(locked.description == text)
+    }
+
+    @Test("an outbox that becomes read-only while it is open keeps its content, and can be written again later")
+    func readOnly() throws {
+        let outbox = try openOutbox()
+        _ = try outbox.accept([block([1])], at: 0)
+        try outbox.database.execute("PRAGMA query_only = 1")
+        let error = #expect(throws: OutboxError.self) { try outbox.accept([block([2])], at: 1) }
+        #expect(error?.description.hasPrefix("cannot write outbox") == true)
+        try outbox.database.execute("PRAGMA query_only = 0")
+        #expect(try outbox.accept([block([2])], at: 2).entries.map(\.position.seq) == [2])
+        #expect(outbox.pending() == [outbox.epoch: [1...2]])
+    }
+
     @Test("a full disk is reported, with what to do")
     func full() {
         let full = OutboxError(path: "/x", SQLiteError(code: 13, message: "database or disk is full"))

@@ -17,8 +17,8 @@ struct OutboxOwnerTests {
         _ device: DeviceAddress?, acknowledging numbers: ClosedRange<Int64>?, journal: Bool = false
     ) throws -> Epoch {
         let outbox = try Outbox(path: path, device: device, keepsJournal: journal)
-        _ = try outbox.commit(appending: [block([1]), block([2])], at: time(0))
-        if let numbers { _ = try outbox.commit(appending: [], removing: [outbox.epoch: [numbers]], at: time(1)) }
+        _ = try outbox.commit(appending: [block([1]), block([2])], at: 0)
+        if let numbers { _ = try outbox.commit(appending: [], removing: [outbox.epoch: [numbers]], at: 1) }
         return outbox.epoch
     }
 
@@ -46,7 +46,7 @@ struct OutboxOwnerTests {
         var epoch: Epoch
         do {
             let outbox = try Outbox(path: path, device: old, limits: .init(bytes: 1))
-            _ = try outbox.commit(appending: [block([1]), block([2])], at: time(0))
+            _ = try outbox.commit(appending: [block([1]), block([2])], at: 0)
             epoch = outbox.epoch
             #expect(outbox.droppedSamples == 2 && outbox.previousDevice == nil)
         }
@@ -59,9 +59,9 @@ struct OutboxOwnerTests {
         do {
             let outbox = try Outbox(path: path, device: new)
             #expect(outbox.previousDevice == nil)
-            let entries = try outbox.commit(appending: [block([3])], at: time(0)).entries
+            let entries = try outbox.commit(appending: [block([3])], at: 0).entries
             #expect(entries.map(\.position) == [BatchPosition(epoch: outbox.epoch, seq: 1)])
-            _ = try outbox.commit(appending: [], removing: [outbox.epoch: [1...1]], at: time(1))
+            _ = try outbox.commit(appending: [], removing: [outbox.epoch: [1...1]], at: 1)
             epoch = outbox.epoch
         }
         // Back again: no number is given twice.

@@ -13,7 +13,7 @@ struct RestoredOutboxTests {
     private func outbox(holding count: Int) throws -> Outbox {
         let outbox = try openOutbox()
         for number in 0..<count {
-            _ = try outbox.commit(appending: [block([Int64(number)])], at: time(Int64(number)))
+            _ = try outbox.commit(appending: [block([Int64(number)])], at: Int64(number))
         }
         return outbox
     }
@@ -49,7 +49,7 @@ struct RestoredOutboxTests {
             let outbox = try outbox(holding: 5)
             epoch = outbox.epoch
             publish(1...2, of: outbox)
-            _ = try outbox.commit(appending: [], at: time(10))
+            _ = try outbox.commit(appending: [], at: 10)
         }
         let again = try openOutbox()
         #expect(again.isOlder(than: Acknowledgement(epoch: epoch, through: 3)))
@@ -71,7 +71,7 @@ struct RestoredOutboxTests {
     @Test("an acknowledgement of dropped batches does not make the outbox look older")
     func dropped() throws {
         let outbox = try openOutbox(limits: .init(bytes: 300))
-        for number in 0..<10 { _ = try outbox.commit(appending: [block([Int64(number)])], at: time(Int64(number))) }
+        for number in 0..<10 { _ = try outbox.commit(appending: [block([Int64(number)])], at: Int64(number)) }
         let last = try #require(try outbox.droppedBatches().last)
         #expect(last >= 1)
         #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: last)))
@@ -102,7 +102,7 @@ struct RestoredOutboxTests {
             }
         }
         #expect(outbox.bytes == Int64(held.reduce(0, +)))
-        let next = try outbox.commit(appending: [block([9])], at: time(9)).entries
+        let next = try outbox.commit(appending: [block([9])], at: 9).entries
         #expect(next.map(\.position) == [BatchPosition(epoch: new, seq: 4)])
         #expect(!outbox.isOlder(than: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)))
     }
@@ -111,10 +111,10 @@ struct RestoredOutboxTests {
     func killed() throws {
         let outbox = try openOutbox(keepsJournal: true)
         let old = outbox.epoch
-        _ = try outbox.commit(appending: [block([1]), block([2])], at: time(0))
+        _ = try outbox.commit(appending: [block([1]), block([2])], at: 0)
         // Batches 1 and 2 are acknowledged, but their rows remain. Only the row of batch 5 records this.
         _ = try outbox.commit(
-            appending: [block([3]), block([4]), block([5])], removing: [old: [1...2]], at: time(1))
+            appending: [block([3]), block([4]), block([5])], removing: [old: [1...2]], at: 1)
         try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 4, missing: [5...5], highest: 9))
         let again = try Outbox(path: try copyOutbox(), keepsJournal: true)
         #expect(again.pending() == [old: [5...5], outbox.epoch: [1...2]] && outbox.pending() == again.pending())
@@ -131,14 +131,14 @@ struct RestoredOutboxTests {
                 path: TemporaryFolder.path + "/outbox", limits: .init(age: 1000),
                 clock: OutboxClock(bootID: bootID, wall: time(0), offset: 0))
         }
-        do { _ = try open("first").commit(appending: [block([1])], at: time(0)) }
+        do { _ = try open("first").commit(appending: [block([1])], at: 0) }
         // The machine was restarted.
         let outbox = try open("second")
         try outbox.startEpoch(after: Acknowledgement(epoch: outbox.epoch, through: 9))
-        _ = try outbox.commit(appending: [block([2])], at: time(0))
-        #expect(try outbox.commit(appending: [], at: time(5000)).dropped == Outbox.Dropped())
-        _ = try outbox.commit(appending: [], removing: [outbox.epoch: [1...1]], at: time(0))
-        #expect(try outbox.commit(appending: [], at: time(5000)).dropped.batches == [outbox.epoch: [2...2]])
+        _ = try outbox.commit(appending: [block([2])], at: 0)
+        #expect(try outbox.commit(appending: [], at: 5000).dropped == Outbox.Dropped())
+        _ = try outbox.commit(appending: [], removing: [outbox.epoch: [1...1]], at: 0)
+        #expect(try outbox.commit(appending: [], at: 5000).dropped.batches == [outbox.epoch: [2...2]])
     }
 
     @Test("a restart keeps the new epoch and its numbers")
@@ -151,7 +151,7 @@ struct RestoredOutboxTests {
         }
         let again = try openOutbox()
         #expect(again.epoch == epoch)
-        #expect(try again.commit(appending: [block([9])], at: time(9)).entries.map(\.position.seq) == [4])
+        #expect(try again.commit(appending: [block([9])], at: 9).entries.map(\.position.seq) == [4])
     }
 
     @Test("a batch of a stream that is not declared any more gets a new number too", arguments: BatchEncoding.allCases)
@@ -162,7 +162,7 @@ struct RestoredOutboxTests {
         do {
             let outbox = try Outbox(
                 path: path, encoding: encoding, streams: StreamCatalog(declared: [stream]))
-            _ = try outbox.commit(appending: [samples], at: time(0))
+            _ = try outbox.commit(appending: [samples], at: 0)
         }
         let outbox = try openOutbox()
         try outbox.startEpoch(after: Acknowledgement(epoch: outbox.epoch, through: 7))

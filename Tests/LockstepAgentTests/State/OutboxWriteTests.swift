@@ -34,14 +34,14 @@ struct OutboxWriteTests {
         #expect(loop.state.delivery.nextBacklogBatch?.seq == 1)
     }
 
-    @Test("no more than 100 batches are in flight")
+    @Test("the number of batches in flight is limited")
     mutating func maxInFlight() {
         loop = FakeLoop { $0.coalescing.samples = 1 }
         loop.connect()
-        loop.add(1...105)
+        loop.add(1...Int64(Delivery.maxInFlight + 5))
         loop.turn()
         let actions = loop.take()
-        #expect(actions.filter { $0.hasPrefix("live") }.count == 100)
+        #expect(actions.filter { $0.hasPrefix("live") }.count == Delivery.maxInFlight)
         #expect(actions.filter { $0.hasPrefix("not live") }.count == 5)
         #expect(loop.state.delivery.unsentCount == 5)
     }
@@ -87,11 +87,37 @@ struct OutboxWriteTests {
         #expect(failed == ["write 1", "error: cannot write outbox, samples kept in memory"])
         #expect(waiting.isEmpty)
         #expect(retried == ["write 2"], "the failure is logged once")
-        #expect(succeeded == ["write 3", "live 1", "live 2", "live 3"])
+        #expect(succeeded == ["write 3", "live 1", "live 2", "live 3", "info: outbox can be written again"])
         #expect(loop.state.unsaved.isEmpty)
         #expect(
             loop.written.flatMap(\.times) == [10_000_001, 11_000_002, 12_000_003].map { start + $0 },
             "the order of the samples is kept")
+    }
+
+    @Test("a failed write is reported in the presence at once, and until a write succeeds")
+    mutating func problem() {
+        loop.connect()
+        loop.writeError = outboxError
+        loop.add([1])
+        loop.turn(after: 2_000_000)
+        loop.turn(after: 1_000_000)
+        let during = loop.presences.last?.problem
+        loop.writeError = nil
+        loop.turn(after: 1_000_000)
+        loop.turn(after: 1_000_000)
+        #expect(during == "outbox problem: \(outboxError)")
+        #expect(loop.presences.last?.problem == nil && loop.state.presence.problem == nil)
+    }
+
+    @Test("samples that cannot be written before the end are counted in the last presence")
+    mutating func lostAtStop() {
+        loop.connect()
+        loop.writeError = outboxError
+        loop.add([1, 2])
+        loop.send(.shutdownBegan([]))
+        loop.send(.stage(.shutdown))
+        let last = loop.presences.last
+        #expect(last?.phase == .terminated && last?.unsavedDropped == 2 && last?.problem != nil)
     }
 
     @Test("a failure is logged again after a successful write")

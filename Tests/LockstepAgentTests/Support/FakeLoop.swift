@@ -119,7 +119,7 @@ struct FakeLoop {
         case .setSourceRates(let rates):
             self.rates = rates
             actions.append("set rates")
-        case .write(let blocks, let removing, _): write(blocks, removing)
+        case .write(let blocks, let removing): write(blocks, removing)
         case .publishLive(let entry): publishLive(entry)
         case .publishBacklog(let position):
             actions.append("backlog \(position.seq)")
@@ -146,7 +146,7 @@ struct FakeLoop {
         case .stopBacklog: actions.append("stop backlog")
         case .reconnect: actions.append("reconnect")
         case .resume(let event): send(event)
-        case .close(let removing, _, let deadline):
+        case .close(let removing, let deadline):
             actions.append("close by \(deadline), removing \(Self.text(removing))")
         }
     }

@@ -31,7 +31,6 @@ struct IntakeRejectionTests {
             ),
             ("lockstep/lab/a/b/steps", "x", "'b/steps' is not a channel: a device id cannot contain '/'"),
             ("lockstep/lab/p i/steps", "x", "'p i' is not a device id: use 1 to 64 characters of A-Z a-z 0-9 _ . -"),
-            ("other/lab/pi/steps", "x", "the topic is not below 'lockstep/'"),
         ])
     mutating func reasons(_ topic: String, _ payload: String, _ reason: String) {
         intake.ingest(topic, Array(payload.utf8), &registry, 11)
@@ -52,6 +51,28 @@ struct IntakeRejectionTests {
         #expect(intake.group.rejected.map(\.reason) == ["the payload has 2001 bytes: the limit is 2000"])
         #expect(intake.group.rejected.map(\.size) == [2001])
         #expect(intake.group.rejected.map(\.head.count) == [256])
+    }
+
+    @Test(
+        "a batch without a number from before 2000 is rejected with the unit that it seems to have",
+        arguments: [
+            (1_795_232_034, "seconds: multiply"), (1_795_232_034_661, "milliseconds: multiply"), (8e14, "clock"),
+        ])
+    mutating func wrongUnit(_ time: Double, _ part: String) {
+        intake.ingest(IntakeTests.topic, Array(#"{"t":\#(Int64(time)),"x":[1],"y":[1],"z":[1]}"#.utf8), &registry, 11)
+        let group = intake.takeGroup(&registry, at: moment(11))
+        let reason = group.rejected.first?.reason ?? ""
+        #expect(reason.hasPrefix("'t' must be in µs since 1970") && reason.contains(part), "\(reason)")
+        #expect(group.batches.isEmpty && group.dropped.isEmpty && intake.refusedBatches.take(at: 0).isEmpty)
+    }
+
+    @Test("a batch that an agent has accepted without a clock is stored")
+    mutating func withoutClock() {
+        intake.ingest(
+            IntakeTests.topic, Array(#"{"epoch":"e1","seq":1,"t":1795232034,"x":[1],"y":[1],"z":[1]}"#.utf8), &registry,
+            11)
+        let group = intake.takeGroup(&registry, at: moment(11))
+        #expect(group.batches.count == 1 && group.rejected.isEmpty)
     }
 
     @Test("a long reason is truncated")

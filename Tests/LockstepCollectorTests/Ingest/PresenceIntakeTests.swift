@@ -26,6 +26,19 @@ struct PresenceIntakeTests {
         #expect(group.rejected.isEmpty && group.dropped.isEmpty)
     }
 
+    @Test("what a device reports of its outbox is kept, but not from a last will or a retained presence")
+    mutating func report() {
+        let pending = [epoch: SequenceSet([3...7])]
+        var presence = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9), seq: 7, pending: pending)
+        let key = DeviceEpoch(device: device, epoch: epoch)
+        #expect(ingest(presence).reports == [key: OutboxReport(epoch: epoch, seq: 7, pending: pending)])
+        #expect(ingest(presence, isRetained: true).reports.isEmpty)
+        presence.phase = .lost
+        #expect(ingest(presence).reports.count == 1, "of a gateway")
+        presence.seq = nil
+        #expect(ingest(presence).reports.isEmpty)
+    }
+
     @Test("only a heartbeat without changes can wait for a commit")
     mutating func deferrable() {
         let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))
@@ -100,7 +113,7 @@ struct PresenceIntakeTests {
     mutating func saturation() {
         let maximum: Int64 = 1 << 53 - 1
         // The sum exceeds 64 bits.
-        intake = Intake(root: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])
+        intake = Intake(scope: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])
         for number in 0..<2100 {
             let message = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: maximum)
             intake.ingest("lockstep/lab/d\(number)/presence", PresenceJSON.encode(message), &registry, 10)

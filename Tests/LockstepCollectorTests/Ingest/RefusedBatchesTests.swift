@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepStore
 import LockstepWire
 import Testing
 
@@ -23,6 +24,25 @@ struct RefusedBatchesTests {
         intake.ingest(
             IntakeTests.topic, BatchJSON.encode(IntakeTests.batch(at: 100, seq: nil)), &registry, 0)
         #expect(intake.refusedBatches.take(at: 10_000_000).isEmpty)
+    }
+
+    @Test(
+        "a numbered batch of a channel that is not known is reported with the reason",
+        arguments: ["x/air", "motion/unknown"], BatchEncoding.allCases)
+    mutating func unknownChannel(_ name: String, _ encoding: BatchEncoding) {
+        let topic = "lockstep/\(device.group)/\(device.device)/\(name)"
+        let payload = encoding.encode(IntakeTests.batch(at: 0, seq: 7))
+        intake.ingest(topic, payload, isRetained: true, &registry, 0)
+        intake.ingest(topic, encoding.encode(IntakeTests.batch(at: 0, seq: nil)), &registry, 0)
+        intake.ingest(topic, Array("no batch".utf8), &registry, 0)
+        intake.ingest("lockstep/\(device.group)/not an id/\(name)", payload, &registry, 0)
+        #expect(intake.refusedBatches.take(at: 0).isEmpty)
+        intake.ingest(topic, payload, &registry, 0)
+        let refusals = intake.refusedBatches.take(at: 0)
+        #expect(refusals.map(\.position) == [BatchPosition(epoch: epoch, seq: 7)] && refusals.map(\.device) == [device])
+        #expect(refusals.first?.reason.contains("declare") == true)
+        // Recording the number as dropped would make the agent delete the batch.
+        #expect(intake.group.dropped.isEmpty && intake.group.rejected.count == 5)
     }
 
     @Test("a device is told once in five seconds")

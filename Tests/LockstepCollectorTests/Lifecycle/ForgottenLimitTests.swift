@@ -80,8 +80,7 @@ struct ForgottenLimitTests {
         let shares = (0..<2).map { CollectorShare(group: device.group, partition: $0, partitions: 2) }
         var outcomes: [ForgetAnswer.Outcome] = []
         for share in shares {
-            intake = .standard
-            intake.share = share
+            intake = .standard(CollectorScope(root: .standard, groups: [share.group], share: share))
             forget("x", at: 1, deletesUnknown: true)
             outcomes += intake.forgetting.takeDue().requests.map(\.outcome)
         }

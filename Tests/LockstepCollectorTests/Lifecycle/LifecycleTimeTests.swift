@@ -70,6 +70,54 @@ struct LifecycleTimeTests {
         #expect(next == Move(.background, "background"))
     }
 
+    /// The clocks of a collector whose wall clock is ahead.
+    private func wrongMoment(_ seconds: Double, ahead: Double) -> Moment {
+        var result = moment(seconds)
+        result.wall = time(seconds + ahead)
+        return result
+    }
+
+    @Test(
+        "after the clock was ahead or behind and is corrected, each transition has its own time, also after a restart",
+        arguments: [7200, 4_000_000_000, -86_400, -50_000_000.0], [false, true])
+    func correctedClock(_ ahead: Double, _ restarts: Bool) {
+        var machine = LifecycleMachine(at: wrongMoment(0, ahead: ahead))
+        _ = machine.handle(presence(.foreground, 0), at: wrongMoment(0, ahead: ahead))
+        let wrong = machine.handle(presence(.lost, 0), at: wrongMoment(10, ahead: ahead))
+        #expect(wrong?.since == time(10 + ahead))
+        if restarts { machine = LifecycleMachine(machine.snapshot, at: wrongMoment(20, ahead: 0)) }
+        let next = machine.handle(live(21), at: wrongMoment(21.5, ahead: 0))
+        #expect(next?.since == time(21) && next?.to == .resumed && next?.seq == 3)
+        let last = machine.handle(presence(.background, 22), at: wrongMoment(22.5, ahead: 0))
+        #expect(last?.since == time(22) && last?.seq == 4)
+        // With the right clock, times do not go back, whatever the device's clock is.
+        let behind = machine.handle(live(22.2), at: wrongMoment(23, ahead: 0))
+        #expect(behind == nil)
+        let ended = machine.handle(presence(.terminated, 22.1, session: 2), at: wrongMoment(24, ahead: 0))
+        #expect(ended == nil || ended?.since ?? time(0) >= time(22))
+    }
+
+    @Test(
+        "a device whose clock was ahead together with the collector's is heard after both are corrected",
+        arguments: [7200, 4_000_000_000.0])
+    func bothClocksAhead(_ ahead: Double) {
+        var machine = LifecycleMachine(at: wrongMoment(0, ahead: ahead))
+        _ = machine.handle(presence(.foreground, ahead), at: wrongMoment(0, ahead: ahead))
+        _ = machine.handle(live(5 + ahead), at: wrongMoment(5, ahead: ahead))
+        _ = machine.handle(.tick, at: wrongMoment(90, ahead: 0))
+        #expect(machine.state == .background)
+        let samples = machine.handle(live(100), at: wrongMoment(101, ahead: 0))
+        #expect(samples?.to == .resumed && samples?.since == time(100))
+        // An epoch whose predecessor the collector does not know.
+        var unheard = LifecycleMachine(at: wrongMoment(0, ahead: ahead))
+        _ = unheard.handle(presence(.foreground, ahead), at: wrongMoment(0, ahead: ahead))
+        let other = Presence(
+            epoch: Epoch(unchecked: "e3"), after: Epoch(unchecked: "e2"), session: 1, phase: .background,
+            at: time(100))
+        let presence = unheard.handle(.presence(other), at: wrongMoment(101, ahead: 0))
+        #expect(presence?.to == .background && presence?.since == time(100))
+    }
+
     @Test("a presence message without a time gets the collector's time")
     func withoutTime() {
         var machine = LifecycleMachine(at: moment(0))

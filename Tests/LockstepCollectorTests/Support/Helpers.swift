@@ -95,11 +95,18 @@ extension LifecycleRegistry {
     }
 }
 
+extension CollectorScope {
+    /// All devices below the default root.
+    static var standard: CollectorScope { CollectorScope(root: .standard) }
+}
+
 extension Intake {
     /// An intake with limits of 2000 bytes, 50 samples, one minute and three devices.
-    static var standard: Intake {
+    static var standard: Intake { standard(.standard) }
+
+    static func standard(_ scope: CollectorScope) -> Intake {
         Intake(
-            root: .standard, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000, maximumDevices: 3,
+            scope: scope, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000, maximumDevices: 3,
             devices: [])
     }
 

@@ -14,10 +14,12 @@ struct Bench {
     var events: [RuleEvent] = []
     /// The delay from the time of a sample to its receipt, in s.
     var delay = 0.0
+    /// The time by which the wall clock is ahead, in s.
+    var clockAhead = 0.0
 
-    init(_ yaml: String, states: [RuleEngine.Change] = [], newest: Double? = nil) throws {
+    init(_ yaml: String, states: [RuleEngine.Change] = [], newest: Double? = nil, start: Double = 0) throws {
         engine = RuleEngine(try parseRules(yaml, file: "rules.yaml"), states: states)
-        engine.add(left, number: 1, boot: 0)
+        engine.add(left, number: 1, at: Self.moment(start))
         for stream in SensorStream.builtIn where engine.needsNewest(of: stream, device: 1) {
             engine.setNewest(newest.map(microseconds) ?? .min, of: stream, device: 1)
         }
@@ -41,16 +43,20 @@ struct Bench {
     mutating func pressure(_ rows: (Double, Double)...) { send(.pressure, rows.map { (monday + $0.0, [$0.1]) }) }
 
     mutating func tick(_ seconds: Double, listeningSince: Double = 0) {
-        let moment = Moment(
-            wall: Timestamp(microseconds: microseconds(monday + seconds)), boot: microseconds(seconds),
-            awake: microseconds(seconds))
+        let moment = Self.moment(seconds, clockAhead: clockAhead)
         engine.tick(at: moment, listeningSince: microseconds(listeningSince), into: &events)
     }
 
     mutating func become(_ state: LifecycleState, _ seconds: Double) {
-        let time = Timestamp(microseconds: microseconds(monday + seconds))
-        let change = LifecycleTransition(from: nil, to: state, since: time, reason: "test", seq: 1)
-        engine.transition(change, of: 1, at: time, into: &events)
+        let moment = Self.moment(seconds, clockAhead: clockAhead)
+        let change = LifecycleTransition(from: nil, to: state, since: moment.wall, reason: "test", seq: 1)
+        engine.transition(change, of: 1, at: moment, into: &events)
+    }
+
+    private static func moment(_ seconds: Double, clockAhead: Double = 0) -> Moment {
+        Moment(
+            wall: Timestamp(microseconds: microseconds(monday + seconds + clockAhead)), boot: microseconds(seconds),
+            awake: microseconds(seconds))
     }
 
     /// The times of the events in s after `monday`.

@@ -19,9 +19,8 @@ struct IIOBufferTests {
                 let boot = Moment.now().boot
                 for number in 0..<3 {
                     let turn = Int16(number + 1) * 1000
-                    try writer.write(
-                        bytes(Int16(1)) + bytes(Int16(-2)) + bytes(Int16(3)) + bytes(turn) + bytes(-turn)
-                            + bytes(Int16(0)) + [0, 0, 0, 0] + bytes((boot + Int64(number)) * 1000))
+                    let values: [Int16] = [1, -2, 3, turn, -turn, 0, 0, 0]
+                    try writer.write(values.flatMap { bytes($0) } + bytes((boot + Int64(number)) * 1000))
                 }
                 #expect(await sink.wait { $0.samples(.gyroscope).count == 3 && $0.samples(.accelerometer).count == 3 })
                 let acceleration = sink.seen.samples(.accelerometer)

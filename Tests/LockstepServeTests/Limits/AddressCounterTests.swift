@@ -1,6 +1,5 @@
+import LockstepHTTP
 import Testing
-
-@testable import LockstepServe
 
 @Suite("Limits by address")
 struct AddressCounterTests {

@@ -18,14 +18,18 @@ extension MetricsSnapshot {
         walker.duplicates = 40
         walker.conflicts = 0
         walker.missingBatches = 0
+        walker.batchesOnTheirWay = 4
         walker.droppedBatches = 1
         walker.droppedSamples = 100
         walker.batteryLevel = 0.83
         walker.isCharging = false
+        walker.clockOffsets = ["main": -0.0021]
+        let later = Timestamp(microseconds: 4_102_444_800_000_000)
+        walker.certificates = ["client": later]
         let usage = ProcessUsage(
             stat: "1 (serve) S 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 4 0 1000 80000000 5000 0",
             ticksPerSecond: 100, pageSize: 4096, bootTime: 1_795_000_000)
-        let server = Server(
+        var server = Server(
             version: "0.1.0", isBrokerConnected: true, isStoreReadable: true, connections: 3,
             subscribers: ["live": 2, "states": 1], droppedSamples: 5, queries: 8, querySeconds: 0.25, failedQueries: 1,
             usage: usage.map {
@@ -34,15 +38,18 @@ extension MetricsSnapshot {
                 usage.maxDescriptors = 1024
                 return usage
             })
+        server.certificates = ["server": later]
         var snapshot = MetricsSnapshot(
             at: exampleTime, collectors: [Collector(group: lab, id: CollectorID(unchecked: "main"), health: .example)],
             devices: [walker], server: server)
+        snapshot.collectors[0].health.certificates = ["broker": later]
         snapshot.gateways["lab/main"] = GatewayHealth(
             status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, refusedLogins: 6,
             outboxBytes: 4096,
             dropped: 1, version: "0.1.0", started: exampleTime - 60_000_000, memory: 20_000_000,
             sparkplug: GatewayHealth.Sparkplug(
-                connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4))
+                connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4),
+            certificates: ["ca": later])
         return snapshot
     }
 

@@ -42,6 +42,8 @@ struct MetricsTextTests {
             "\nlockstep_device_last_sample_age_seconds{group=\"lab\",device=\"walker\"} 0.25\n",
             "\nlockstep_device_battery_level_ratio{group=\"lab\",device=\"walker\"} 0.83\n",
             "\nlockstep_device_battery_charging{group=\"lab\",device=\"walker\"} 0\n",
+            "\nlockstep_device_clock_offset_seconds{group=\"lab\",device=\"walker\",collector=\"main\"} -0.0021\n",
+            "\nlockstep_serve_certificate_expiry_timestamp_seconds{certificate=\"server\"} 4102444800.0\n",
             "\nlockstep_metrics_devices_omitted 0\n", "\nlockstep_serve_subscribers{kind=\"live\"} 2\n",
             "\nlockstep_serve_query_duration_seconds_sum 0.25\nlockstep_serve_query_duration_seconds_count 8\n",
             "\nprocess_cpu_seconds_total 2.0\n", "\nprocess_resident_memory_bytes 20480000\n",

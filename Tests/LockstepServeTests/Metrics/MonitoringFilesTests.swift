@@ -131,6 +131,8 @@ extension MetricsSnapshot {
         snapshot.devices[0].lastSample = snapshot.at - 900_000_000
         snapshot.devices[0].missingBatches = 3
         snapshot.devices[0].batteryLevel = 0.1
+        snapshot.devices[0].clockOffsets["main"] = -7200
+        snapshot.server.certificates["server"] = snapshot.at + 86_400_000_000
         for index in [1, 2] { snapshot.devices[index].lastSample = snapshot.at }
         snapshot.server.isStoreReadable = false
         snapshot.server.usage?.openDescriptors = 1000

@@ -16,27 +16,35 @@ struct AccessTests {
         return AccessPolicy(tokens: tokens, isReadOnly: isReadOnly, usesTLS: usesTLS)
     }
 
-    @Test("a token gives the rights of its line, in the header or in the cookie")
+    @Test("a token gives the rights of its line in the header, and those of its session in the cookie")
     func tokens() throws {
         let policy = try policy()
-        #expect(policy.rights(of: Credentials(authorization: "Bearer \(Self.reader)")) == .read)
-        #expect(policy.rights(of: Credentials(authorization: "bearer \(Self.operatorToken)")) == .operate)
-        #expect(policy.rights(of: Credentials(cookies: ["a=b; lockstep_session=\(Self.operatorToken)"])) == .operate)
+        func rights(_ credentials: Credentials) -> Rights { policy.rights(of: credentials, now: 1000) }
+        #expect(rights(Credentials(authorization: "Bearer \(Self.reader)")) == .read)
+        #expect(rights(Credentials(authorization: "bearer \(Self.operatorToken)")) == .operate)
+        let pair = try #require(policy.beginSession(token: Self.operatorToken, now: 1000).split(separator: ";").first)
+        let session = Credentials(cookies: ["a=b; \(pair)"])
+        #expect(rights(session) == .operate)
+        #expect(rights(Credentials(cookies: ["lockstep_session=\(Self.operatorToken)"])) == .none)
+        #expect(policy.endSession(of: session, now: 1000).contains("Max-Age=0"))
+        #expect(rights(session) == .none)
         for wrong in [
             "", "Bearer", "Bearer \(Self.reader)x", "Basic \(Self.reader)", "Bearer \(Self.reader.dropLast())",
         ] {
-            #expect(policy.rights(of: Credentials(authorization: wrong)) == .none)
+            #expect(rights(Credentials(authorization: wrong)) == .none)
+            #expect(policy.hasLogin(Credentials(authorization: wrong)))
         }
-        #expect(policy.rights(of: Credentials()) == .none)
-        #expect(policy.rights(of: Credentials(cookies: ["lockstep_session=", "lockstep_session"])) == .none)
+        for none in [Credentials(), Credentials(cookies: ["lockstep_session=", "lockstep_session"])] {
+            #expect(rights(none) == .none && !policy.hasLogin(none))
+        }
     }
 
     @Test("--read-only removes the right to operate, with and without tokens")
     func readOnly() throws {
         #expect(
-            try policy(isReadOnly: true).rights(of: Credentials(authorization: "Bearer \(Self.operatorToken)")) == .read
-        )
-        #expect(AccessPolicy(tokens: nil, isReadOnly: true, usesTLS: false).rights(of: Credentials()) == .read)
+            try policy(isReadOnly: true).rights(
+                of: Credentials(authorization: "Bearer \(Self.operatorToken)"), now: 0) == .read)
+        #expect(AccessPolicy(tokens: nil, isReadOnly: true, usesTLS: false).rights(of: Credentials(), now: 0) == .read)
     }
 
     @Test(
@@ -85,10 +93,10 @@ struct AccessTests {
 
     @Test("the cookie cannot be read by scripts, and is sent only with TLS if the server uses it")
     func cookie() throws {
-        let plain = try policy().cookie(token: "x")
+        let plain = try policy().beginSession(token: Self.reader, now: 0)
         #expect(plain.contains("HttpOnly") && plain.contains("SameSite=Strict") && !plain.contains("Secure"))
-        #expect(try policy(usesTLS: true).cookie(token: "x").contains("; Secure"))
-        #expect(try policy().cookie(token: nil).contains("Max-Age=0"))
+        #expect(try policy(usesTLS: true).beginSession(token: Self.reader, now: 0).contains("; Secure"))
+        #expect(try policy().endSession(of: Credentials(), now: 0).contains("Max-Age=0"))
     }
 
     @Test("equal bytes are found whatever their lengths")

@@ -53,8 +53,7 @@ struct RowPagesTests {
         var stream = RowStream(query: query, limit: query.limit ?? 100_000)
         var bytes: [UInt8] = []
         repeat {
-            try await stream.advance(RowPages(query: query), pool)
-            bytes += stream.bytes
+            bytes += try await stream.advance(RowPages(query: query), pool)
         } while !stream.isComplete
         let object = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         let rows = try #require(object["rows"] as? [[Any]])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
     "lockstep-serve with a ClickHouse store",
-    .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"))
+    .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct ClickHouseServerTests {
     private static let start: Int64 = 1_700_000_000_000_000
 

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import LockstepModel
+import LockstepStore
 import LockstepTestSupport
 import Testing
 
@@ -28,6 +30,46 @@ struct LimitTests {
                 connection.write(" ")
                 return connection.isClosed
             }
+        }
+    }
+
+    @Test("clients that do not read their answers stay within the memory for answers, and others are answered")
+    func slowReaders() async throws {
+        try await withSystem { system in
+            // Without a window for the answer, so that the system takes little of it from the server.
+            let times = (0..<100_000).map { 1_700_000_000_000_000 + $0 * 10_000 }
+            let block = SampleBlock(
+                stream: .pressure, times: times.map(Int64.init),
+                columns: SensorStream.pressure.columns.map { _ in times.map { Double($0 % 1_000_003) } })
+            let device = DeviceAddress(group: .standard, device: DeviceID(unchecked: "a"))
+            let batch = ReceivedBatch(
+                device: device, batch: Batch(position: nil, samples: block),
+                receivedAt: Timestamp(microseconds: 1_700_000_000_000_000))
+            _ = try SQLiteStore(path: system.storePath).write(IngestGroup(batches: [batch]))
+            let server = try await TestServer(system, ["--max-unsent", "2M"])
+            let path =
+                "/api/v1/devices/default/a/streams/\(SensorStream.pressure.name)?format=ndjson&from=1700000000000000"
+                + "&to=1700001000000000"
+            let expected = try await server.get(path).body.split(separator: "\n").count
+            let before = try #require(try await server.metric("process_resident_memory_bytes"))
+            var slow: [RawConnection] = []
+            for _ in 0..<60 {
+                let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
+                connection.write("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                slow.append(connection)
+            }
+            // Pages may use three quarters of the memory.
+            await expectEventually("full") {
+                (try? await server.metric("lockstep_serve_unsent_bytes")).flatMap { $0 }.map { $0 > 1_000_000 } ?? false
+            }
+            let unsent = try #require(try await server.metric("lockstep_serve_unsent_bytes"))
+            let after = try #require(try await server.metric("process_resident_memory_bytes"))
+            #expect(unsent <= 2_097_152 && after - before < 20_000_000, "\(unsent), \(after - before)")
+            #expect(try await server.get("/api/v1/devices").status == 200)
+            for connection in slow { connection.close() }
+            try await expectEventually("released") { try await server.metric("lockstep_serve_unsent_bytes") == 0 }
+            #expect(expected == 100_000)
+            #expect(try await server.get(path).body.split(separator: "\n").count == expected)
         }
     }
 

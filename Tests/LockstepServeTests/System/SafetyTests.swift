@@ -46,9 +46,42 @@ struct SafetyTests {
             #expect(
                 try await server.get("/api/v1/session", ["-H", "Cookie: \(pair)"]).body.contains(#""rights":["read"]"#))
             #expect(try await server.get("/api/v1/devices", ["-H", "Cookie: \(pair)"]).status == 200)
-            let signOut = try await server.get("/api/v1/session", ["--request", "DELETE"])
+            #expect(!pair.contains(Self.reader))
+            let signOut = try await server.get("/api/v1/session", ["--request", "DELETE", "-H", "Cookie: \(pair)"])
             #expect(signOut.status == 204 && signOut.headers["set-cookie"]?.contains("Max-Age=0") == true)
+            #expect(try await server.get("/api/v1/devices", ["-H", "Cookie: \(pair)"]).status == 401)
             #expect(!server.program.text.contains(Self.reader))
+        }
+    }
+
+    @Test("wrong tokens are logged, counted and slowed down, also where no token is needed, and valid ones pass")
+    func wrongTokens() async throws {
+        try await withSystem { system in
+            let server = try await TestServer(
+                system,
+                ["--token-file", try tokenFile(in: system.folder), "--trusted-proxy", "127.0.0.1"])
+            let client = ["-H", "X-Forwarded-For: 192.0.2.9"]
+            let wrong = client + ["-H", "Authorization: Bearer wrong-token-0123456789"]
+            for index in 0..<20 {
+                // One of these paths shows whether a token is valid, and another one is the sign-in.
+                switch index % 3 {
+                case 0: #expect(try await server.get("/api/v1/devices", wrong).status == 401)
+                case 1: #expect(try await server.get("/api/v1/session", wrong).status == 200)
+                default:
+                    let body = #"{"token":"wrong-token-0123456789"}"#
+                    #expect(try await server.post("/api/v1/session", body, client).status == 401)
+                }
+            }
+            let slowed = try await server.get("/api/v1/session", wrong)
+            #expect(slowed.status == 429 && slowed.headers["retry-after"] != nil)
+            let valid = ["-H", "Authorization: Bearer \(Self.reader)"]
+            #expect(try await server.get("/api/v1/devices", client + valid).status == 200)
+            let other = ["-H", "X-Forwarded-For: 192.0.2.8", "-H", "Authorization: Bearer wrong-token-0123456789"]
+            #expect(try await server.get("/api/v1/devices", other).status == 401)
+            #expect(
+                try await server.get("/metrics", valid).body.contains("\nlockstep_serve_logins_refused_total 22\n"))
+            let lines = server.program.text.split(separator: "\n").filter { $0.contains("login refused") }
+            #expect((1...10).contains(lines.count) && lines[0].contains("address=192.0.2.9"), "\(server.program.text)")
         }
     }
 
@@ -89,6 +122,7 @@ struct SafetyTests {
                 (["--tiles", "javascript:x"], "not an address of tiles"), (["--page", folder], "index.html"),
                 (["--join-url", "https://h/join#token=x"], "not the address of a gateway"),
                 (["--store", "x.db"], "sqlite:PATH"), (["--max-connections", "0"], "whole number"),
+                (["--trusted-proxy", "proxy"], "not a list of addresses"), (["--max-unsent", "1K"], "at least 1M"),
             ]
             for (arguments, text) in cases {
                 let run = try await RunningProgram.run(Programs.built("lockstep-serve"), arguments)
@@ -114,6 +148,19 @@ struct SafetyTests {
             let answer = try await server.post(
                 "/api/v1/session", #"{"token":"\#(Self.operatorToken)"}"#, ["--cacert", certificate])
             #expect(answer.headers["set-cookie"]?.contains("; Secure") == true)
+            // Without forward secrecy, and with CBC.
+            for (ciphers, isAccepted) in [
+                ("kRSA", false), ("ECDHE+AES:!AESGCM:!AESCCM", false), ("ECDHE+AESGCM", true),
+            ] {
+                let handshake = try await RunningProgram.run(
+                    "/usr/bin/openssl",
+                    [
+                        "s_client", "-connect", "127.0.0.1:\(server.port)", "-tls1_2", "-cipher",
+                        ciphers + ":@SECLEVEL=0", "-brief",
+                    ])
+                #expect(
+                    handshake.text.contains("CONNECTION ESTABLISHED") == isAccepted, "\(ciphers): \(handshake.text)")
+            }
             let plain = try RawConnection(port: server.port)
             plain.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(!plain.read().contains("200 OK"))

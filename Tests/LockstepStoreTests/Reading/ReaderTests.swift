@@ -50,7 +50,7 @@ struct ReaderTests {
         #expect(one.state == .active && one.since == time(3))
         #expect(one.firstSeen == time(1_000_000) && one.lastSample == time(9))
         #expect((one.samples, one.duplicates, one.conflicts) == (2, 1, 1))
-        #expect(one.gaps == 4 + 2, "batches 5 to 8 of epoch e, and 1 and 2 of epoch f")
+        #expect(one.missing == 4 + 2, "batches 5 to 8 of epoch e, and 1 and 2 of epoch f")
         #expect(one.dropped == 3, "batch 1 was received")
     }
 

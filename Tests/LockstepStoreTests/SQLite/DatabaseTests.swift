@@ -1,6 +1,8 @@
-import LockstepSQLite
+import Glibc
 import LockstepTestSupport
 import Testing
+
+@testable import LockstepSQLite
 
 @Suite("SQLiteDatabase", .temporaryFolder)
 struct DatabaseTests {
@@ -16,6 +18,19 @@ struct DatabaseTests {
         }
         #expect(!database.isInTransaction)
         #expect(try database.rows("SELECT n FROM number").isEmpty)
+    }
+
+    @Test("other users cannot read a new database, unless the umask is for the group only")
+    func permissions() throws {
+        #expect([0o000, 0o002, 0o022, 0o026].map { NewFile.permissions(umask: $0) } == [0o600, 0o600, 0o600, 0o600])
+        #expect([0o007, 0o027, 0o077].map { NewFile.permissions(umask: $0) } == [0o640, 0o640, 0o600])
+        let database = try newDatabase()
+        try database.execute("PRAGMA journal_mode = WAL; CREATE TABLE number (n)")
+        for suffix in ["", "-wal", "-shm"] {
+            var status = stat()
+            #expect(stat(database.path + suffix, &status) == 0)
+            #expect(status.st_mode & 0o007 == 0, "\(suffix)")
+        }
     }
 
     @Test("a transaction whose commit fails is rolled back, and the next one works")

@@ -21,6 +21,42 @@ struct FileLockTests {
         _ = try FileLock(path: path)
     }
 
+    @Test("a file has one lock, however it is named")
+    func otherNames() throws {
+        let folder = TemporaryFolder.path
+        let path = folder + "/thing"
+        let lock = (try FileLock(path: path), try DatabaseLock(path: path))
+        for name in ["soft", "hard"] {
+            try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+        }
+        #expect(symlink("../thing", folder + "/soft/link") == 0)
+        #expect(link(path, folder + "/hard/link") == 0)
+        #expect(symlink(folder, folder + "/soft/folder") == 0)
+        for name in ["soft/link", "soft/folder/thing"] {
+            let error = try #require(throws: FileLockError.self) { _ = try FileLock(path: "\(folder)/\(name)") }
+            #expect(error == .held(path: "\(folder)/\(name)", by: getpid()))
+        }
+        let error = try #require(throws: FileLockError.self) { _ = try DatabaseLock(path: folder + "/hard/link") }
+        #expect(error == .held(path: folder + "/hard/link", by: nil))
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test("a lock does not disturb the locks of SQLite, and is released after the connection")
+    func database() throws {
+        let path = TemporaryFolder.path + "/thing"
+        let lock = try DatabaseLock(path: path)
+        do {
+            let database = try SQLiteDatabase(path: path)
+            database.lock = lock
+            try database.useWriteAheadLog()
+            try database.execute("CREATE TABLE t (x); BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")
+            let other = try SQLiteDatabase(path: path, busyTimeout: 0)
+            #expect(throws: SQLiteError.self) { try other.execute("BEGIN IMMEDIATE") }
+            try database.execute("COMMIT")
+            #expect(try other.integer("SELECT count(*) FROM t") == 1)
+        }
+    }
+
     @Test("a lock file left by a dead process does not hold the lock")
     func deadHolder() throws {
         let folder = TemporaryFolder.path

@@ -26,7 +26,11 @@ struct MigrationTests {
             throw TestError()
         }
         #expect(throws: TestError.self) { try SchemaMigrations([first, failing]).apply(to: database) }
-        #expect(try database.userVersion == 1)
+        #expect(try database.userVersion == 0, "a new database gets all steps or none")
+        #expect(try database.rows("SELECT name FROM sqlite_schema").isEmpty)
+        try SchemaMigrations([first]).apply(to: database)
+        #expect(throws: TestError.self) { try SchemaMigrations([first, second, failing]).apply(to: database) }
+        #expect(try database.userVersion == 2)
         #expect(try database.rows("SELECT name FROM sqlite_schema") == ["one"])
     }
 

@@ -212,7 +212,7 @@ struct DeviceSchemaTests {
         }
         #expect(devices.count == 4)
         let store = try SQLiteStore(path: path)
-        #expect(try store.database.userVersion == 11)
+        #expect(try store.database.userVersion == 12)
         #expect(try store.database.rows("SELECT \(Self.columns) FROM merged_devices") == devices)
         #expect(try store.database.rows("SELECT device_id, t - \(start) FROM accelerometer") == ["1|1", "1|2", "3|3"])
         #expect(

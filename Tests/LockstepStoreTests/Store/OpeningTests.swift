@@ -1,4 +1,4 @@
-import FoundationEssentials
+import Foundation
 import Glibc
 import LockstepSQLite
 import LockstepTestSupport
@@ -27,6 +27,27 @@ struct OpeningTests {
             let result = try store.write(received(acceleration([Int64(seq)]), seq: Int64(seq)))
             #expect(result.received.values.first == [1...Int64(seq)])
         }
+    }
+
+    @Test("a copy of the file without its log is an older store, and a file without tables is refused")
+    func withoutLog() throws {
+        let (store, path) = try newStore()
+        try store.write(received(acceleration([1]), seq: 1))
+        let copy = path + "-copy"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        #expect(try StoreReader(path: copy).devices().isEmpty)
+        #expect(try StoreReader(path: copy).integrityCheck().isEmpty)
+        #expect(try SQLiteStore(path: copy).reports.isCopy && !store.reports.isCopy)
+
+        let bare = path + "-bare"
+        try SQLiteDatabase(path: bare).useWriteAheadLog()
+        for open in [{ _ = try SQLiteStore(path: bare) }, { _ = try StoreReader(path: bare) }] {
+            let error = try storeError(open)
+            #expect(error.code == .notAStore && error.description.contains("copy with 'lockstep backup'"))
+        }
+        // An empty file, such as from mktemp, is a new store.
+        _ = FileManager.default.createFile(atPath: path + "-empty", contents: nil)
+        #expect(try SQLiteStore(path: path + "-empty").lifecycles().isEmpty)
     }
 
     @Test("a missing folder is reported with the command to create it")

@@ -13,7 +13,7 @@ struct SchemaTests {
         let tables = try store.database.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")
         let base = [
             "merged_devices", "merged_states", "merged_batches", "dropped", "conflicts", "rejected", "streams",
-            "merged_clocks", "events", "deliveries", "rule_states",
+            "merged_clocks", "events", "deliveries", "rule_states", "reports", "files",
         ]
         let logs =
             ["logs", "log_turns", "log_streams", "log_epochs"]

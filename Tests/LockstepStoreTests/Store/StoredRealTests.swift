@@ -11,12 +11,13 @@ struct StoredRealTests {
     func millionths() {
         #expect(StoredReal.millionths(-0.000001) == -1)
         #expect(StoredReal.millionths(0) == 0)
-        #expect(StoredReal.millionths(140_737_488.355327) == (1 << 47) - 1)
+        let largest: Int64 = (1 << 47) - 1
+        #expect(StoredReal.millionths(140_737_488.355327) == largest)
         for value in [140_737_488.355328, 0.0000001, 1.0 / 3, -0.0, .infinity, -.infinity, .nan] {
             #expect(StoredReal.millionths(value) == nil, "\(value)")
         }
         for _ in 0..<10_000 {
-            let number = Int64.random(in: -(1 << 47) + 1..<(1 << 47))
+            let number = Int64.random(in: -largest...largest)
             #expect(StoredReal.millionths(StoredReal.value(number)) == number)
         }
     }

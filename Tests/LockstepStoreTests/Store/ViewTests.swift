@@ -33,8 +33,8 @@ struct ViewTests {
         #expect(
             try store.database.rows("SELECT * FROM v_devices ORDER BY device") == [
                 "lab|one|active|2023-11-14T22:13:20.000003Z|foreground|2023-11-14T22:13:21.000000Z"
-                    + "|2023-11-14T22:13:21.000000Z|2023-11-14T22:13:20.000005Z|2|0|0|3",
-                "lab|two|-|-|-|2023-11-14T22:13:20.000009Z|2023-11-14T22:13:20.000009Z|-|0|0|0|0",
+                    + "|2023-11-14T22:13:21.000000Z|2023-11-14T22:13:20.000005Z|2|0|0|3|0",
+                "lab|two|-|-|-|2023-11-14T22:13:20.000009Z|2023-11-14T22:13:20.000009Z|-|0|0|0|0|0",
             ])
         #expect(
             try store.database.rows("SELECT device, seq, time, previous, state, reason FROM v_states")

@@ -8,7 +8,7 @@ import { rowForKey, scrollToRow, visibleRows } from "../../../Sources/LockstepSe
 import { check, equal, near, test } from "./harness.js";
 
 const NOW = 1e15;
-const device = (change = {}) => ({ group: "lab", device: "left", state: "active", since: NOW - 60e6, previous: null, reason: "start", seq: 1, last_sample: NOW - 1e6, samples: 10, duplicates: 0, conflicts: 0, gaps: 0,
+const device = (change = {}) => ({ group: "lab", device: "left", state: "active", since: NOW - 60e6, previous: null, reason: "start", seq: 1, last_sample: NOW - 1e6, samples: 10, duplicates: 0, conflicts: 0, missing: 0, on_its_way: 0,
     dropped_batches: 0, dropped_samples: 0, rates: { "motion/accelerometer": 100 }, phase: "foreground", sources: null, battery: null, position: null, streams: ["motion/accelerometer"], ...change });
 const entry = (change) => {
     const value = device(change);
@@ -21,7 +21,7 @@ test("a device that sends has no problems", () => {
 });
 
 test("what is lost or missing is worse than what is about to happen", () => {
-    const found = problemsOf(device({ gaps: 1, battery: { level: 0.05, charging: false, t: NOW } }), NOW);
+    const found = problemsOf(device({ missing: 1, battery: { level: 0.05, charging: false, t: NOW } }), NOW);
     equal(found.map(({ level, text }) => [level, text]), [[2, "1 batch missing"], [1, "Battery at 5 %"]]);
     equal(severity(problemsOf(device({ state: "background", reason: "silent", last_sample: NOW - 300e6 }), NOW)), 2);
     equal(problemsOf(device({ state: "background", reason: "command" }), NOW), []);
@@ -42,7 +42,7 @@ test("a charging battery and a stopped device are no problem", () => {
 });
 
 test("the fleet shows what is wrong first, and names in natural order", () => {
-    const entries = sortedByName([entry({ device: "b10" }), entry({ device: "b9" }), entry({ device: "c", gaps: 3 }), entry({ device: "a", state: "terminated" })]);
+    const entries = sortedByName([entry({ device: "b10" }), entry({ device: "b9" }), entry({ device: "c", missing: 3 }), entry({ device: "a", state: "terminated" })]);
     const names = (filter) => select(entries, { search: "", group: "", state: "", sort: "problems", ...filter }).map((e) => e.device.device);
     equal(names({}), ["c", "b9", "b10", "a"]);
     equal(names({ sort: "name" }), ["a", "b9", "b10", "c"]);

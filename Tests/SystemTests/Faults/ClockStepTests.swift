@@ -58,6 +58,35 @@ struct ClockStepTests {
         }
     }
 
+    @Test(
+        "a device whose clock is before the broker's certificate connects when it is set, and no earlier sample is lost"
+    )
+    func certificateNotYetValid() async throws {
+        try await withSecureBroker { broker in
+            let collector = try broker.startCollector()
+            let clock = try await AdjustableClock(in: broker.folder)
+            // Earlier than the age limit of the outbox.
+            try clock.set(wall: -30 * 86_400)
+            let agent = try broker.startAgent("walker", as: "lab/walker", environment: clock.environment)
+            #expect(await agent.waitForOutput("not valid yet", within: .seconds(120)), "\(agent.text)")
+            let outbox = try SQLiteDatabase(path: "\(broker.folder)/walker.outbox", mode: .readOnly)
+            try await expectEventually("\(agent.text)") { try outbox.integer("SELECT count(*) FROM batches") > 20 }
+            try clock.set(wall: 0)
+            #expect(
+                await collector.waitForState("active", of: "lab/walker", within: .seconds(120)),
+                "\(agent.text)\(collector.text)")
+            try await expectEventually("\(agent.text)", within: .seconds(120)) {
+                try outbox.integer("SELECT count(DISTINCT epoch) FROM journal") == 2
+            }
+            try await expectEventually("\(agent.text)\(collector.text)") {
+                try outbox.integer("SELECT count(*) FROM batches WHERE epoch = (SELECT epoch FROM journal LIMIT 1)")
+                    == 0
+            }
+            await agent.stop()
+            #expect(!agent.text.contains("dropped"), "\(agent.text)")
+        }
+    }
+
     private func expectAllStored(_ agent: RunningProgram, _ system: TestSystem) async throws {
         await agent.stop()
         try await system.drain("walker")

@@ -29,7 +29,8 @@ struct DamagedFileTests {
             } else {
                 // The damage is detected when the pages are first read: at the start, or with the first sample.
                 _ = try system.startAgent("walker")
-                #expect(await collector.waitForOutput("is damaged: save a copy", within: .seconds(120)))
+                #expect(
+                    await collector.waitForOutput("is damaged: stop the collector, keep a copy", within: .seconds(120)))
             }
             await collector.stop()
             #expect(try contents(of: system.storePath) == damaged)

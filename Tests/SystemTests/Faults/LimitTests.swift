@@ -13,10 +13,10 @@ struct LimitTests {
             try await system.waitForSubscription()
             let client = try await system.connect()
             let sent = [
-                ("one", #"{"t":1,"x":[0],"y":[0],"z":[-1]}"#, nil),
+                ("one", #"{"t":1700000000000000,"x":[0],"y":[0],"z":[-1]}"#, nil),
                 ("one", #"{"t":1,"dt":1,"x":[0,0,0],"y":[0,0,0],"z":[0,0,0]}"#, "samples: the limit is 2"),
                 ("one", #"{"t":1,"note":"\#(String(repeating: "x", count: 200))"}"#, "bytes: the limit is 200"),
-                ("two", #"{"t":1,"x":[0],"y":[0],"z":[-1]}"#, "raise the collector's --max-devices"),
+                ("two", #"{"t":1700000000000000,"x":[0],"y":[0],"z":[-1]}"#, "raise the collector's --max-devices"),
             ]
             for (device, payload, reason) in sent {
                 #expect(await client.publish("lockstep/default/\(device)/motion/accelerometer", payload))

@@ -26,7 +26,9 @@ struct OutboxCapTests {
             }
             #expect(health != nil)
             let reader = try await system.reader()
-            try await expectEventually(within: .seconds(120)) { try reader.devices().first?.gaps == 0 }
+            try await expectEventually(within: .seconds(120)) {
+                try reader.devices().first.map { $0.missing + $0.onItsWay } == 0
+            }
 
             let list = try await RunningProgram.run(
                 Programs.built("lockstep"), ["devices", "--store", "sqlite:\(system.storePath)", "--json"])

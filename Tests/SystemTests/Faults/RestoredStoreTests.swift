@@ -17,7 +17,7 @@ struct RestoredStoreTests {
             let reader = try await system.reader()
             try await waitForWatermark(15, reader)
             let copy = system.folder + "/yesterday.db"
-            try SQLiteDatabase(path: system.storePath, mode: .readOnly).execute("VACUUM INTO '\(copy)'")
+            try await backup(of: system.storePath, to: copy)
             let copied = try watermark(try StoreReader(path: copy))
             try await waitForWatermark(copied + 30, reader)
 
@@ -28,10 +28,7 @@ struct RestoredStoreTests {
             try await expectEventually(within: .seconds(120)) {
                 try outbox.integer("SELECT count(*) FROM batches") > 20
             }
-            for suffix in ["", "-wal", "-shm"] {
-                try? FileManager.default.removeItem(atPath: system.storePath + suffix)
-            }
-            try FileManager.default.moveItem(atPath: copy, toPath: system.storePath)
+            try await backup(of: copy, to: system.storePath)
             let second = try system.startCollector()
             #expect(await second.waitForOutput("connected to"))
             let restored = try await system.reader()
@@ -46,7 +43,7 @@ struct RestoredStoreTests {
 
             // Only batches that were acknowledged after the copy, and so deleted by the agent, are missing.
             let epoch = try #require(try restored.verification().first?.epochs.first)
-            let gaps = epoch.gaps.ranges
+            let gaps = epoch.missing.ranges
             #expect(gaps.count == 1, "\(gaps)")
             #expect(
                 gaps.first.map { $0.lowerBound > copied && $0.upperBound <= lost } == true, "\(gaps) \(copied) \(lost)")
@@ -56,6 +53,12 @@ struct RestoredStoreTests {
                 Programs.built("lockstep"), ["doctor", "--broker", system.broker.url, "--seconds", "1"])
             #expect(doctor.text.contains("the store was restored from an older copy"), "\(doctor.text)")
         }
+    }
+
+    private func backup(of store: String, to path: String) async throws {
+        let run = try await RunningProgram.run(
+            Programs.built("lockstep"), ["backup", "--store", "sqlite:\(store)", "--force", path])
+        #expect(run.status == 0, "\(run.text)")
     }
 
     private func waitForWatermark(_ seq: Int64, _ reader: StoreReader) async throws {

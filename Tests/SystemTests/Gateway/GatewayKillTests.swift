@@ -112,7 +112,7 @@ struct GatewayKillTests {
             }
             #expect(try system.rows(of: "conflicts") == 0)
             let reader = try await system.reader()
-            try await expectEventually { try reader.devices().allSatisfy { $0.gaps == 0 } }
+            try await expectEventually { try reader.devices().allSatisfy { $0.missing + $0.onItsWay == 0 } }
         }
     }
 

@@ -201,7 +201,7 @@ struct GatewayTests {
             try await expectEventually(last.text) { try system.rows(of: "location") == 20 * Int64(count) }
             #expect(try system.rows(of: "conflicts") == 0)
             let reader = try await system.reader()
-            try await expectEventually { try reader.devices().allSatisfy { $0.gaps == 0 } }
+            try await expectEventually { try reader.devices().allSatisfy { $0.missing + $0.onItsWay == 0 } }
         }
     }
 

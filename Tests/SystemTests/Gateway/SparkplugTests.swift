@@ -7,13 +7,10 @@ import Testing
 
 /// A Python with the package `pysparkplug`; nil if there is none.
 private let python: String? = {
-    let environment = ProcessInfo.processInfo.environment
-    let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
-    let path = environment["LOCKSTEP_REFERENCE_PYTHON"] ?? cache + "/lockstep/reference/bin/python"
+    guard let path = Programs.referencePython else { return nil }
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().deletingLastPathComponent()
     let package = folder.appending(path: "sparkplug/pysparkplug/__init__.py").path
-    return FileManager.default.isExecutableFile(atPath: path) && FileManager.default.fileExists(atPath: package)
-        ? path : nil
+    return FileManager.default.fileExists(atPath: package) ? path : nil
 }()
 
 /// An edge node or a host application of pysparkplug.

@@ -21,7 +21,7 @@ struct ScriptLifetimeTests {
 
     @Test(
         "all processes of deploy/cluster end with it, and its folder is removed",
-        .enabled(if: TestClickHouse.isInstalled, "clickhouse-server is not installed"), arguments: [SIGINT, SIGKILL])
+        .enabled(if: TestClickHouse.isServer, "clickhouse-server is not installed"), arguments: [SIGINT, SIGKILL])
     func cluster(signal: Int32) async throws {
         try await expectCleanEnd(
             of: "cluster", ["--devices", "4"],

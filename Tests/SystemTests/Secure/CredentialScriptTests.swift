@@ -77,6 +77,7 @@ struct CredentialScriptTests {
             ("device-add", ["a/b"], "'a/b' is not a valid name"),
             ("device-add", ["--group", "#", "a"], "'#' is not a valid name"),
             ("device-add", ["a", "b"], "only one device"),
+            ("device-add", ["motion"], "'motion' cannot be the name of a device"),
             ("device-add", ["--certs", "/nowhere", "a"], "run deploy/certs --out /nowhere first"),
         ])
     func wrongUse(script: String, arguments: [String], reason: String) async throws {

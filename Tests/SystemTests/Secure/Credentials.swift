@@ -24,6 +24,18 @@ struct Credentials {
         return run.text
     }
 
+    /// Creates the certificate of a user without a slash that `deploy/certs` does not create, as it would.
+    func issue(_ user: String) async throws {
+        let run = try await RunningProgram.run(
+            "/bin/bash",
+            [
+                "-euc",
+                #"source "$0/lib.sh"; source "$0/certificates.sh"; folder=$1; days=9; issue "$1/$2" "$2" clientAuth"#,
+                Programs.source("deploy"), folder, user,
+            ])
+        guard run.status == 0 else { throw ProgramError(run.text) }
+    }
+
     var authority: String { folder + "/ca.pem" }
     var trusting: TLSOptions { TLSOptions(authorityFile: authority) }
 

@@ -78,6 +78,25 @@ struct RefusedConnectionTests {
         }
     }
 
+    @Test("the broker accepts no cipher suites of TLS 1.2 without forward secrecy or with CBC")
+    func weakCiphers() async throws {
+        try await withSecureBroker { broker in
+            let tls = broker.credentials.tls("lab/walker")
+            for (ciphers, isAccepted) in [
+                ("kRSA", false), ("ECDHE+AES:!AESGCM:!AESCCM", false), ("ECDHE+AESGCM", true),
+            ] {
+                let run = try await RunningProgram.run(
+                    "/usr/bin/openssl",
+                    [
+                        "s_client", "-connect", "localhost:\(broker.port)", "-tls1_2", "-cipher",
+                        ciphers + ":@SECLEVEL=0", "-brief", "-cert", tls.certificateFile ?? "", "-key",
+                        tls.keyFile ?? "",
+                    ])
+                #expect(run.text.contains("CONNECTION ESTABLISHED") == isAccepted, "\(ciphers): \(run.text)")
+            }
+        }
+    }
+
     @Test("a wrong or missing password is refused, and never printed")
     func wrongPassword() async throws {
         try await withSecureBroker(passwords: true) { broker in

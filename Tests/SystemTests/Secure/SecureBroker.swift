@@ -70,11 +70,25 @@ final class SecureBroker {
     }
 
     func connect(
-        as user: String, _ filters: [String] = ["lockstep/#"], version: MQTTVersion? = nil
+        as user: String, _ filters: [String] = ["lockstep/#"], version: MQTTVersion? = nil, id: String? = nil,
+        will: MQTTMessage? = nil
     ) async throws -> TestClient {
         let client = TestClient(
             BrokerAddress(host: "localhost", port: port, usesTLS: true), filters: filters, version: version,
-            tls: credentials.tls(user))
+            tls: credentials.tls(user), id: id, will: will)
+        return try await listening(client)
+    }
+
+    /// Connects a client that authenticates with a password.
+    func connect(as user: String, password: String, _ filters: [String]) async throws -> TestClient {
+        try await listening(
+            TestClient(
+                BrokerAddress(
+                    host: "localhost", port: passwordPort, usesTLS: true, user: user, password: password),
+                filters: filters, tls: credentials.trusting))
+    }
+
+    private func listening(_ client: TestClient) async throws -> TestClient {
         clients.append(client)
         guard await client.waitUntilListening() else { throw ProgramError("the test's client cannot subscribe") }
         return client

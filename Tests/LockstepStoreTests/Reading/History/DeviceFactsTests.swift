@@ -85,7 +85,7 @@ struct DeviceFactsTests {
         group.dropped = [DroppedBatches(device: device("b"), epoch: epoch("e"), ranges: [3...3])]
         try store.write(group)
         let overviews = try StoreReader(path: path).overviews()
-        #expect(overviews.map(\.summary.gaps) == [0, 4])
+        #expect(overviews.map(\.summary.missing) == [0, 4])
         #expect(overviews.map(\.summary.dropped) == [0, 1])
         #expect(overviews.map(\.transition) == [nil, change])
         #expect(overviews.map(\.phase) == [nil, .lost])
@@ -166,7 +166,7 @@ struct DeviceFactsTests {
                     RejectedMessage(at: time(Int64(index)), topic: topic, reason: "\(index)", size: 3, head: [1, 2, 3])
                 }))
         let health = try #require(try StoreReader(path: path).health(of: device("one"), limit: 3))
-        #expect(health.summary.conflicts == 4 && health.summary.gaps == 1 && health.summary.samples == 9)
+        #expect(health.summary.conflicts == 4 && health.summary.missing == 1 && health.summary.samples == 9)
         #expect(health.summary.firstSeen == time(1_000_000) && health.summary.lastSeen == time(2_000_004))
         #expect(health.recentConflicts.map { $0.time.microseconds - start } == [4, 3, 2])
         #expect(health.recentConflicts.first?.stored == #"{"x":4.0,"y":0.5,"z":-1.0}"#)

@@ -5,7 +5,7 @@
  * @property {string} group @property {string} device @property {string|null} state @property {number|null} since µs
  * @property {string|null} previous @property {string|null} reason @property {number} seq
  * @property {number|null} last_sample µs @property {number} samples @property {number} duplicates
- * @property {number} conflicts @property {number} gaps @property {number} dropped_batches @property {number} dropped_samples
+ * @property {number} conflicts @property {number} missing @property {number} on_its_way @property {number} dropped_batches @property {number} dropped_samples
  * @property {Record<string, number>} rates Hz @property {string|null} phase @property {Record<string, string>|null} sources
  * @property {{level: number|null, charging: boolean|null, t: number}|null} battery
  * @property {{lat: number, lon: number, hacc: number|null, alt: number|null, speed: number|null, course: number|null, t: number}|null} position

@@ -4,6 +4,7 @@ import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, h, icon } from "../core/dom.js";
 import { driftText, offsetText } from "../pure/clock-texts.js";
+import { deliveryVerdict } from "../pure/delivery.js";
 import { age, dateTime, nearTime, UNKNOWN, whole } from "../pure/format.js";
 
 const EVERY = 10_000;
@@ -27,13 +28,11 @@ export function healthCard({ group, device }) {
     }
 
     function draw(health) {
-        const isComplete = health.gaps === 0 && health.dropped_batches === 0 && health.dropped_samples === 0;
-        const verdict = health.samples === 0 ? ["0", "info", "No samples are stored yet"]
-            : isComplete ? ["ok", "check", "Every batch that the device sent is stored"]
-                : ["2", "alert", health.gaps > 0 ? `${whole(health.gaps)} batches are missing; the device sends them again` : "The device dropped samples: its outbox reached its size or age limit"];
+        const verdict = deliveryVerdict(health);
         const facts = [
             ["Samples stored", whole(health.samples)],
-            ["Batches missing", whole(health.gaps), health.gaps > 0],
+            ["Batches on the way", whole(health.on_its_way)],
+            ["Batches missing", whole(health.missing), health.missing > 0],
             ["Dropped by the device", health.dropped_samples ? `${whole(health.dropped_samples)} samples, ${whole(health.dropped_batches)} batches` : "0", health.dropped_samples > 0],
             ["Duplicates", whole(health.duplicates)],
             ["Conflicts", whole(health.conflicts), health.conflicts > 0],

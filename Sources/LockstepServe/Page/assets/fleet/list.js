@@ -16,7 +16,7 @@ const COLUMNS = [
     { key: "rate", text: "Rate", end: true, title: "Samples per second of all streams" },
     { key: null, text: "Last 2 min", title: "Samples per second of the fastest stream" },
     { key: "battery", text: "Battery", end: true },
-    { key: "gaps", text: "Missing", end: true, title: "Batches that are missing in the store" },
+    { key: "missing", text: "Missing", end: true, title: "Batches that are not in the store, and that the device no longer has" },
 ];
 
 const narrow = matchMedia("(max-width: 860px)");

@@ -25,13 +25,13 @@ export class DeviceRow {
         this.rate = h("span", { role: "gridcell", class: "cell cell-rate end num" });
         this.spark = new Sparkline();
         this.battery = batteryCell();
-        this.gaps = h("span", { role: "gridcell", class: "cell cell-gaps end num" });
+        this.missing = h("span", { role: "gridcell", class: "cell cell-missing end num" });
         this.element = h("div", { class: "fleet-row", role: "row", tabIndex: -1 },
             h("span", { role: "gridcell", class: "cell cell-name" }, this.link, this.group),
             h("span", { role: "gridcell", class: "cell cell-state" }, this.state.element),
             this.problem, this.age, this.rate,
             h("span", { role: "gridcell", class: "cell cell-spark" }, this.spark.canvas),
-            this.battery.element, this.gaps);
+            this.battery.element, this.missing);
     }
 
     /** @param {number} index @param {number} rowHeight */
@@ -63,8 +63,9 @@ export class DeviceRow {
         const sum = totalRate(device);
         setText(this.rate, sum > 0 ? shortSampleRate(sum) : UNKNOWN);
         this.battery.update(device.battery);
-        setText(this.gaps, device.gaps > 0 ? whole(device.gaps) : "0");
-        this.gaps.toggleAttribute("data-bad", device.gaps > 0);
+        setText(this.missing, whole(device.missing));
+        this.missing.toggleAttribute("data-bad", device.missing > 0);
+        this.missing.title = device.on_its_way > 0 ? `${whole(device.on_its_way)} on the way` : "";
         this.spark.update(history, `${key} ${version}`);
     }
 

@@ -26,7 +26,7 @@ export function problemsOf(device, now) {
     if (device.state === "background" && device.reason === "silent") add(2, ["Silent", quietFor(device, now)].filter(Boolean).join(" for "));
     if (device.conflicts > 0) add(2, `${counted(device.conflicts, "conflict")}: same time, different values`);
     if (device.dropped_samples > 0) add(2, `${counted(device.dropped_samples, "sample")} dropped by the device`);
-    if (device.gaps > 0) add(2, `${counted(device.gaps, "batch", "batches")} missing`);
+    if (device.missing > 0) add(2, `${counted(device.missing, "batch", "batches")} missing`);
     if (isActive(device) && isFast(device) && device.last_sample && (now - device.last_sample) / 1e6 > QUIET_AFTER) {
         add(1, `No samples for ${quietFor(device, now)}`);
     }
@@ -37,6 +37,7 @@ export function problemsOf(device, now) {
     if (battery?.level !== null && battery?.level !== undefined && battery.level < 0.15 && battery.charging !== true) {
         if (device.state !== "terminated") add(1, `Battery at ${percent(battery.level)}`);
     }
+    if (device.on_its_way > 0) add(0, `${counted(device.on_its_way, "batch", "batches")} on the way`);
     if (device.state === null || device.state === undefined) add(0, "No state reported yet");
     return found.sort((a, b) => b.level - a.level);
 }

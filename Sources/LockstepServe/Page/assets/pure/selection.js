@@ -13,7 +13,7 @@ export const SORTS = {
     age: "Last sample",
     rate: "Rate",
     battery: "Battery",
-    gaps: "Missing batches",
+    missing: "Missing batches",
     since: "Last change of state",
 };
 
@@ -89,7 +89,7 @@ const COMPARE = {
     age: (a, b) => (b.device.last_sample ?? 0) - (a.device.last_sample ?? 0),
     rate: (a, b) => totalRate(b.device) - totalRate(a.device),
     battery: (a, b) => (a.device.battery?.level ?? 2) - (b.device.battery?.level ?? 2),
-    gaps: (a, b) => b.device.gaps - a.device.gaps,
+    missing: (a, b) => b.device.missing - a.device.missing || b.device.on_its_way - a.device.on_its_way,
     since: (a, b) => (b.device.since ?? 0) - (a.device.since ?? 0),
 };
 

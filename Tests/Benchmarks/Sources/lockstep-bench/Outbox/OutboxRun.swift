@@ -23,7 +23,7 @@ struct OutboxRun {
     mutating func window(isConnected: Bool) throws {
         let accepted = try outbox.accept(
             windows.blocks(of: second), removing: [outbox.epoch: acknowledged],
-            at: windows.time(of: second))
+            at: windows.time(of: second).microseconds)
         second += 1
         acknowledged = published.removeFirst()
         var live = SequenceSet()
@@ -59,7 +59,7 @@ struct OutboxRun {
     mutating func stop() throws {
         for batches in published { acknowledged.formUnion(batches) }
         _ = try outbox.commit(
-            appending: [], removing: [outbox.epoch: acknowledged], at: windows.time(of: second))
+            appending: [], removing: [outbox.epoch: acknowledged], at: windows.time(of: second).microseconds)
         guard outbox.bytes == 0 else { throw Failure("\(outbox.bytes) bytes were not delivered") }
     }
 }

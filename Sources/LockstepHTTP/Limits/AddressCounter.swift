@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Counts what clients hold at the same time, such as event streams, up to a maximum for each address.
-final class AddressCounter: Sendable {
+/// Counts what clients hold at the same time, such as connections or event streams, up to a maximum for each address.
+package final class AddressCounter: Sendable {
     /// The maximum for one address.
-    let maximum: Int
+    package let maximum: Int
     private let counts = Mutex<[String: Int]>([:])
 
     /// One of the things that are counted, until it is released.
-    final class Place: Sendable {
+    package final class Place: Sendable {
         private let counter: AddressCounter
         private let address: String
 
@@ -19,13 +19,13 @@ final class AddressCounter: Sendable {
         deinit { counter.leave(address) }
     }
 
-    init(maximum: Int) { self.maximum = maximum }
+    package init(maximum: Int) { self.maximum = maximum }
 
     /// The number of addresses that hold something.
-    var addresses: Int { counts.withLock { $0.count } }
+    package var addresses: Int { counts.withLock { $0.count } }
 
     /// Counts one more for an address, or returns nil if its maximum is reached.
-    func enter(_ address: String) -> Place? {
+    package func enter(_ address: String) -> Place? {
         let isAllowed = counts.withLock { counts in
             guard counts[address, default: 0] < maximum else { return false }
             counts[address, default: 0] += 1

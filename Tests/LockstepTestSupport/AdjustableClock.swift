@@ -1,24 +1,23 @@
 import Foundation
-import LockstepTestSupport
 
 /// Clocks of a running program that a test can set: the wall clock and the boot clock, which continues while the
 /// machine sleeps. The monotonic clock is not changed.
 ///
 /// It uses a preloaded library that replaces clock and timer functions. libfaketime is not suitable, because it also
 /// shifts the timers of clocks that are not set.
-struct AdjustableClock {
+public struct AdjustableClock: Sendable {
     private let folder: String
     private var library: String { folder + "/clock.so" }
     private var file: String { folder + "/clock.offsets" }
 
     /// Whether a C compiler is installed. Swift toolchains include clang.
-    static var isAvailable: Bool {
+    public static var isAvailable: Bool {
         get async { (try? await RunningProgram.run("/usr/bin/env", ["clang", "--version"]))?.status == 0 }
     }
 
     /// Compiles the library.
     /// - Parameter folder: The folder for the library and its file of offsets.
-    init(in folder: String) async throws {
+    public init(in folder: String) async throws {
         self.folder = folder
         try Data(repeating: 0, count: 16).write(to: URL(fileURLWithPath: file))
         let source = folder + "/clock.c"
@@ -29,10 +28,10 @@ struct AdjustableClock {
     }
 
     /// The environment in which a program uses these clocks.
-    var environment: [String: String] { ["LD_PRELOAD": library, "LOCKSTEP_TEST_CLOCK": file] }
+    public var environment: [String: String] { ["LD_PRELOAD": library, "LOCKSTEP_TEST_CLOCK": file] }
 
     /// Sets the offsets from the machine's clocks, in s.
-    func set(wall: Int64, boot: Int64 = 0) throws {
+    public func set(wall: Int64, boot: Int64 = 0) throws {
         let bytes = withUnsafeBytes(of: (wall, boot)) { Data($0) }
         // Written in place, because the program has the file mapped.
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
@@ -72,6 +71,14 @@ struct AdjustableClock {
             int result = syscall(SYS_clock_gettime, clock, time);
             if (result == 0) time->tv_sec += offset(clock);
             return result;
+        }
+
+        // OpenSSL compares the validity of certificates with this clock.
+        time_t time(time_t *result) {
+            struct timespec now;
+            clock_gettime(CLOCK_REALTIME, &now);
+            if (result) *result = now.tv_sec;
+            return now.tv_sec;
         }
 
         int timerfd_create(int clock, int flags) {

@@ -1,0 +1,121 @@
+import Glibc
+package import LockstepSQLite
+
+/// The open file of an outbox. It notices when the file is removed, moved or replaced, and writes it again.
+///
+/// Without it, batches would be written to a file that no path leads to, and would be lost when the process ends. Until
+/// then the open file still has all accepted batches, and so the copy has them, too. The check costs three system calls.
+package final class OutboxFile {
+    /// The path of the file.
+    package let path: String
+    /// The connection to the file. It changes when ``restore()`` returns true.
+    package private(set) var database: SQLiteDatabase
+
+    /// Returns whether a database has the content that the outbox had after its last commit.
+    package var hasSameContent: (SQLiteDatabase) throws -> Bool = { _ in false }
+
+    private let openDatabase: (String) throws -> SQLiteDatabase
+    private var lock: FileLock
+    private var lockIdentity: FileIdentity?
+    private var identity: FileIdentity?
+    private var logIdentity: FileIdentity?
+
+    /// Locks and opens an outbox, or creates it.
+    /// - Parameter open: opens the database at a path in WAL mode, or creates it.
+    /// - Throws: `OutboxError` for a folder, `FileLockError`, or the error of `open`.
+    package init(path: String, open: @escaping (String) throws -> SQLiteDatabase) throws {
+        try OutboxError.refuseFolder(path)
+        self.path = path
+        openDatabase = open
+        lock = try FileLock(path: path)
+        lockIdentity = FileIdentity(path: lock.file)
+        database = try Self.openLocked(path, open)
+        try didOpen()
+    }
+
+    /// Checks that the path leads to the open file, and writes the file again if it was removed or moved. A copy with the same
+    /// content at the path is used instead, such as after a disk was removed and mounted again. Call it before each write that
+    /// must last.
+    /// - Returns: whether another file is open now. All statements must then be prepared again.
+    /// - Throws: `ReplacedFileError` if another file is at the path, `FileLockError` if another process uses the path, or
+    ///   `SQLiteError` if the file cannot be written. The next call tries again.
+    package func restore() throws -> Bool {
+        if Self.isLost(lock.file, lockIdentity) {
+            lock = try FileLock(path: path)
+            lockIdentity = FileIdentity(path: lock.file)
+        }
+        let isFileLost = Self.isLost(path, identity)
+        if isFileLost, FileIdentity(path: path) != nil {
+            try useCopy()
+            return true
+        }
+        guard isFileLost || Self.isLost(path + "-wal", logIdentity) else { return false }
+        try writeAgain()
+        return true
+    }
+
+    /// Whether a path no longer leads to a file. A path that cannot be examined does not count: then writes fail, too.
+    private static func isLost(_ path: String, _ identity: FileIdentity?) -> Bool {
+        let found = FileIdentity(path: path)
+        return found == nil ? errno == ENOENT || errno == ENOTDIR : found != identity
+    }
+
+    /// Locks and opens the file at a path.
+    private static func openLocked(_ path: String, _ open: (String) throws -> SQLiteDatabase) throws -> SQLiteDatabase {
+        let lock = try DatabaseLock(path: path)
+        let database = try open(path)
+        database.lock = lock
+        return database
+    }
+
+    private func didOpen() throws {
+        // The first read creates the log.
+        _ = try database.integer("SELECT count(*) FROM sqlite_schema")
+        identity = FileIdentity(path: path)
+        logIdentity = FileIdentity(path: path + "-wal")
+    }
+
+    /// Uses the file at the path if it has the content of the open one.
+    private func useCopy() throws {
+        // SQLite would apply the log of the open file to the other one.
+        guard Self.isLost(path + "-wal", logIdentity), let found = try? Self.openLocked(path, openDatabase),
+            try hasSameContent(found)
+        else { throw ReplacedFileError() }
+        try database.keepLogFiles()
+        database = found
+        try didOpen()
+    }
+
+    /// Copies the open file to a new one beside the path, and renames that when it is on disk.
+    private func writeAgain() throws {
+        let copy = path + ".new"
+        unlink(copy)
+        try database.execute(
+            "VACUUM INTO '\(copy.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
+        try Self.sync(copy)
+        // When the old connection closes, it would delete the log of the new one, which has the same path.
+        try database.keepLogFiles()
+        // A log that was left belongs to the old file.
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        guard rename(copy, path) == 0 else { throw SQLiteError.lastSystemError("rename the outbox") }
+        do {
+            try Self.sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".")
+            database = try Self.openLocked(path, openDatabase)
+            try didOpen()
+        } catch {
+            // Otherwise it would count as another file at the next attempt.
+            unlink(path)
+            throw error
+        }
+    }
+
+    /// Waits until a file or a folder is on disk.
+    private static func sync(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        guard descriptor >= 0, fsync(descriptor) == 0 else { throw SQLiteError.lastSystemError("sync the outbox") }
+    }
+}
+
+/// The error for another file at the path of an open outbox.
+package struct ReplacedFileError: Error {}

@@ -1,0 +1,67 @@
+import LockstepModel
+
+/// The member `pending` of a presence: `{"EPOCH":[[from,to],…],…}`.
+enum PendingJSON {
+    /// The maximum number of epochs. Further ones are not sent, and are ignored in a received message.
+    static let maxEpochs = 16
+    /// The maximum number of ranges in all epochs. Beyond it, the last range of an epoch extends to its highest number.
+    static let maxRanges = 1000
+
+    static func encode(_ pending: [Epoch: SequenceSet], into object: inout JSONObjectWriter) {
+        let epochs = pending.sorted { $0.key < $1.key }.prefix(maxEpochs)
+        let limit = maxRanges / max(1, epochs.count)
+        object.member("pending") { object in
+            for (epoch, batches) in epochs { object.member(epoch.rawValue, ranges: limited(batches.ranges, limit)) }
+        }
+    }
+
+    /// Returns at most `limit` ranges, of which the last one includes the rest: it is better to call a batch on its way for a
+    /// while than to report it as missing although the device has it.
+    private static func limited(_ ranges: [ClosedRange<Int64>], _ limit: Int) -> [ClosedRange<Int64>] {
+        guard ranges.count > limit, let last = ranges.last else { return ranges }
+        return ranges.prefix(limit - 1) + [ranges[limit - 1].lowerBound...last.upperBound]
+    }
+
+    static func decode(_ wire: [String: [[Int64]]]?) throws -> [Epoch: SequenceSet] {
+        guard let wire else { return [:] }
+        var pending: [Epoch: SequenceSet] = [:]
+        for (name, pairs) in wire.sorted(by: { $0.key < $1.key }).prefix(maxEpochs) {
+            var ranges: [ClosedRange<Int64>] = []
+            for pair in pairs.prefix(maxRanges) {
+                guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
+                    throw PayloadError("'pending' must have lists of pairs [from, to] of batch numbers")
+                }
+                ranges.append(pair[0]...pair[1])
+            }
+            // A `SequenceSet` inserts sorted ranges fastest.
+            let batches = SequenceSet(ranges.sorted { $0.lowerBound < $1.lowerBound })
+            if !batches.isEmpty { pending[try Epoch(validating: name)] = batches }
+        }
+        return pending
+    }
+}
+
+extension CanonicalScanner {
+    /// Scans the member `pending` whose opening brace is already scanned, including its closing brace. Only a few ranges are
+    /// canonical.
+    mutating func scanRestOfPending() -> [Epoch: SequenceSet]? {
+        var pending: [Epoch: SequenceSet] = [:]
+        repeat {
+            guard scan(byte: "\""), let epoch = scanRestOfString().flatMap(Epoch.init(rawValue:)), scan(":["),
+                pending[epoch] == nil, pending.count < 8
+            else { return nil }
+            var batches = SequenceSet()
+            var count = 0
+            repeat {
+                guard count < 8, scan(byte: "["), let first = scanWholeNumber(), scan(byte: ","),
+                    let last = scanWholeNumber(), scan(byte: "]"), 1 <= first, first <= last, last < 1 << 53
+                else { return nil }
+                batches.insert(first...last)
+                count += 1
+            } while scan(byte: ",")
+            guard scan(byte: "]") else { return nil }
+            pending[epoch] = batches
+        } while scan(byte: ",")
+        return scan(byte: "}") ? pending : nil
+    }
+}

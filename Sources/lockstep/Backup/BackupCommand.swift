@@ -1,0 +1,70 @@
+import ArgumentParser
+import LockstepClickHouse
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Copy an SQLite store into a file, also while a collector writes to it.",
+        usage: "lockstep backup [--store <store>] [<options>] <to>",
+        discussion: """
+            The copy is one file without a write-ahead log. It is checked before it gets its name, and nothing is left \
+            of a copy that fails. Do not copy the file of a running collector with cp: its newest samples are in the \
+            file …-wal.
+
+            To restore a backup, stop the collector and copy in the other direction; agents send again what they still \
+            have, and 'lockstep verify' lists what is missing:
+
+              lockstep backup --store sqlite:backup.db --force samples.db
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    @Argument(help: "File of the copy. Its folder must exist.", completion: .file())
+    var to: String
+
+    @Flag(help: "Replace an existing file.")
+    var force = false
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() throws {
+        guard case .sqlite(let path) = try options.address() else {
+            throw CommandFailure(
+                "only an SQLite store can be copied into a file: for a ClickHouse database, use the server's command BACKUP"
+            )
+        }
+        let start = ContinuousClock.now
+        let interrupt = Interrupt(wakeup: Wakeup())
+        var progress = BackupProgress()
+        let summary: StoreBackup.Summary
+        do {
+            defer { progress.end() }
+            summary = try StoreBackup(of: path, to: to).run(replacing: force) { copied, all in
+                if interrupt.isSet { throw StoreBackup.Cancelled() }
+                progress.show(copied, of: all)
+            }
+        } catch is StoreBackup.Cancelled {
+            throw ExitCode(128 + (interrupt.signal ?? 0))
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        if json {
+            var object = JSONObjectWriter()
+            object.member("store", path)
+            object.member("backup", to)
+            object.member("bytes", summary.bytes)
+            object.member("devices", Int64(summary.devices))
+            object.member("samples", summary.samples)
+            object.member("seconds", (seconds * 1000).rounded() / 1000)
+            Terminal.output.write(String(decoding: object.finish(), as: UTF8.self) + "\n")
+        } else {
+            Terminal.output.write(
+                "\(to): \(counted(summary.samples, "sample")) of \(counted(summary.devices, "device")), "
+                    + "\(BackupProgress.size(summary.bytes)), checked\n")
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import LockstepTestSupport
+
+/// The disk of a database, which can become read-only while a program uses it.
+struct ReadOnlyDisk {
+    private let database: String
+    private let library: String
+    private var file: String { database + ".read-only" }
+
+    /// Compiles the library into a folder, for all disks.
+    static func compile(in folder: String) async throws -> String {
+        let library = folder + "/read-only-disk.so"
+        let compiled = try await RunningProgram.run(
+            "/usr/bin/env",
+            ["clang", "-shared", "-fPIC", "-O1", "-o", library, Programs.source("Tests/ChaosTests/read-only-disk.c")])
+        guard compiled.status == 0 else { throw ProgramError(compiled.text) }
+        return library
+    }
+
+    /// - Parameter database: the path of the database, absolute, as the program opens it.
+    init(database: String, library: String) throws {
+        self.database = database
+        self.library = library
+        try Data([0]).write(to: URL(fileURLWithPath: file))
+    }
+
+    /// The environment in which a program uses this disk.
+    var environment: [String: String] {
+        ["LD_PRELOAD": library, "LOCKSTEP_TEST_DISK": database, "LOCKSTEP_TEST_DISK_READ_ONLY": file]
+    }
+
+    func set(isReadOnly: Bool) throws {
+        // Written in place, because the program has the file mapped.
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        try handle.write(contentsOf: Data([isReadOnly ? 1 : 0]))
+        try handle.close()
+    }
+}

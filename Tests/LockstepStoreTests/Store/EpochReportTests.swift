@@ -1,0 +1,171 @@
+import LockstepModel
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepStore
+
+@Suite("Reports of devices about batches that are not stored", .temporaryFolder)
+struct EpochReportTests {
+    private let one = device("one")
+
+    /// Returns a group with a presence of the device that reports its outbox.
+    private func report(
+        _ name: String = "e", seq: Int64?, pending: [String: SequenceSet] = [:], batches: [ReceivedBatch] = []
+    ) -> IngestGroup {
+        let report = OutboxReport(
+            epoch: epoch(name), seq: seq,
+            pending: Dictionary(uniqueKeysWithValues: pending.map { (epoch($0.key), $0.value) }))
+        var group = IngestGroup(
+            batches: batches, lifecycles: [one: LifecycleSnapshot(epoch: epoch(name), session: 1)], seen: [one: time(1)]
+        )
+        group.reports[DeviceEpoch(device: one, epoch: epoch(name))] = report
+        return group
+    }
+
+    private func batches(_ numbers: SequenceSet, _ name: String = "e") -> [ReceivedBatch] {
+        numbers.ranges.flatMap { Array($0) }.map { received(acceleration([$0]), epoch: name, seq: $0) }
+    }
+
+    /// Returns what is missing, on its way and from before the store in each epoch, and compares the views with it.
+    private func state(_ path: String) throws -> [String] {
+        let reader = try StoreReader(path: path)
+        let epochs = try reader.verification().flatMap(\.epochs)
+        func sum(_ set: KeyPath<EpochVerification, SequenceSet>) -> Int64 {
+            epochs.reduce(0) { $0 + $1[keyPath: set].count }
+        }
+        let rows = try reader.database.rows(
+            """
+            SELECT ifnull(sum(missing), 0), ifnull(sum(batches - missing - before), 0), ifnull(sum(before), 0) FROM v_gaps
+            """)
+        #expect(rows == ["\(sum(\.missing))|\(sum(\.onItsWay))|\(sum(\.earlier))"])
+        let views = try reader.database.rows("SELECT missing_batches, batches_on_their_way FROM v_devices")
+        #expect(views == ["\(sum(\.missing))|\(sum(\.onItsWay))"])
+        let summary = try #require(try reader.devices().first)
+        #expect(summary.missing == sum(\.missing) && summary.onItsWay == sum(\.onItsWay))
+        return epochs.map { "\($0.epoch): missing [\($0.missing)] way [\($0.onItsWay)] before [\($0.earlier)]" }
+    }
+
+    @Test("batches of a device that catches up are on their way, until it no longer has them")
+    func catchingUp() throws {
+        let (store, path) = try newStore()
+        try store.write(report(seq: 3, batches: batches([1...3])))
+        try store.write(IngestGroup(batches: batches([10...10])))
+        #expect(try state(path) == ["e: missing [] way [4-9] before []"])
+        try store.write(report(seq: 10, pending: ["e": [4...7]]))
+        #expect(try state(path) == ["e: missing [8-9] way [4-7] before []"])
+        try store.write(IngestGroup(batches: batches([4...6, 9...9])))
+        #expect(try state(path) == ["e: missing [8] way [7] before []"])
+    }
+
+    @Test("after a restart, the store knows what devices have reported")
+    func restart() throws {
+        let path = try newStore().path
+        try SQLiteStore(path: path).write(report(seq: 10, pending: ["e": [4...7]], batches: batches([1...3, 10...10])))
+        let store = try SQLiteStore(path: path)
+        #expect(try state(path) == ["e: missing [8-9] way [4-7] before []"])
+        try store.write(report(seq: 10))
+        #expect(try state(path) == ["e: missing [4-9] way [] before []"])
+    }
+
+    @Test("a device that reports nothing may have nothing")
+    func silent() throws {
+        let (store, path) = try newStore()
+        try store.write(IngestGroup(batches: batches([2...2, 5...5])))
+        #expect(try state(path) == ["e: missing [1, 3-4] way [] before []"])
+    }
+
+    @Test("what others have acknowledged before the store knew a device is not missing, but what follows is")
+    func newStoreOfOldDevice() throws {
+        let (store, path) = try newStore()
+        try store.write(report(seq: 85, pending: ["e": [80...84]], batches: batches([85...85])))
+        #expect(try state(path) == ["e: missing [] way [80-84] before [1-79]"])
+        try store.write(report(seq: 90, pending: ["e": [83...84]], batches: batches([80...81, 90...90])))
+        #expect(try state(path) == ["e: missing [82, 86-89] way [83-84] before [1-79]"])
+        try store.write(IngestGroup(batches: batches([7...7])))
+        #expect(try state(path) == ["e: missing [82, 86-89] way [83-84] before [1-6, 8-79]"])
+    }
+
+    @Test("batches of a later epoch are missing, because the store knew the device before")
+    func laterEpoch() throws {
+        let (store, path) = try newStore()
+        try store.write(report(seq: 2, batches: batches([1...2])))
+        try store.write(report("f", seq: 85, batches: batches([85...85], "f")))
+        #expect(try state(path) == ["e: missing [] way [] before []", "f: missing [1-84] way [] before []"])
+    }
+
+    @Test("batches of an earlier epoch are on their way as long as the device lists them")
+    func earlierEpoch() throws {
+        let (store, path) = try newStore()
+        try store.write(report(seq: 9, pending: ["e": [3...9]], batches: batches([1...2])))
+        try store.write(report("f", seq: 1, pending: ["e": [3...9], "f": [1...1]], batches: batches([9...9])))
+        #expect(try state(path) == ["e: missing [] way [3-8] before []"])
+        try store.write(report("f", seq: 1, pending: ["e": [5...9]], batches: batches([1...1], "f")))
+        #expect(try state(path) == ["e: missing [3-4] way [5-8] before []", "f: missing [] way [] before []"])
+        try store.write(report("f", seq: 2))
+        #expect(try state(path) == ["e: missing [3-8] way [] before []", "f: missing [] way [] before []"])
+    }
+
+    @Test("a report without a number is about its epoch only")
+    func withoutNumber() throws {
+        let (store, path) = try newStore()
+        try store.write(report("f", seq: 1, pending: ["e": [2...8]], batches: batches([1...1, 9...9])))
+        try store.write(report("f", seq: nil, batches: batches([1...1], "f")))
+        #expect(try state(path).first == "e: missing [] way [2-8] before []")
+    }
+
+    @Test("a copy of a store takes nothing for the time before it", arguments: [true, false])
+    func copy(isBackup: Bool) throws {
+        let path = TemporaryFolder.path + "/store"
+        let copy = TemporaryFolder.path + "/copy"
+        _ = try SQLiteStore(path: path)
+        if isBackup {
+            _ = try StoreBackup(of: path, to: copy).run(replacing: false) { _, _ in }
+        } else {
+            try SQLiteDatabase(path: path).execute("VACUUM INTO '\(copy)'")
+        }
+        try SQLiteStore(path: copy).write(report(seq: 85, pending: ["e": [85...85]], batches: batches([85...85])))
+        #expect(try state(copy) == ["e: missing [1-84] way [] before []"])
+    }
+
+    @Test("a report that changes nothing writes nothing")
+    func unchanged() throws {
+        let (store, _) = try newStore()
+        func rows() throws -> [String] { try store.database.rows("SELECT epoch, gone, origin FROM reports") }
+        try store.write(report(seq: 9, pending: ["e": [4...9]], batches: batches([1...3])))
+        #expect(try rows().isEmpty)
+        try store.write(report(seq: 11, batches: batches([7...7])))
+        #expect(try rows() == ["e|[[4,6],[8,11]]|1"])
+        // If a report wrote the same row again, it would replace this change.
+        try store.database.execute("UPDATE reports SET gone = '[[4,11]]'")
+        try store.write(report(seq: 11))
+        #expect(try rows() == ["e|[[4,11]]|1"])
+    }
+
+    @Test("reports of a rolled back transaction are forgotten")
+    func rollback() throws {
+        let (store, path) = try newStore()
+        try store.write(report(seq: 3, batches: batches([1...1, 3...3])))
+        try store.add(report(seq: 3, pending: ["e": [2...2]]))
+        store.rollBack()
+        try store.write(report(seq: 3, pending: ["e": [2...2]]))
+        #expect(try state(path) == ["e: missing [] way [2] before []"])
+    }
+
+    @Test("the ranges of a report survive a round trip, and are limited")
+    func json() {
+        let report = EpochReport(gone: [1...84, 90...90], origin: 85)
+        #expect(report.json == "[[1,84],[90,90]]" && EpochReport(json: report.json, origin: 85) == report)
+        #expect(EpochReport(json: "[]", origin: 1) == EpochReport(gone: []))
+        for damaged in ["", "[[1]]", "[[2,1]]", "[[a,2]]"] { #expect(EpochReport(json: damaged, origin: 1) == nil) }
+        let odd = SequenceSet((1...3000).map { $0 * 2...$0 * 2 })
+        let changes = EpochReport.changes(
+            by: OutboxReport(epoch: epoch("e"), seq: 6001, pending: [epoch("e"): odd]), of: [:]
+        ) { _ in
+            nil
+        } known: { _ in
+            []
+        }
+        #expect(changes[epoch("e")]?.gone.ranges.count == 1000)
+    }
+}
