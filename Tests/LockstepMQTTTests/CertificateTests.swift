@@ -62,7 +62,7 @@ struct CertificateTests {
     }
 }
 
-/// Files with certificates.
+/// Files with certificates. Unchecked, because a test reads and sets them from one thread only.
 private final class Expiries: @unchecked Sendable {
     private var files: [String: [Int64]]
     init(_ files: [String: [Int64]]) { self.files = files }
