@@ -125,6 +125,8 @@ public struct LifecycleMachine: Sendable {
 
     private mutating func handle(_ presence: Presence, at moment: Moment) -> LifecycleTransition? {
         guard !isOutdated(presence, at: moment) else { return nil }
+        // Reading the state below instead crashes the optimiser of Swift 6.3 ("outside of lifetime use").
+        let current = state
         if snapshot.isForgotten, !showsReturn(presence) { return nil }
         snapshot.isForgotten = false
         if isOfAnotherEpoch(presence) { snapshot.session = nil }
@@ -134,13 +136,13 @@ public struct LifecycleMachine: Sendable {
             // A device that has ended cleanly or is already in background does not change its state.
             guard snapshot.phase != .terminated else { return nil }
             snapshot.phase = .lost
-            return state == .background || state == .terminated
+            return current == .background || current == .terminated
                 ? nil : move(to: .background, since: moment.wall, at: moment, reason: "connection-lost")
         }
         lastMessageAt = moment.boot
         snapshot.phase = presence.phase
         if let at = presence.at { snapshot.evidenceTime = clamped(at, to: moment) }
-        guard let next = Self.state(after: state, phase: presence.phase), next != state else { return nil }
+        guard let next = Self.state(after: current, phase: presence.phase), next != current else { return nil }
         if next == .resumed { resumedAt = moment.boot }
         return move(
             to: next, since: clamped(presence.at, to: moment), at: moment,
