@@ -7,6 +7,8 @@ struct DeviceLimits: Hashable, Sendable {
     /// How often a device may send in an epoch that it has not used lately. The collector and the store keep each epoch,
     /// and a device whose clock is set often has many.
     var epochs = Allowance.Rate(burst: 250, interval: 120_000_000)
+    /// How often a presence is read. An agent sends one every 30 s, and a queue of the broker may hold those of days.
+    var presences = Allowance.Rate(burst: 10_000, interval: 1_000_000)
     /// How often a presence may change the state of a device. Each transition is stored, published and logged.
     var transitions = Allowance.Rate(burst: 250, interval: 10_000_000)
     /// How many estimates of its clock are stored. An agent has a new one every 30 s.
@@ -27,6 +29,7 @@ struct DeviceUsage {
     /// Other epochs that were used since the start, about in the order of their last use.
     private var earlier: [Epoch] = []
     private var epochs = Allowance()
+    private var presences = Allowance()
     private var transitions = Allowance()
     private var estimates = Allowance()
     private var newestEstimate: (epoch: Epoch, time: Timestamp)?
@@ -49,6 +52,11 @@ struct DeviceUsage {
         return true
     }
 
+    /// Uses a presence.
+    mutating func usePresence(_ limits: DeviceLimits, at boot: Int64) -> Bool {
+        presences.take(limits.presences, at: boot)
+    }
+
     /// Uses a transition.
     mutating func useTransition(_ limits: DeviceLimits, at boot: Int64) -> Bool {
         transitions.take(limits.transitions, at: boot)
@@ -65,7 +73,7 @@ struct DeviceUsage {
 
     /// Forgets what the current transaction has used, because its messages are received again. The epochs stay known.
     mutating func restore() {
-        (epochs, transitions, estimates) = (Allowance(), Allowance(), Allowance())
+        (epochs, presences, transitions, estimates) = (Allowance(), Allowance(), Allowance(), Allowance())
         newestEstimate = nil
     }
 }

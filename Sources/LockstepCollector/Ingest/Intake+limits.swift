@@ -18,7 +18,15 @@ extension Intake {
         }
     }
 
-    /// Records that a device has sent a presence.
+    /// Records that a device has sent a presence, before it is read.
+    /// - Throws: the reason for a rejection.
+    mutating func usePresence(of device: Int, at moment: Moment) throws(PayloadError) {
+        guard devices[device].usage.usePresence(deviceLimits, at: moment.boot) else {
+            throw PayloadError("too many presences: \(deviceLimits.presences)")
+        }
+    }
+
+    /// Records what a presence of a device uses.
     /// - Parameter changesState: whether it leads to a transition.
     /// - Throws: the reason for a rejection.
     mutating func use(
@@ -36,17 +44,14 @@ extension Intake {
         guard changesState else { return }
         guard devices[device].usage.useTransition(deviceLimits, at: moment.boot) else {
             throw PayloadError(
-                "too many changes of state: at most \(deviceLimits.transitions.burst) at once, and one in "
-                    + "\(deviceLimits.transitions.interval / 1_000_000) s after that")
+                "too many changes of state: \(deviceLimits.transitions)")
         }
     }
 
     private mutating func use(_ epoch: Epoch, of device: Int, at moment: Moment) throws(PayloadError) {
         guard devices[device].usage.use(epoch, deviceLimits, at: moment.boot) else {
             throw PayloadError(
-                "too many new epochs: at most \(deviceLimits.epochs.burst) at once, and one in "
-                    + "\(deviceLimits.epochs.interval / 1_000_000) s after that; check why the clock of the device is set "
-                    + "so often")
+                "too many new epochs: \(deviceLimits.epochs); check why the clock of the device is set so often")
         }
     }
 

@@ -11,6 +11,7 @@ extension Intake {
     ) throws {
         guard !message.payload.isEmpty, let device = topics[route].address else { return }
         try checkSize(of: message)
+        if let known = index(of: device) { try usePresence(of: known, at: moment) }
         let presence = try PresenceJSON.decode(message.payload)
         if let session = presence.session, session - moment.wall.microseconds > maximumFuture {
             throw PayloadError(

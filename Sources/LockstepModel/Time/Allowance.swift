@@ -1,7 +1,7 @@
 /// Limits how often something happens: some times at once, and then at a constant rate. Unused time adds up to the former.
 package struct Allowance: Sendable {
     /// The limit of an allowance.
-    package struct Rate: Hashable, Sendable {
+    package struct Rate: Hashable, Sendable, CustomStringConvertible {
         /// How often something may happen at once.
         package let burst: Int64
         /// The time until it may happen once more, in µs.
@@ -10,6 +10,10 @@ package struct Allowance: Sendable {
         package init(burst: Int64, interval: Int64) {
             self.burst = burst
             self.interval = interval
+        }
+
+        package var description: String {
+            "at most \(burst) at once, and one in \(interval / 1_000_000) s after that"
         }
     }
 

@@ -91,6 +91,16 @@ struct DeviceLimitTests {
         #expect(registry.state(of: device) == .background)
     }
 
+    @Test("too many presences are refused before they are read, and leave the limits of others alone")
+    mutating func presences() {
+        intake.deviceLimits.presences = .init(burst: 3, interval: 10_000_000)
+        // The first one makes the device known.
+        for second in 1...4 { #expect(ingest(#"{"phase":"foreground"}"#, "presence", Double(second)) == nil) }
+        let reason = "too many presences: at most 3 at once, and one in 10 s after that"
+        #expect(ingest("no JSON", "presence", 5) == reason)
+        #expect(ingest("no JSON", "presence", 15)?.hasPrefix("too many") == false)
+    }
+
     @Test("a presence of a session in the future is refused: later ones with the right time would count as older")
     mutating func session() {
         let text = { (second: Double) in #"{"phase":"foreground","session":\#(time(second).microseconds)}"# }
