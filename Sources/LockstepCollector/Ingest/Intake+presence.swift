@@ -47,7 +47,7 @@ extension Intake {
     private mutating func ingest(_ report: ClockReport, of device: DeviceAddress, epoch: Epoch?, at moment: Moment) {
         guard let epoch, let index = index(of: device) else { return }
         if let point = report.points.last(where: { $0.collector == collector ?? $0.collector }) {
-            clockDifferences.observe(point.offset, of: device)
+            clockDifferences.observe(point.offset, of: device, at: moment.boot)
         }
         // The estimates of different collectors are independent, and one collector stores only its own.
         for point in report.points.sorted(by: { $0.time < $1.time })

@@ -11,7 +11,7 @@ struct ClockDifferencesTests {
     func differences() {
         var differences = ClockDifferences()
         func news(_ offset: Int64) -> [Bool] {
-            differences.observe(offset, of: device)
+            differences.observe(offset, of: device, at: 0)
             return differences.take().map(\.isWrong)
         }
         for sign: Int64 in [1, -1] {
@@ -20,6 +20,17 @@ struct ClockDifferencesTests {
             #expect(news(sign * 7_200_000_000) == [])
             #expect(news(0) == [false])
         }
+    }
+
+    @Test("a clock that changes all the time is reported a few times, and its last state later")
+    func changing() {
+        var differences = ClockDifferences()
+        for number in 0..<1001 { differences.observe(number % 2 == 0 ? 0 : 90_000_000, of: device, at: 0) }
+        #expect(differences.take().count == 20)
+        differences.observe(.min, of: device, at: 600_000_000)
+        #expect(differences.take().map(\.isWrong) == [true])
+        differences.observe(0, of: device, at: 1_200_000_000)
+        #expect(differences.take().map(\.isWrong) == [false])
     }
 
     @Test("the newest estimate counts, also if its time is too far in the future to be stored")
