@@ -40,6 +40,8 @@ public final class SQLiteStore: SampleStore {
     private var files: StoreFiles
     /// Whether one of the files was missing or replaced at the last check.
     var hasLostFiles = false
+    /// The deliveries of a commit after which the files were lost. The next one returns them.
+    private var unreturnedDeliveries: [EventDelivery] = []
     var tables: [SampleTable]
     /// The index in `tables` of the table of each stream, by the name of the stream.
     let tableIndexes: [String: Int]
@@ -190,7 +192,7 @@ public final class SQLiteStore: SampleStore {
             for changes in changes.devices { try write(changes) }
             try dropped.flush()
             var result = try result()
-            result.deliveries = try writeOutcome()
+            result.deliveries = unreturnedDeliveries + (try writeOutcome())
             try devices.writeRest()
             result.acknowledged = acknowledged
             try database.execute("COMMIT")
@@ -213,7 +215,9 @@ public final class SQLiteStore: SampleStore {
         }
         // After the commit, so that no file can be removed between this and the commit. What was written is not
         // acknowledged.
+        unreturnedDeliveries = committed.deliveries
         try checkFiles()
+        unreturnedDeliveries = []
         return committed
     }
 

@@ -73,6 +73,48 @@ struct RemovedFileTests {
         #expect(result.received.values.first == [1...3])
     }
 
+    /// Reports one event of the first group.
+    private final class OneEvent: IngestObserver {
+        private var outcome = ObservedOutcome()
+
+        init() {
+            outcome.events = [
+                RuleEvent(
+                    key: .init(rule: "high", device: device("one"), time: time(1)), at: time(1), value: nil,
+                    text: "high",
+                    isLate: false, ways: ["desk"])
+            ]
+        }
+
+        func watches(_ stream: SensorStream) -> Bool { false }
+        func beginGroup(_ group: IngestGroup) {}
+        func willWrite(
+            _ stream: SensorStream, of device: Int64, _ address: DeviceAddress, newest: () throws -> Int64?
+        ) {}
+        func didWrite(_ rows: Range<Int>, of run: SampleRun, device: Int64) {}
+        func didChange(_ transition: LifecycleTransition, of device: Int64, _ address: DeviceAddress) {}
+        func didUpdate(_ device: Int64, _ address: DeviceAddress, isForgotten: Bool) {}
+        func tick(_ tick: IngestGroup.Tick, health: () throws -> [DeliveryFigures]) {}
+        func keepsStates(named rule: String) -> Bool { true }
+        func takeOutcome() -> ObservedOutcome {
+            defer { outcome = ObservedOutcome() }
+            return outcome
+        }
+        func didCommit() {}
+        func didRollBack() {}
+    }
+
+    @Test("the notifications of the commit after which the files were lost are sent when they are back")
+    func notifications() throws {
+        let store = try open()
+        store.setObserver(OneEvent())
+        try Self.files.moveItem(atPath: path, toPath: path + "-moved")
+        try expectLoss(store, "\(path) was removed or moved")
+        try Self.files.moveItem(atPath: path + "-moved", toPath: path)
+        #expect(try store.write(batch(2)).deliveries.map(\.way) == ["desk"])
+        #expect(try store.write(batch(3)).deliveries.isEmpty)
+    }
+
     @Test("a store that is replaced by another file is noticed, and its log does not damage that file")
     func replaced() throws {
         let other = TemporaryFolder.path + "/other"
