@@ -22,7 +22,8 @@ struct EarlierSubscriptions {
     /// Begins a connection. Messages that were read together with the broker's answer have been recorded before.
     mutating func connected(sessionPresent: Bool) {
         isResumed = sessionPresent
-        if !sessionPresent { pending = [] }
+        // The broker may not have received what was sent before the connection was lost.
+        pending = sessionPresent ? found.sorted() : []
         found = Set(pending)
     }
 

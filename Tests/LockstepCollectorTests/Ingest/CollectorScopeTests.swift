@@ -55,8 +55,8 @@ struct CollectorScopeTests {
         #expect(take(&earlier) == ["lockstep/south/#"])
         // The connection may have ended before the broker received that.
         earlier.connected(sessionPresent: true)
-        earlier.receivedOutside("lockstep/south/b/steps", of: scope)
         #expect(take(&earlier) == ["lockstep/#", "lockstep/south/#"])
+        earlier.receivedOutside("lockstep/south/b/steps", of: scope)
         #expect(take(&earlier) == [])
     }
 
