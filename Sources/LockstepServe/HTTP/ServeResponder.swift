@@ -109,12 +109,12 @@ struct ServeResponder: HTTPResponder {
     private func checkLogin(
         _ credentials: Credentials, _ rights: Rights, _ route: Route, _ request: Request, _ client: Client
     ) async throws {
-        let hasLogin = policy.hasLogin(credentials)
-        guard !rights.allows(.read), route.right != nil || (route.showsRights && hasLogin) else { return }
+        let hasToken = policy.hasToken(credentials)
+        guard !rights.allows(.read), route.right != nil || (route.showsRights && hasToken) else { return }
         let problem = Problem.unauthorized(
             "a token is needed: send 'Authorization: Bearer TOKEN', or sign in with POST /api/v1/session")
         let answer = try await refusedLogins.answer(
-            problem, hasLogin: hasLogin, path: request.uri.path, client: client)
+            problem, hasLogin: hasToken, path: request.uri.path, client: client)
         if route.right != nil || answer != problem { throw answer }
     }
 

@@ -58,8 +58,10 @@ struct AccessPolicy: Sendable {
         }
     }
 
-    /// Returns whether a request has a login, valid or not.
-    func hasLogin(_ request: Credentials) -> Bool { Self.login(of: request) != nil }
+    /// Returns whether a request has a token, valid or not, or tries to have one.
+    ///
+    /// Cookies do not count: nobody can guess one, and each open page sends the cookie of a session that has ended.
+    func hasToken(_ request: Credentials) -> Bool { request.authorization != nil }
 
     /// Returns the rights of a token; none if it is unknown.
     func rights(ofToken token: String) -> Rights { tokens.map { limited($0.rights(of: token)) } ?? limited(.operate) }

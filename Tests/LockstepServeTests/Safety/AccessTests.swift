@@ -32,10 +32,11 @@ struct AccessTests {
             "", "Bearer", "Bearer \(Self.reader)x", "Basic \(Self.reader)", "Bearer \(Self.reader.dropLast())",
         ] {
             #expect(rights(Credentials(authorization: wrong)) == .none)
-            #expect(policy.hasLogin(Credentials(authorization: wrong)))
+            #expect(policy.hasToken(Credentials(authorization: wrong)))
         }
+        #expect(!policy.hasToken(Credentials(cookies: ["lockstep_session=of-yesterday"])))
         for none in [Credentials(), Credentials(cookies: ["lockstep_session=", "lockstep_session"])] {
-            #expect(rights(none) == .none && !policy.hasLogin(none))
+            #expect(rights(none) == .none && !policy.hasToken(none))
         }
     }
 
