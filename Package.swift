@@ -169,8 +169,8 @@ let package = Package(
         .target(
             name: "LockstepServe",
             dependencies: [
-                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
-                "LockstepExport",
+                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepStore",
+                "LockstepClickHouse", "LockstepExport",
                 "LockstepHTTP", "LockstepLive", "LockstepSupervision", hummingbird,
                 hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
             ],

@@ -32,7 +32,7 @@ public struct StoreBackup {
     public init(of source: String, to target: String) {
         self.source = source
         // A symbolic link stays, and the file that it names is replaced.
-        self.target = Self.realPath(target) ?? target
+        self.target = realPath(target)
     }
 
     /// Makes the copy.
@@ -42,7 +42,7 @@ public struct StoreBackup {
     /// - Throws: ``StoreError``, or ``Cancelled``. Nothing is left then, and a file with the name of the copy is unchanged.
     public func run(replacing: Bool, progress: (Int64, Int64) throws -> Void) throws -> Summary {
         try checkFolder(of: target)
-        guard Self.realPath(source) != target else {
+        guard realPath(source) != target else {
             throw StoreError(.other, "\(target) is the store itself: choose another file for the copy")
         }
         // Readable at all, and a store of this version.
@@ -138,11 +138,5 @@ public struct StoreBackup {
 
     private func systemError(_ what: String, _ path: String) -> StoreError {
         StoreError(errno == ENOSPC ? .full : .other, "\(what) \(path): \(String(cString: strerror(errno)))")
-    }
-
-    private static func realPath(_ path: String) -> String? {
-        guard let real = realpath(path, nil) else { return nil }
-        defer { free(real) }
-        return String(cString: real)
     }
 }

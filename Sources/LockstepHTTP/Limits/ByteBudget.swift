@@ -6,7 +6,6 @@ package final class ByteBudget: Sendable {
     private struct State {
         var total = 0
         var byClient: [String: Int] = [:]
-        var refusals = 0
 
         mutating func add(_ bytes: Int, for client: String?) {
             total += bytes
@@ -27,8 +26,6 @@ package final class ByteBudget: Sendable {
 
     /// The present number of bytes.
     package var reserved: Int { state.withLock { $0.total } }
-    /// The number of refusals since the start.
-    package var refused: Int { state.withLock { $0.refusals } }
 
     /// Reserves bytes, or returns nil if there is no room for them.
     ///
@@ -43,10 +40,7 @@ package final class ByteBudget: Sendable {
             let own = client.map { state.byClient[$0, default: 0] } ?? 0
             guard state.total == 0 || Double(state.total + bytes) <= limit,
                 client == nil || own == 0 || Double(own + bytes) <= limit * Self.clientPart
-            else {
-                state.refusals += 1
-                return false
-            }
+            else { return false }
             state.add(bytes, for: client)
             return true
         }

@@ -1,6 +1,6 @@
-import Glibc
 import LockstepClickHouse
 import LockstepHTTP
+import LockstepSQLite
 import LockstepStore
 
 /// A reader of the store, used by one thread at a time, with the identity of its file, if it is a file.
@@ -11,29 +11,21 @@ final class OpenStore {
     /// The error of a read that has failed, or nil.
     private(set) var failure: String?
 
-    private struct FileIdentity: Equatable {
-        let device: UInt
-        let inode: UInt
-
-        init?(_ address: StoreAddress) {
-            var status = stat()
-            guard case .sqlite(let path) = address, stat(path, &status) == 0 else { return nil }
-            device = UInt(status.st_dev)
-            inode = UInt(status.st_ino)
-        }
-    }
-
     /// The maximum duration of a request to a database server, in ms.
     private static let timeout = 60_000
 
     init(_ address: StoreAddress) throws {
         self.address = address
-        file = FileIdentity(address)
+        file = Self.identity(of: address)
         reader = try address.reader(timeout: Self.timeout)
     }
 
     /// Whether the address still names the opened store.
-    var isCurrent: Bool { FileIdentity(address) == file }
+    var isCurrent: Bool { Self.identity(of: address) == file }
+
+    private static func identity(of address: StoreAddress) -> FileIdentity? {
+        if case .sqlite(let path) = address { FileIdentity(path: path) } else { nil }
+    }
 
     /// Reads the store.
     /// - Throws: ``Problem`` if that fails, `CancellationError` if it was cancelled, or another error of `body`.
