@@ -15,8 +15,10 @@ struct DeviceLimits: Hashable, Sendable {
     var estimates = Allowance.Rate(burst: 1000, interval: 5_000_000)
     /// How many of its rejected messages are stored. All are counted.
     var rejections = Allowance.Rate(burst: 1000, interval: 10_000_000)
-    /// The number of ranges of batch numbers in an epoch from which a batch must adjoin one of them.
+    /// The number of ranges of batch numbers in an epoch from which a batch must adjoin one of them. It is divided by the
+    /// number of epochs that the device uses, but not below ``minRanges``.
     var ranges = 10_000
+    var minRanges = 100
 }
 
 /// What a device has used up of its ``DeviceLimits``.
@@ -33,6 +35,9 @@ struct DeviceUsage {
     private var transitions = Allowance()
     private var estimates = Allowance()
     private var newestEstimate: (epoch: Epoch, time: Timestamp)?
+
+    /// The number of epochs that are known.
+    var epochCount: Int { earlier.count + (latest == nil ? 0 : 1) }
 
     /// Uses an epoch. The first one is free.
     /// - Returns: false if the device has used too many others.

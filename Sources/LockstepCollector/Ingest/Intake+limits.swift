@@ -56,16 +56,18 @@ extension Intake {
     }
 
     private func tooManyGaps(_ epoch: Epoch) -> String {
-        "too many missing batches in the epoch '\(epoch)': its numbers have more than \(deviceLimits.ranges) ranges; send "
-            + "the missing batches, or start a new epoch"
+        "too many missing batches in the epoch '\(epoch)': its numbers have too many ranges; send the missing batches, or "
+            + "start a new epoch"
     }
 
     /// Keeps the batch numbers of epochs that have too many ranges.
     mutating func didCommit(_ scope: IngestResult.Scope) {
         // Nearly all have one range.
-        let isFragmented = scope.received.rangeCount > deviceLimits.ranges
-        guard isFragmented || !fragmented.isEmpty else { return }
-        fragmented[scope.key] = isFragmented ? scope.received : nil
+        let count = scope.received.rangeCount
+        guard count > deviceLimits.minRanges || !fragmented.isEmpty else { return }
+        let epochs = index(of: scope.key.device).map { devices[$0].usage.epochCount } ?? 1
+        let limit = max(deviceLimits.minRanges, deviceLimits.ranges / max(epochs, 1))
+        fragmented[scope.key] = count > limit ? scope.received : nil
     }
 
     /// Forgets what devices have used up, because their messages are received again.

@@ -111,7 +111,7 @@ struct DeviceLimitTests {
 
     @Test("an epoch with too many gaps accepts only batches that adjoin others, until gaps are filled")
     mutating func gaps() {
-        intake.deviceLimits.ranges = 2
+        (intake.deviceLimits.ranges, intake.deviceLimits.minRanges) = (2, 1)
         #expect(batch("e", seq: 1) == nil && batch("e", seq: 3) == nil && batch("e", seq: 5) == nil)
         let key = DeviceEpoch(device: device, epoch: Epoch(unchecked: "e"))
         var received = SequenceSet([1...1, 3...3, 5...5])
@@ -124,6 +124,21 @@ struct DeviceLimitTests {
         received.insert(2...4)
         intake.didCommit(IngestResult.Scope(key: key, number: 0, received: received))
         #expect(batch("e", seq: 9) == nil)
+    }
+
+    @Test("a device with many epochs may have fewer ranges in each")
+    mutating func gapsOfManyEpochs() {
+        (intake.deviceLimits.ranges, intake.deviceLimits.minRanges) = (6, 2)
+        func isRefused(_ epoch: String, ranges: Int64) -> Bool {
+            let received = SequenceSet((0..<ranges).map { 2 * $0 + 1...2 * $0 + 1 })
+            let key = DeviceEpoch(device: device, epoch: Epoch(unchecked: epoch))
+            #expect(batch(epoch, seq: 1) == nil)
+            intake.didCommit(IngestResult.Scope(key: key, number: 0, received: received))
+            return batch(epoch, seq: 99) != nil
+        }
+        #expect(!isRefused("a", ranges: 6))
+        #expect(isRefused("b", ranges: 4) && !isRefused("b", ranges: 3))
+        for number in 0..<8 { #expect(!isRefused("c\(number)", ranges: 2) && isRefused("c\(number)", ranges: 4)) }
     }
 
     @Test("estimates of a clock: each once, and not too many")
