@@ -9,7 +9,7 @@ public struct SourceSpecificationError: Error, Hashable, CustomStringConvertible
 /// Creates sources from the specifications that `--source` accepts.
 public enum SensorSources {
     /// The forms that ``make(_:options:)`` accepts, for help texts.
-    public static let forms = "iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"
+    public static let forms = "iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
 
     /// Creates the source of a specification such as `simulate:7`, `replay:walk.csv` or `gpsd://localhost:2947`.
     ///
@@ -59,7 +59,7 @@ public enum SensorSources {
     private static func address(_ rest: Substring, in text: String) throws -> GpsdAddress {
         if rest.isEmpty || rest == "://" { return GpsdAddress() }
         guard rest.hasPrefix("://"), let address = GpsdAddress(String(rest.dropFirst(3))) else {
-            throw SourceSpecificationError("'\(text)' is not an address of gpsd: use gpsd[://host:port]")
+            throw SourceSpecificationError("'\(text)' is not an address of gpsd: use gpsd[://host:port[/device]]")
         }
         return address
     }
