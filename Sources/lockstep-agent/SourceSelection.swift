@@ -26,6 +26,20 @@ struct SourceSelection: ParsableArguments {
 
     @Option(
         help: """
+            IIO device to prefer if several measure the same, by its id, name, label or location, such as iio:device1 or \
+            accel-display; may be repeated (default: the one in the display).
+            """)
+    var iioDevice: [String] = []
+
+    @Option(
+        help: """
+            Mount matrix of the sensors of an IIO device instead of the system's, as [DEVICE=]ROW;ROW;ROW, such as \
+            'accel-display=0 1 0; 1 0 0; 0 0 1'; may be repeated.
+            """)
+    var mountMatrix: [String] = []
+
+    @Option(
+        help: """
             Delay by which the timestamps of a source are too late, as SOURCE=DURATION or SOURCE:STREAM=DURATION, such \
             as gpsd=150ms or iio:motion/gyroscope=4ms; may be repeated. It does not apply to times that a source \
             itself states.
@@ -35,7 +49,7 @@ struct SourceSelection: ParsableArguments {
     /// The source of an agent that only delivers what its outbox holds.
     static let none = "none"
 
-    static let names = ["delay", "source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
+    static let names = ["delay", "iio-device", "mount-matrix", "source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
 
     /// Returns the selected sources.
     /// - Parameters:
@@ -53,6 +67,9 @@ struct SourceSelection: ParsableArguments {
         }
         if let root = try settings.value("sysfs-root", sysfsRoot, parse: folder) { options.sysfsRoot = root }
         if let root = try settings.value("dev-root", devRoot, parse: folder) { options.devRoot = root }
+        options.iio = IIOChoices(
+            devices: try settings.values("iio-device", iioDevice) { $0 },
+            mountMatrices: try settings.values("mount-matrix", mountMatrix) { try IIOMountMatrix($0) })
         let specifications = try settings.values("source", source) { $0 }
         if specifications.contains(Self.none) {
             guard specifications.count == 1 else {

@@ -13,6 +13,16 @@ package struct GpsdConversation: Sendable {
         case report(SourceStatus)
     }
 
+    /// What could not be used as it came.
+    private enum Warning: CaseIterable {
+        /// A line that is not a report, or has an impossible value.
+        case unreadable
+        /// A fix without a time, if its timestamp would be the receiver's time.
+        case untimed
+        /// A step back of a receiver's time.
+        case stepBack
+    }
+
     /// The timestamps of the samples.
     package let stamping: Stamping
     /// The path of the receiver to use; nil uses all receivers.
@@ -30,7 +40,7 @@ package struct GpsdConversation: Sendable {
     /// Whether the last sample says that there is no fix.
     private var isLost = false
     private var stamps = ReceiverStamps()
-    private var warnings = GpsdWarnings()
+    private var warnings = StatusWarnings<Warning>()
     private var lines = LineSplitter()
     /// The last status without warnings.
     private var status: SourceStatus?

@@ -12,6 +12,8 @@ public struct SourceOptions: Sendable, Hashable {
     public var sysfsRoot: String
     /// The folder of the character devices of the sensors.
     public var devRoot: String
+    /// What the user decides about the sensors of the source `iio`.
+    public var iio = IIOChoices()
     /// How long a source collects samples before it delivers them, in µs.
     ///
     /// A longer linger causes fewer wake-ups. Samples that arrive less often than this, and fixes of gpsd, are

@@ -24,7 +24,7 @@ public enum SensorSources {
             guard rest.isEmpty else {
                 throw SourceSpecificationError("'\(text)': use 'iio' alone, it covers all sensors of this machine")
             }
-            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger)
+            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger, choices: options.iio)
         case "battery":
             guard rest.isEmpty else {
                 throw SourceSpecificationError(

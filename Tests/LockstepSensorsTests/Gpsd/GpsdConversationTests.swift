@@ -152,7 +152,8 @@ struct GpsdConversationTests {
     func wrongDate() {
         var conversation = GpsdConversation(stamping: .own, assembler: FixAssembler(deadline: 0))
         func line(_ second: Int, _ place: Int) -> String {
-            let time = Timestamp(microseconds: Int64(second) * 1_000_000).iso8601Milliseconds
+            let digits = [second / 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+            let time = "1970-01-01T00:\(digits[0]):\(digits[1]).000Z"
             return #"{"class":"TPV","mode":3,"time":"\#(time)","lat":46.\#(100 + place),"lon":7.5}"#
         }
         var actions: [Action] = []

@@ -1,18 +1,8 @@
-/// What gpsd sent that could not be used as it came: counted, and part of the status for a minute after its last
-/// occurrence.
+/// Counts what could not be used as it came, for the status of a source: a warning is part of the status for a minute after
+/// its last occurrence.
 ///
-/// It may occur with each report, so the text changes only when a count has doubled.
-struct GpsdWarnings: Sendable {
-    /// The kinds of warnings, in the order of their texts.
-    enum Kind: CaseIterable, Sendable {
-        /// A line that is not a report, or has an impossible value.
-        case unreadable
-        /// A fix without a time, whose timestamp would be the receiver's time.
-        case untimed
-        /// A step back of a receiver's time.
-        case stepBack
-    }
-
+/// It may occur with each sample, so its text changes only when its count has doubled.
+struct StatusWarnings<Kind: Hashable & CaseIterable & Sendable>: Sendable {
     private struct Entry {
         var count = 0
         var text = ""
@@ -20,7 +10,7 @@ struct GpsdWarnings: Sendable {
     }
 
     /// How long a warning lasts after its last occurrence, in µs.
-    static let duration: Int64 = 60_000_000
+    static var duration: Int64 { 60_000_000 }
 
     private var entries: [Kind: Entry] = [:]
 
@@ -37,7 +27,7 @@ struct GpsdWarnings: Sendable {
         entries[kind] = entry
     }
 
-    /// Returns the current warnings.
+    /// Returns the current warnings, in the order of their kinds.
     func texts(at now: Int64) -> [String] {
         Kind.allCases.compactMap { entries[$0] }.filter { now - $0.last < Self.duration }.map(\.text)
     }

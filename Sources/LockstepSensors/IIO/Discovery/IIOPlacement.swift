@@ -1,0 +1,23 @@
+/// Where a device is mounted, as firmware or board state it. Convertibles have a sensor in the display and one in the
+/// base.
+package struct IIOPlacement: Sendable, Hashable {
+    /// The attribute `label`, such as `accel-display`.
+    package let label: String?
+    /// The attribute `location`, such as `lid`.
+    package let location: String?
+
+    /// Reads the attributes of a device.
+    init(_ folder: AttributeFolder) {
+        label = folder.text("label").flatMap { $0.isEmpty ? nil : $0 }
+        location = folder.text("location").flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The order in which devices are preferred: 0 in the display, 1 if unknown, 2 in the base. A device's orientation is
+    /// that of its display.
+    package var rank: Int {
+        // Labels end with the place: accel-display, gyro-base.
+        let words = [label, location].compactMap { $0?.split(separator: "-").last }
+        if words.contains("display") || words.contains("lid") { return 0 }
+        return words.contains("base") ? 2 : 1
+    }
+}
