@@ -40,19 +40,23 @@ struct SensorsCommand: ParsableCommand {
     }
 
     static func table(_ sensors: [SensorDescription]) -> Table {
-        var table = Table([
-            .init("NAME"), .init("LABEL"), .init("STREAM"), .init("RATES", isRightAligned: true), .init("UNIT"), .init("ACCESS"),
-            .init("MOUNT MATRIX"), .init("PROBLEM"),
-        ])
-        for sensor in sensors {
-            table.rows.append([
-                .init(sensor.name.printable, .bold), .init(label(sensor)), .init(sensor.stream.name), .init(rates(sensor)),
-                .init(units(of: sensor.stream)), .init(sensor.access.isEmpty ? "-" : sensor.access.printable),
-                .init(mountMatrix(sensor)),
-                .init(
-                    (sensor.problem ?? sensor.warning)?.printable ?? "-",
-                    sensor.problem != nil ? .red : sensor.warning != nil ? .yellow : .faint),
+        let hasLabels = sensors.contains { $0.label != nil || $0.location != nil }
+        var table = Table(
+            [.init("NAME")] + (hasLabels ? [.init("LABEL")] : []) + [
+                .init("STREAM"), .init("RATES", isRightAligned: true), .init("UNIT"), .init("ACCESS"),
+                .init("MOUNT MATRIX"), .init("PROBLEM"),
             ])
+        for sensor in sensors {
+            let label = hasLabels ? [Table.Cell(label(sensor))] : []
+            table.rows.append(
+                [.init(sensor.name.printable, .bold)] + label + [
+                    .init(sensor.stream.name), .init(rates(sensor)),
+                    .init(units(of: sensor.stream)), .init(sensor.access.isEmpty ? "-" : sensor.access.printable),
+                    .init(mountMatrix(sensor)),
+                    .init(
+                        (sensor.problem ?? sensor.warning)?.printable ?? "-",
+                        sensor.problem != nil ? .red : sensor.warning != nil ? .yellow : .faint),
+                ])
         }
         return table
     }

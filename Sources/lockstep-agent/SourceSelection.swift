@@ -18,6 +18,12 @@ struct SourceSelection: ParsableArguments {
             """)
     var stamp: String?
 
+    @Flag(
+        help: """
+            Refuse a recording with values that are not finite, or times that go backward, instead of leaving them out.
+            """)
+    var strict = false
+
     @Option(help: "Root of sysfs for iio (default: /sys).")
     var sysfsRoot: String?
 
@@ -49,7 +55,10 @@ struct SourceSelection: ParsableArguments {
     /// The source of an agent that only delivers what its outbox holds.
     static let none = "none"
 
-    static let names = ["delay", "iio-device", "mount-matrix", "source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
+    static let names = [
+        "delay", "iio-device", "mount-matrix", "source", "speed", "stamp", "strict", "sysfs-root", "dev-root",
+        "streams",
+    ]
 
     /// Returns the selected sources.
     /// - Parameters:
@@ -67,6 +76,8 @@ struct SourceSelection: ParsableArguments {
         }
         if let root = try settings.value("sysfs-root", sysfsRoot, parse: folder) { options.sysfsRoot = root }
         if let root = try settings.value("dev-root", devRoot, parse: folder) { options.devRoot = root }
+        options.isStrict =
+            try settings.value("strict", strict ? "true" : nil, parse: { try boolean($0) }) ?? false
         options.iio = IIOChoices(
             devices: try settings.values("iio-device", iioDevice) { $0 },
             mountMatrices: try settings.values("mount-matrix", mountMatrix) { try IIOMountMatrix($0) })

@@ -26,8 +26,14 @@ struct SourceSpecificationTests {
     @Test(
         "an invalid specification is rejected with the supported forms",
         arguments: [
-            ("foo", "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"),
-            ("", "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"),
+            (
+                "foo",
+                "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+            ),
+            (
+                "",
+                "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+            ),
             ("iio:0", "'iio:0': use 'iio' alone, it covers all sensors of this machine"),
             ("battery:BAT0", "'battery:BAT0': use 'battery' alone, it covers all batteries of this machine"),
             ("replay", "'replay' names no file: use replay:FILE.csv"),

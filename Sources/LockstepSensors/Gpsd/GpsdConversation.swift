@@ -76,7 +76,7 @@ package struct GpsdConversation: Sendable {
                 actions += refuse(line, GpsdReport.reason(error), at: now)
             }
         }
-        if lines.dropped > tooLong { actions += refuse([], "too long", at: now) }
+        if lines.dropped > tooLong { actions += refuse([], "longer than \(LineSplitter.maxLineLength) bytes", at: now) }
         return actions
     }
 

@@ -24,7 +24,8 @@ public enum SensorSources {
             guard rest.isEmpty else {
                 throw SourceSpecificationError("'\(text)': use 'iio' alone, it covers all sensors of this machine")
             }
-            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger, choices: options.iio)
+            return IIOSource(
+                sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger, choices: options.iio)
         case "battery":
             guard rest.isEmpty else {
                 throw SourceSpecificationError(
@@ -36,7 +37,7 @@ public enum SensorSources {
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
-                linger: options.linger, streams: options.streams)
+                linger: options.linger, streams: options.streams, isStrict: options.isStrict)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }

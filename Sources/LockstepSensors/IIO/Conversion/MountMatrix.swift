@@ -33,7 +33,8 @@ package struct MountMatrix: Sendable, Hashable {
         }
     }
 
-    private static let advice = "correct the sensor's mount-matrix in the device tree or the firmware tables, or set another one"
+    private static let advice =
+        "correct the sensor's mount-matrix in the device tree or the firmware tables, or set another one"
 
     /// Rotates a vector from sensor axes to device axes.
     package func apply(_ vector: SIMD3<Double>) -> SIMD3<Double> {

@@ -22,13 +22,15 @@ struct DeviceReader {
         let counter = stepCounter()
         guard !sensors.isEmpty || counter != nil else { return nil }
         return IIODevice(
-            id: id, name: name, placement: IIOPlacement(folder), folder: folder, node: node, sensors: sensors,
+            id: id, name: name, placement: placement, folder: folder, node: node, sensors: sensors,
             stepCounter: counter)
     }
 
     private var name: String {
         [folder.text("name"), folder.text("label")].compactMap { $0 }.first { !$0.isEmpty } ?? id
     }
+
+    private var placement: IIOPlacement { IIOPlacement(folder, udev) }
 
     private func stepCounter() -> IIOStepCounter? {
         guard folder.contains("in_steps_input") else { return nil }
@@ -46,7 +48,8 @@ struct DeviceReader {
         let isBuffered = access.buffer != nil
         let (mount, warning) = mount(quantity)
         var conversion = UnitConversion(
-            scale: .one, offset: .zero, mount: mount, factor: factor(of: quantity), channelCount: quantity.channels.count)
+            scale: .one, offset: .zero, mount: mount, factor: factor(of: quantity),
+            channelCount: quantity.channels.count)
         do throws(IIOError) {
             conversion = try self.conversion(quantity, mount, isProcessed: !isBuffered && single.isProcessed)
         } catch {
@@ -55,7 +58,8 @@ struct DeviceReader {
         let type = (scan ?? scans.first(where: \.elements.hasAnyChannel))?.elements.type
         return IIOSensor(
             quantity: quantity, conversion: conversion, rate: rateControl(quantity, access), access: access,
-            range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem?.description, warning: warning,
+            range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem?.description,
+            warning: warning,
             awaitsAccess: problem?.isAccessProblem ?? false)
     }
 
@@ -152,7 +156,7 @@ struct DeviceReader {
     private func mount(_ quantity: IIOQuantity) -> (matrix: MountMatrix?, warning: String?) {
         // A scalar quantity such as pressure has no direction to rotate.
         guard quantity.channels.count == 3 else { return (nil, nil) }
-        let names = [id, name] + [IIOPlacement(folder).label, IIOPlacement(folder).location].compactMap { $0 }
+        let names = [id, name] + [placement.label, placement.location].compactMap { $0 }
         let chosen =
             matrices.last { $0.device.map(names.contains) ?? false } ?? matrices.last { $0.device == nil }
         if let chosen { return (chosen.matrix, nil) }

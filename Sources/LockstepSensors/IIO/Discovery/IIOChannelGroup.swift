@@ -34,7 +34,9 @@ package struct IIOChannelGroup: Sendable, Hashable {
     /// - Parameter others: Devices of the same name that existed beside this one and are never its replacement.
     /// - Throws: ``IIOError`` if there is no such device, or it does not provide the streams any more.
     package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
-        let devices = tree.devices().filter { ($0.name == deviceName || $0.id == deviceName) && $0.placement == placement }
+        let devices = tree.devices().filter {
+            ($0.name == deviceName || $0.id == deviceName) && $0.placement == placement
+        }
         guard
             let device = devices.first(where: { $0.id == deviceID })
                 ?? devices.first(where: { !others.contains($0.id) })

@@ -3,13 +3,14 @@
 package struct IIOPlacement: Sendable, Hashable {
     /// The attribute `label`, such as `accel-display`.
     package let label: String?
-    /// The attribute `location`, such as `lid`.
+    /// The attribute `location`, such as `lid`, or udev's property `ACCEL_LOCATION`, such as `display`.
     package let location: String?
 
     /// Reads the attributes of a device.
-    init(_ folder: AttributeFolder) {
+    init(_ folder: AttributeFolder, _ udev: UdevProperties) {
         label = folder.text("label").flatMap { $0.isEmpty ? nil : $0 }
-        location = folder.text("location").flatMap { $0.isEmpty ? nil : $0 }
+        let texts = [folder.text("location"), udev["ACCEL_LOCATION"]]
+        location = texts.lazy.compactMap { $0 }.first { !$0.isEmpty }
     }
 
     /// The order in which devices are preferred: 0 in the display, 1 if unknown, 2 in the base. A device's orientation is

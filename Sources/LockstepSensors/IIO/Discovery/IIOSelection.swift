@@ -68,7 +68,8 @@ package struct IIOSelection: Sendable {
             let streams = streams[kind] ?? []
             groups.append(
                 IIOChannelGroup(
-                    deviceID: device.id, deviceName: device.name, placement: device.placement, kind: kind, streams: streams,
+                    deviceID: device.id, deviceName: device.name, placement: device.placement, kind: kind,
+                    streams: streams,
                     nativeRates: resolvedRates.filter { streams.contains($0.key) }))
         }
     }

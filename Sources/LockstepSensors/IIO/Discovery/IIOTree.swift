@@ -59,7 +59,8 @@ package struct IIOTree: Sendable {
         }
         return IIOError(
             "no IIO device is named '\(name)'"
-                + (known.isEmpty ? "" : "; --iio-device and --mount-matrix take one of: \(known.joined(separator: "; "))")
+                + (known.isEmpty
+                    ? "" : "; --iio-device and --mount-matrix take one of: \(known.joined(separator: "; "))")
         )
     }
 

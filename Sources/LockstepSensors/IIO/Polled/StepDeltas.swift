@@ -21,8 +21,10 @@ package struct StepDeltas: Sendable {
     }
 
     private var last: Reading?
-    /// The last reading before an implausible one: the counter may return to it.
+    /// The last reading before an implausible one or a restart: the counter may return to it.
     private var trusted: Reading?
+    /// The time of the last sample.
+    private var end: Int64?
 
     package init() {}
 
@@ -40,20 +42,26 @@ package struct StepDeltas: Sendable {
             return nil
         }
         guard time > before.time else { return nil }
-        let forward = trusted.flatMap { Self.steps(from: $0, to: count, at: time, mayRestart: false) }
-        let found = forward ?? Self.steps(from: before, to: count, at: time, mayRestart: true)
-        guard let steps = found else {
+        var origin = before
+        var change = Self.change(from: before, to: count, at: time)
+        if change == nil, let trusted, case .forward(let steps)? = Self.change(from: trusted, to: count, at: time) {
+            (origin, change) = (trusted, .forward(steps))
+        }
+        guard let change else {
             implausible = ((implausible?.count ?? 0) + 1, before.count, count)
             trusted = trusted ?? before
             last = Reading(count: count, time: time, counted: time)
             return nil
         }
-        let origin = forward == nil ? before : trusted ?? before
-        trusted = nil
+        var steps = count
+        trusted = before
+        if case .forward(let difference) = change { (steps, trusted) = (difference, nil) }
         last = Reading(count: count, time: time, counted: steps > 0 ? time : max(before.counted, time - Self.latency))
         guard steps > 0 else { return nil }
-        // Steps that were reported late were made in the time before.
-        let start = min(origin.time, max(origin.counted, time - Int64(Double(steps) / Self.maxRate * 1e6)))
+        // Steps that were reported late were made in the time before, but after those of the last sample.
+        let walking = Int64((Double(steps) / Self.maxRate * 1e6).rounded(.up))
+        let start = max(end ?? .min, min(origin.time, max(origin.counted, time - walking)))
+        end = time
         var block = SampleBlock(stream: .steps)
         // The counter reports steps late and several at a time, so a cadence would be wrong.
         block.append(
@@ -61,17 +69,24 @@ package struct StepDeltas: Sendable {
         return block
     }
 
-    /// Returns the steps between two readings; nil if the change is implausible.
-    private static func steps(from before: Reading, to count: Int64, at time: Int64, mayRestart: Bool) -> Int64? {
+    /// A plausible change of the count.
+    private enum Change {
+        /// The counter went on, with these steps.
+        case forward(Int64)
+        /// The counter started again: all of its steps are new.
+        case restart
+    }
+
+    /// Returns the change between two readings; nil if nobody can walk that in the time.
+    private static func change(from before: Reading, to count: Int64, at time: Int64) -> Change? {
         let since = max(time - before.time, min(time - before.counted, latency))
         let limit = Int64((Double(since) / 1e6 * maxRate).rounded(.up))
-        if count >= before.count { return count - before.count <= limit ? count - before.count : nil }
-        guard mayRestart else { return nil }
-        for width in [16, 32] as [Int64] {
-            let wrapped = count + (1 << width) - before.count
-            if before.count < 1 << width, wrapped <= limit { return wrapped }
+        // Counters have 16, 32 or more bits.
+        for width in [0, 1 << 16, 1 << 32] as [Int64] {
+            let difference = count + width - before.count
+            if difference >= 0, difference <= limit, width == 0 || before.count < width { return .forward(difference) }
         }
         // A counter that starts again is far below; one that is slightly below has counted back.
-        return count <= limit && count <= before.count / 2 ? count : nil
+        return count <= limit && 2 * count < before.count ? .restart : nil
     }
 }
