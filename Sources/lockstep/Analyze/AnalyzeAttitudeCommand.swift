@@ -81,7 +81,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         let locations = try estimator.needsLocation ? locate(&estimator, in: recording) : []
         let motions = estimator.motions(of: sensors + locations)
         let reference = AttitudeReference(recording)
-        let error = try reference?.error(of: motions, file: file)
+        let error = reference?.error(of: motions)
         if let out { try AttitudeFile.write(motions, addedTo: file, to: out) }
         let report = AttitudeReport(
             sensors: sensors, motions: motions, requestedFrame: frame,
@@ -89,6 +89,11 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
             calibration: estimator.magneticCalibration, declination: estimator.declinationStatus,
             recordingNotes: RecordingNotes(recording, sensors).texts + (reference?.notes(of: motions) ?? []), out: out)
         Terminal.output.write(json ? report.json : report.text(for: .output))
+        guard let reference, !reference.isEmpty, error == nil, !motions.isEmpty else { return }
+        throw CommandFailure(
+            "\(file): no reference attitude (qw,qx,qy,qz) is on a row with an accelerometer sample, so there is nothing to "
+                + "compare: write each reference on the row of the accelerometer sample with its time, or remove the columns"
+        )
     }
 
     /// Passes the first usable position to the estimator, so that samples before that position have the frame

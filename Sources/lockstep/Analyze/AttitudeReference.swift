@@ -1,4 +1,3 @@
-import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
 import LockstepSensors
@@ -37,21 +36,16 @@ struct AttitudeReference {
         }
     }
 
-    /// Returns the error of the motions, or nil if no row has a reference.
-    /// - Throws: ``CommandFailure`` if there are references, but none with the time of a motion.
-    func error(of motions: [DeviceMotion], file: String) throws -> AttitudeError? {
-        let error = AttitudeError(
+    /// Returns the error of the motions, or nil if none of them has a reference.
+    func error(of motions: [DeviceMotion]) -> AttitudeError? {
+        AttitudeError(
             motions.compactMap { motion in
                 attitudes[motion.timestamp.microseconds].map { (motion.attitude.quaternion, $0) }
             })
-        guard error != nil || attitudes.isEmpty || motions.isEmpty else {
-            throw CommandFailure(
-                "\(file): no reference attitude (qw,qx,qy,qz) is on a row with an accelerometer sample, so there is nothing "
-                    + "to compare: write each reference on the row of the accelerometer sample with its time, or remove the "
-                    + "columns")
-        }
-        return error
     }
+
+    /// Whether there are references to compare with: a result without an error is then a mistake in the recording.
+    var isEmpty: Bool { attitudes.isEmpty }
 
     /// Returns what the error of `motions` does not contain.
     func notes(of motions: [DeviceMotion]) -> [String] {
