@@ -102,8 +102,21 @@ extension RecordingLayout.Part {
             isEmpty = false
         }
         if isEmpty { return nil }
+        if stream == .location { try checkPosition(&values) }
         if let firstMissing { throw RowError("\(firstMissing) of \(stream) is missing", isUnknownValue: true) }
         return values
+    }
+}
+
+extension RecordingLayout.Part {
+    /// Refuses an impossible position, and makes the course 360° 0°.
+    private func checkPosition(_ values: inout [Double]) throws(RowError) {
+        for (index, column) in stream.columns.enumerated() {
+            if column.name == "course", values[index] == 360 { values[index] = 0 }
+            let limit = column.name == "lat" ? 90.0 : column.name == "lon" ? 180 : .infinity
+            guard abs(values[index]) > limit else { continue }
+            throw RowError("\(values[index]) is not a \(column.name) of \(stream)", isUnknownValue: true)
+        }
     }
 }
 

@@ -95,6 +95,17 @@ struct ReplayErrorTests {
         }
     }
 
+    @Test("an impossible position is left out, and a course of 360 degrees is north")
+    func impossiblePosition() async throws {
+        try await withFile("t_us,lat,lon,course\n1,91,0,0\n2,90,-180,360\n3,0,180.5,\n4,,,\n") { file in
+            let recording = try Recording(file: file)
+            #expect(recording.samples(of: .location)?.times == [2])
+            #expect(recording.samples(of: .location)?.columns[6] == [0])
+            #expect(recording.skipped.count == 2)
+            #expect(recording.skipped.reason == "91.0 is not a lat of location")
+        }
+    }
+
     @Test("a recording whose time steps back for many rows is refused, with the line")
     func severalRecordings() async throws {
         let rows = (Array(100...120) + Array(0...20)).map { "\($0),1\n" }.joined()
