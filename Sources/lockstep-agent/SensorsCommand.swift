@@ -40,19 +40,31 @@ struct SensorsCommand: ParsableCommand {
     }
 
     static func table(_ sensors: [SensorDescription]) -> Table {
-        var table = Table([
-            .init("NAME"), .init("STREAM"), .init("RATES", isRightAligned: true), .init("UNIT"), .init("ACCESS"),
-            .init("MOUNT MATRIX"), .init("PROBLEM"),
-        ])
-        for sensor in sensors {
-            table.rows.append([
-                .init(sensor.name.printable, .bold), .init(sensor.stream.name), .init(rates(sensor)),
-                .init(units(of: sensor.stream)), .init(sensor.access.isEmpty ? "-" : sensor.access.printable),
-                .init(mountMatrix(sensor)),
-                .init(sensor.problem?.printable ?? "-", sensor.problem == nil ? .faint : .red),
+        let hasLabels = sensors.contains { $0.label != nil || $0.location != nil }
+        var table = Table(
+            [.init("NAME")] + (hasLabels ? [.init("LABEL")] : []) + [
+                .init("STREAM"), .init("RATES", isRightAligned: true), .init("UNIT"), .init("ACCESS"),
+                .init("MOUNT MATRIX"), .init("PROBLEM"),
             ])
+        for sensor in sensors {
+            let label = hasLabels ? [Table.Cell(label(sensor))] : []
+            table.rows.append(
+                [.init(sensor.name.printable, .bold)] + label + [
+                    .init(sensor.stream.name), .init(rates(sensor)),
+                    .init(units(of: sensor.stream)), .init(sensor.access.isEmpty ? "-" : sensor.access.printable),
+                    .init(mountMatrix(sensor)),
+                    .init(
+                        (sensor.problem ?? sensor.warning)?.printable ?? "-",
+                        sensor.problem != nil ? .red : sensor.warning != nil ? .yellow : .faint),
+                ])
         }
         return table
+    }
+
+    /// Returns the label and the location.
+    private static func label(_ sensor: SensorDescription) -> String {
+        let texts = [sensor.label, sensor.location].compactMap { $0?.printable }
+        return texts.isEmpty ? "-" : texts.joined(separator: ", ")
     }
 
     private static func rates(_ sensor: SensorDescription) -> String {
@@ -81,6 +93,8 @@ struct SensorsCommand: ParsableCommand {
     private static func json(_ sensor: SensorDescription) -> String {
         var object = JSONObjectWriter()
         object.member("name", sensor.name)
+        object.member("label", ifPresent: sensor.label)
+        object.member("location", ifPresent: sensor.location)
         object.member("stream", sensor.stream.name)
         if let rates = sensor.rates {
             object.member("rates", [rates.lowerBound, rates.upperBound]) { $0.raw(number($1)) }
@@ -93,6 +107,7 @@ struct SensorsCommand: ParsableCommand {
             }
         }
         object.member("problem", ifPresent: sensor.problem)
+        object.member("warning", ifPresent: sensor.warning)
         return String(decoding: object.finish(), as: UTF8.self)
     }
 }

@@ -18,11 +18,31 @@ struct SourceSelection: ParsableArguments {
             """)
     var stamp: String?
 
+    @Flag(
+        help: """
+            Refuse a recording with values that are not finite, or times that go backward, instead of leaving them out.
+            """)
+    var strict = false
+
     @Option(help: "Root of sysfs for iio (default: /sys).")
     var sysfsRoot: String?
 
     @Option(help: "Root of character devices for iio (default: /dev).")
     var devRoot: String?
+
+    @Option(
+        help: """
+            IIO device to prefer if several measure the same, by its id, name, label or location, such as iio:device1 or \
+            accel-display; may be repeated (default: the one in the display).
+            """)
+    var iioDevice: [String] = []
+
+    @Option(
+        help: """
+            Mount matrix of the sensors of an IIO device instead of the system's, as [DEVICE=]ROW;ROW;ROW, such as \
+            'accel-display=0 1 0; 1 0 0; 0 0 1'; may be repeated.
+            """)
+    var mountMatrix: [String] = []
 
     @Option(
         help: """
@@ -35,7 +55,10 @@ struct SourceSelection: ParsableArguments {
     /// The source of an agent that only delivers what its outbox holds.
     static let none = "none"
 
-    static let names = ["delay", "source", "speed", "stamp", "sysfs-root", "dev-root", "streams"]
+    static let names = [
+        "delay", "iio-device", "mount-matrix", "source", "speed", "stamp", "strict", "sysfs-root", "dev-root",
+        "streams",
+    ]
 
     /// Returns the selected sources.
     /// - Parameters:
@@ -53,6 +76,11 @@ struct SourceSelection: ParsableArguments {
         }
         if let root = try settings.value("sysfs-root", sysfsRoot, parse: folder) { options.sysfsRoot = root }
         if let root = try settings.value("dev-root", devRoot, parse: folder) { options.devRoot = root }
+        options.isStrict =
+            try settings.value("strict", strict ? "true" : nil, parse: { try boolean($0) }) ?? false
+        options.iio = IIOChoices(
+            devices: try settings.values("iio-device", iioDevice) { $0 },
+            mountMatrices: try settings.values("mount-matrix", mountMatrix) { try IIOMountMatrix($0) })
         let specifications = try settings.values("source", source) { $0 }
         if specifications.contains(Self.none) {
             guard specifications.count == 1 else {

@@ -92,6 +92,87 @@ struct AnalyzeAttitudeTests {
         }
     }
 
+    /// Returns the recording with a change of the fields of each row.
+    private func changed(_ text: String, _ change: (Int, inout [String]) -> Void) -> String {
+        var lines = text.split(separator: "\n").map(String.init)
+        for index in lines.indices.dropFirst() {
+            var fields = lines[index].split(separator: ",").map(String.init)
+            change(index, &fields)
+            lines[index] = fields.joined(separator: ",")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    @Test("rows whose reference is no attitude are not compared, and without any reference there is no error")
+    func lostReference() async throws {
+        let lost = changed(recording(reference: true)) { index, fields in
+            if index > 900 { fields.replaceSubrange(10..<14, with: ["0", "0", "0", "0"]) }
+        }
+        let run = try await analyze(lost)
+        #expect(run.text.contains("600 rows, heading offset"), "\(run.text)")
+        #expect(
+            run.text.contains(
+                "note     100 rows have no reference: (qw,qx,qy,qz) is no attitude, such as (0,0,0,0)\n"))
+        let never = changed(recording(reference: true)) { _, fields in
+            fields.replaceSubrange(10..<14, with: ["0", "0", "0", "0"])
+        }
+        let without = try await analyze(never)
+        #expect(without.status == 0 && !without.text.contains("error    "), "\(without.text)")
+        #expect(without.text.contains("such as (0,0,0,0); there is no error\n"))
+    }
+
+    @Test("references at other times than all samples are an error, and single ones are reported")
+    func otherTimes() async throws {
+        let text = changed(recording(reference: true)) { index, fields in
+            // The accelerometer has rows of its own.
+            if index % 2 == 0 {
+                fields.replaceSubrange(1..<4, with: ["", "", ""])
+            } else {
+                fields.replaceSubrange(10..<14, with: ["", "", "", ""])
+            }
+        }
+        let run = try await analyze(text)
+        #expect(run.status == 1)
+        #expect(
+            run.text.contains(
+                "Error: trial.csv: no reference attitude (qw,qx,qy,qz) is on a row with an accelerometer sample"),
+            "\(run.text)")
+        #expect(run.text.contains("references have no attitude at the same time, and are not compared"), "\(run.text)")
+        let single = try await analyze(
+            changed(recording(reference: true)) { index, fields in
+                if index == 900 { fields.replaceSubrange(1..<4, with: ["", "", ""]) }
+            })
+        #expect(
+            single.text.contains("1 reference has no attitude at the same time, and is not compared"), "\(single.text)")
+    }
+
+    @Test("samples with equal times are reported")
+    func equalTimes() async throws {
+        let text = changed(recording()) { index, fields in fields[0] = "\((index - 1) / 4 * 40_000)" }
+        let run = try await analyze(text)
+        #expect(
+            run.text.contains(
+                "note     750 samples of accelerometer with the time of the sample before: only the first one of each time "
+                    + "is used\n"), "\(run.text)")
+    }
+
+    @Test("unknown values and a step back are left out with a note, or refused with --strict")
+    func faulty() async throws {
+        let text = changed(recording(reference: true)) { index, fields in
+            if index == 500 { fields[4] = "nan" }
+            if index == 700 { fields[0] = "\((index - 1) * 10_000 - 20_000)" }
+        }
+        let run = try await analyze(text)
+        #expect(run.status == 0)
+        #expect(
+            run.text.contains(
+                "note     2 samples left out, the first in line 501: 'nan' is not a number (x of motion/gyroscope)\n"),
+            "\(run.text)")
+        #expect(run.out.count == 1000)
+        let strict = try await analyze(text, ["--strict"])
+        #expect(strict.status == 1 && strict.text.contains("trial.csv, line 501: 'nan' is not a number"))
+    }
+
     @Test("missing sensors are reported with their consequences")
     func missing() async throws {
         let tilt = try await analyze(recording(gyroscope: false, magnetometer: false))

@@ -90,6 +90,18 @@ struct AnalyzeStepsTests {
         #expect(json.text == "{\"samples\":525,\"duration\":10.48,\"steps\":0,\"walks\":[]}\n")
     }
 
+    @Test("samples that are left out and equal times are noted")
+    func notes() async throws {
+        let run = try await analyze("t_us,magnitude_g\n0,1\n20000,nan\n40000,1\n40000,1\n60000,1\n")
+        #expect(
+            run.text == """
+                no steps in 4 samples over 0.06 s
+                note: 1 sample left out in line 3: 'nan' is not a number (z of motion/accelerometer)
+                note: 1 sample of accelerometer with the time of the sample before: only the first one of each time is used
+
+                """, "\(run.text)")
+    }
+
     @Test("invalid recordings and options are refused with the reason")
     func mistakes() async throws {
         let rest = "t_us,x_g,y_g,z_g\n0,0,0,-1\n"
@@ -97,7 +109,7 @@ struct AnalyzeStepsTests {
             ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer columns; add x_g,y_g,z_g"),
             ("t_us,magnitude_g\n", [], "walk.csv: no rows after the header"),
             ("t_us,magnitude_g\n0,1\n1,one\n2,1\n", [], "walk.csv, line 3: 'one' is not a number"),
-            ("t_us,magnitude_g\n5,1\n1,1\n", [], "line 3: time goes back"),
+            ("t_us,magnitude_g\n5,1\n1,1\n", ["--strict"], "line 3: time goes back"),
             (rest, ["--height", "175"], "use a height in metres from 0.3 to 3, such as 1.75"),
             (rest, ["--step-length", "0"], "use a length in metres from 0.1 to 3, such as 0.7"),
             (rest, ["--step-length", "0.7", "--height", "1.75"], "use either --step-length or --height"),

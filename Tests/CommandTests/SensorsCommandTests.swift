@@ -13,7 +13,7 @@ struct SensorsCommandTests {
         "iio:device1/in_magn_z_raw": "0", "iio:device1/in_magn_scale": "0.003",
         "iio:device1/mount_matrix": "1, 0, 0; 0, 1, 0; 0, 1, 0",
         "iio:device2/name": "lis3dh", "iio:device2/in_accel_x_input": "0", "iio:device2/in_accel_y_input": "0",
-        "iio:device2/in_accel_z_input": "0",
+        "iio:device2/in_accel_z_input": "0", "iio:device2/label": "accel-base", "iio:device2/location": "base",
     ]
 
     private func withTree<Result>(
@@ -46,13 +46,14 @@ struct SensorsCommandTests {
             #expect(run.status == 0)
             #expect(
                 run.text == """
-                    NAME    STREAM                       RATES  UNIT   ACCESS  MOUNT MATRIX          PROBLEM
-                    bmi160  motion/accelerometer  0.001-100 Hz  g      polled  0 1 0; 1 0 0; 0 0 -1  -
-                    bmi160  steps                            -  steps  polled  -                     -
-                    ak8975  motion/magnetometer   0.001-100 Hz  µT     polled  -                     \
+                    NAME    LABEL             STREAM                       RATES  UNIT   ACCESS  MOUNT MATRIX          PROBLEM
+                    bmi160  -                 motion/accelerometer  0.001-100 Hz  g      polled  0 1 0; 1 0 0; 0 0 -1  -
+                    bmi160  -                 steps                            -  steps  polled  -                     -
+                    ak8975  -                 motion/magnetometer   0.001-100 Hz  µT     polled  -                     \
                     iio:device1: mount_matrix '1, 0, 0; 0, 1, 0; 0, 1, 0' is not a rotation (orthogonal rows of \
-                    length 1); correct the sensor's mount-matrix in the device tree or the firmware tables
-                    lis3dh  motion/accelerometer  0.001-100 Hz  g      polled  -                     \
+                    length 1); correct the sensor's mount-matrix in the device tree or the firmware tables, or set another \
+                    one, as in --mount-matrix 'iio:device1=1 0 0; 0 1 0; 0 0 1'; used without one
+                    lis3dh  accel-base, base  motion/accelerometer  0.001-100 Hz  g      polled  -                     \
                     not used: iio:device0 already provides motion/accelerometer
 
                     """)
@@ -69,7 +70,7 @@ struct SensorsCommandTests {
                     [{"name":"bmi160","stream":"motion/accelerometer","rates":[0.001,100],"unit":"g","access":"polled",\
                     "mount_matrix":[[0,1,0],[1,0,0],[0,0,-1]]},
                      {"name":"bmi160","stream":"steps","unit":"steps","access":"polled"},
-                     {"name":"lis3dh","stream":"motion/accelerometer","rates":[0.001,100],"unit":"g",\
+                     {"name":"lis3dh","label":"accel-base","location":"base","stream":"motion/accelerometer","rates":[0.001,100],"unit":"g",\
                     "access":"polled","problem":"not used: iio:device0 already provides motion/accelerometer"}]
 
                     """)
@@ -112,12 +113,30 @@ struct SensorsCommandTests {
     @Test("unusable sensors are listed, and the exit status is 1 if there are no others")
     func unusable() async throws {
         try await withTree(Self.tree.filter { $0.key.hasPrefix("iio:device1") }) { folder in
+            try FileManager.default.removeItem(atPath: folder + "/bus/iio/devices/iio:device1/in_magn_scale")
             let run = try await sensors(["--sysfs-root", folder, "--json"])
             #expect(run.status == 1)
-            #expect(
-                run.text.contains(
-                    #""problem":"iio:device1: mount_matrix '1, 0, 0; 0, 1, 0; 0, 1, 0' is not a rotation"#))
+            #expect(run.text.contains("/in_magn_scale is missing or 0, so the unit of its counts is unknown"))
             #expect(run.text.contains("Error: no IIO sensor can be used: motion/magnetometer of ak8975"))
+        }
+    }
+
+    @Test("a device can be chosen, with another mount matrix, and an unknown device is reported")
+    func choices() async throws {
+        try await withTree(Self.tree) { folder in
+            let options = ["--sysfs-root", folder, "--json"]
+            let run = try await sensors(
+                options + ["--iio-device", "base", "--mount-matrix", "lis3dh=0 1 0; 1 0 0; 0 0 1"])
+            #expect(run.status == 0)
+            let list = try #require(try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [[String: Any]])
+            let used = list.filter { $0["problem"] == nil }.compactMap { $0["name"] as? String }
+            #expect(used == ["bmi160", "ak8975", "lis3dh"])
+            #expect(list.last?["mount_matrix"] as? [[Int]] == [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+            #expect(list.contains { ($0["warning"] as? String)?.contains("is not a rotation") == true })
+            let unknown = try await sensors(options, environment: ["LOCKSTEP_IIO_DEVICE": "accel-lid"])
+            #expect(unknown.text.contains("no IIO device is named 'accel-lid'"))
+            let wrong = try await sensors(options + ["--mount-matrix", "0 0 0; 0 0 0; 0 0 0"])
+            #expect(wrong.status == 1 && wrong.text.contains("--mount-matrix: '0 0 0; 0 0 0; 0 0 0' is not a rotation"))
         }
     }
 

@@ -12,6 +12,11 @@ struct SourceSpecificationTests {
             ("gpsd", "gpsd://localhost:2947"),
             ("gpsd://box", "gpsd://box:2947"), ("gpsd://192.0.2.7:3000", "gpsd://192.0.2.7:3000"),
             ("gpsd://[2001:db8::1]:3000", "gpsd://[2001:db8::1]:3000"), ("gpsd://[::1]", "gpsd://[::1]:2947"),
+            ("gpsd://box:3000/dev/ttyUSB0", "gpsd://box:3000/dev/ttyUSB0"),
+            ("gpsd://box/dev/ttyUSB0", "gpsd://box:2947/dev/ttyUSB0"),
+            ("gpsd://[::1]:3000:/dev/ttyACM0", "gpsd://[::1]:3000/dev/ttyACM0"),
+            ("gpsd:///dev/gps0", "gpsd://localhost:2947/dev/gps0"),
+            ("gpsd://box:3000/tcp://10.0.0.7:4000", "gpsd://box:3000/tcp://10.0.0.7:4000"),
             ("gpsd://:3000", "gpsd://localhost:3000"), ("gpsd://", "gpsd://localhost:2947"),
         ])
     func names(text: String, name: String) throws {
@@ -21,8 +26,14 @@ struct SourceSpecificationTests {
     @Test(
         "an invalid specification is rejected with the supported forms",
         arguments: [
-            ("foo", "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
-            ("", "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"),
+            (
+                "foo",
+                "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+            ),
+            (
+                "",
+                "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+            ),
             ("iio:0", "'iio:0': use 'iio' alone, it covers all sensors of this machine"),
             ("battery:BAT0", "'battery:BAT0': use 'battery' alone, it covers all batteries of this machine"),
             ("replay", "'replay' names no file: use replay:FILE.csv"),
@@ -31,11 +42,11 @@ struct SourceSpecificationTests {
                 "simulate:x",
                 "the seed in 'simulate:x' is not a whole number from 0 to 18446744073709551615: use simulate[:seed]"
             ),
-            ("gpsd:box", "'gpsd:box' is not an address of gpsd: use gpsd[://host:port]"),
-            ("gpsd://box:0", "'gpsd://box:0' is not an address of gpsd: use gpsd[://host:port]"),
-            ("gpsd://box:70000", "'gpsd://box:70000' is not an address of gpsd: use gpsd[://host:port]"),
-            ("gpsd://box/x", "'gpsd://box/x' is not an address of gpsd: use gpsd[://host:port]"),
-            ("gpsd://[::1", "'gpsd://[::1' is not an address of gpsd: use gpsd[://host:port]"),
+            ("gpsd:box", "'gpsd:box' is not an address of gpsd: use gpsd[://host:port[/device]]"),
+            ("gpsd://box:0", "'gpsd://box:0' is not an address of gpsd: use gpsd[://host:port[/device]]"),
+            ("gpsd://box:70000", "'gpsd://box:70000' is not an address of gpsd: use gpsd[://host:port[/device]]"),
+            ("gpsd://box/x", "'gpsd://box/x' is not an address of gpsd: use gpsd[://host:port[/device]]"),
+            ("gpsd://[::1", "'gpsd://[::1' is not an address of gpsd: use gpsd[://host:port[/device]]"),
         ])
     func errors(text: String, message: String) throws {
         let error = try #require(throws: SourceSpecificationError.self) { _ = try SensorSources.make(text) }

@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// Decides which location fixes are accepted.
 ///
-/// A fix is checked in this order: valid coordinate, later than the previous fix, plausible receiver clock, plausible
+/// A fix is checked in this order: valid coordinate, later than the previous fix (or confirmed by later ones), plausible receiver clock, plausible
 /// movement, age, accuracy, distance from the last accepted fix. A rejected implausible fix does not affect the checks
 /// of later ones.
 public struct LocationFilter: Sendable, Hashable {
@@ -36,6 +36,13 @@ public struct LocationFilter: Sendable, Hashable {
     private var clock: ReceiverClockCheck
     private var jumps: JumpDetector
     private var last: Timestamp?
+    /// The newest of the consecutive fixes that are not later than ``last``, and their number.
+    private var earlier: Earlier?
+
+    private struct Earlier: Hashable {
+        var time: Timestamp
+        var count: Int
+    }
 
     /// Creates a filter in its initial state.
     public init(_ settings: Settings = Settings()) {
@@ -89,7 +96,7 @@ public struct LocationFilter: Sendable, Hashable {
         let place = fix.coordinate
         let isNullIsland = place.latitude == 0 && place.longitude == 0 && fix.horizontalAccuracy == nil
         guard place.isValid, !isNullIsland else { return .invalidCoordinate }
-        if let last, fix.time <= last { return .outOfOrder }
+        guard isInOrder(fix.time) else { return .outOfOrder }
         if let fixTime = fix.fixTime {
             switch clock.check(fixTime, at: fix.time) {
             case .plausible(let corrected): fix.fixTime = corrected
@@ -98,5 +105,21 @@ public struct LocationFilter: Sendable, Hashable {
         }
         last = fix.time
         return jumps.check(fix).map { .jump(speed: $0) }
+    }
+
+    /// Returns whether a fix is later than the previous one. If several fixes are not, but follow one another, the time
+    /// of the previous one was wrong, and they are accepted.
+    private mutating func isInOrder(_ time: Timestamp) -> Bool {
+        guard let last, time <= last else {
+            earlier = nil
+            return true
+        }
+        let count = earlier.map { time > $0.time ? $0.count + 1 : 1 } ?? 1
+        guard count >= settings.confirmations else {
+            earlier = Earlier(time: time, count: count)
+            return false
+        }
+        earlier = nil
+        return true
     }
 }

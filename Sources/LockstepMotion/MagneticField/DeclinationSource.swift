@@ -60,7 +60,7 @@ public struct DeclinationSource: Sendable {
     /// Processes a fix.
     public mutating func update(_ fix: LocationFix) {
         guard needsLocation, case .accepted(_, let fix) = filter.update(fix) else { return }
-        if let evaluated, fix.time - evaluated.time < Self.maxAge,
+        if let evaluated, abs(fix.time - evaluated.time) < Self.maxAge,
             fix.coordinate.distance(to: evaluated.coordinate) < Self.maxDistance
         {
             return

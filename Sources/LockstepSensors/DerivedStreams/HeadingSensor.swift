@@ -90,9 +90,7 @@ package struct HeadingEstimate: Sendable, Hashable {
 
     /// Returns the angle in degrees, 0 up to 360, rounded to a hundredth.
     private static func normalized(_ radians: Double) -> Double {
-        let degrees = (radians * 180 / .pi + 720).truncatingRemainder(dividingBy: 360)
-        let rounded = resolved(degrees, decimals: 2)
-        return rounded >= 360 ? 0 : rounded
+        compassDegrees(radians * 180 / .pi, decimals: 2)
     }
 
     /// Returns the heading error in degrees that results from the remaining error of the field if the horizontal field

@@ -5,8 +5,9 @@ import LockstepModel
 /// A receiver sends one fix in several sentences, and gpsd reports it after each sentence that adds something. Reports
 /// with the same time are collected until a report with another time arrives, or none has arrived for ``deadline``.
 /// They are then delivered as one fix with all known values. A position without time belongs to the time that follows
-/// within the deadline. Each time is delivered at most once. Arrival times are parameters, in µs of any monotonic
-/// clock.
+/// within the deadline. A report that repeats a delivered fix is ignored: it has the same time, and the same place or an
+/// age below the deadline. A receiver whose time steps back reports old times with new places, which are new fixes.
+/// Arrival times are parameters, in µs of any monotonic clock.
 package struct FixAssembler: Sendable {
     /// An output of the assembler.
     package enum Output: Sendable, Hashable {
@@ -24,8 +25,8 @@ package struct FixAssembler: Sendable {
     package let staleAfter: Int64
 
     private var pending: (report: PositionReport, arrived: Int64, last: Int64)?
-    /// The times delivered recently: a receiver for several satellite systems may alternate between times.
-    private var delivered: [Timestamp] = []
+    /// What was delivered recently: a receiver for several satellite systems may alternate between times.
+    private var delivered: [(report: PositionReport, last: Int64)] = []
     private var state = State.unknown
 
     private enum State {
@@ -42,7 +43,7 @@ package struct FixAssembler: Sendable {
     /// Processes a report that arrived at `now`.
     package mutating func receive(_ report: PositionReport, at now: Int64) -> [Output] {
         var outputs = advance(to: now)
-        if let time = report.time, delivered.contains(time) { return outputs }
+        if repeats(report, at: now) { return outputs }
         if pending != nil, pending?.report.time == report.time {
             pending?.report.fill(from: report)
             pending?.last = now
@@ -78,10 +79,11 @@ package struct FixAssembler: Sendable {
 
     /// Returns the pending fix without waiting for more reports, for the end of a connection.
     package mutating func flush() -> [Output] {
-        guard let (report, arrived, _) = pending else { return [] }
+        guard let (report, arrived, last) = pending else { return [] }
         pending = nil
-        if let time = report.time {
-            delivered.append(time)
+        if report.time != nil {
+            delivered.removeAll { $0.report.time == report.time }
+            delivered.append((report, last))
             if delivered.count > 16 { delivered.removeFirst() }
         }
         if report.isFix {
@@ -91,5 +93,15 @@ package struct FixAssembler: Sendable {
         if case .noFix = state { return [] }
         state = .noFix
         return [.noFix(report, arrived: arrived)]
+    }
+
+    /// Returns whether a report that arrives at `now` repeats a delivered one.
+    private func repeats(_ report: PositionReport, at now: Int64) -> Bool {
+        guard let time = report.time, let (earlier, last) = delivered.last(where: { $0.report.time == time }) else {
+            return false
+        }
+        guard report.isFix else { return true }
+        let isSamePlace = earlier.latitude == report.latitude && earlier.longitude == report.longitude
+        return earlier.isFix && (isSamePlace || now - last < deadline)
     }
 }

@@ -1,22 +1,37 @@
-/// The network address of gpsd.
+/// The network address of gpsd, and the receiver to use.
 public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
     /// A host name or an IPv4 or IPv6 address, without brackets.
     public let host: String
     /// The TCP port.
     public let port: UInt16
+    /// The path of the receiver to use, such as `/dev/ttyUSB0`; nil uses all receivers.
+    public let device: String?
 
     /// The default TCP port of gpsd, 2947.
     public static let standardPort: UInt16 = 2947
 
     /// Creates an address.
-    public init(host: String = "localhost", port: UInt16 = GpsdAddress.standardPort) {
+    public init(host: String = "localhost", port: UInt16 = GpsdAddress.standardPort, device: String? = nil) {
         self.host = host
         self.port = port
+        self.device = device
     }
 
-    /// Parses `host`, `host:port`, `[address]` or `[address]:port`; nil if the text has another form.
+    /// Parses `host`, `host:port`, `[address]` or `[address]:port`, each also with the path of a receiver behind it, as
+    /// in `host:port/dev/ttyUSB0` or, as the clients of gpsd write it, `host:port:/dev/ttyUSB0`; nil if the text has
+    /// another form.
     public init?(_ text: String) {
-        var rest = Substring(text)
+        let network = text.prefix { $0 != "/" }
+        var rest = network
+        var device: String?
+        if network.count < text.count {
+            let path = text.dropFirst(network.count)
+            // gpsd names a receiver behind a network by its address, such as tcp://host:port.
+            let isRemote = path.dropFirst().contains("://")
+            guard isRemote || path.hasPrefix("/dev/"), !path.contains(where: \.isWhitespace) else { return nil }
+            device = String(isRemote ? path.dropFirst() : path)
+            if rest.last == ":" { rest = rest.dropLast() }
+        }
         var host: Substring
         if rest.first == "[" {
             guard let end = rest.firstIndex(of: "]") else { return nil }
@@ -26,16 +41,21 @@ public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
             host = rest.prefix { $0 != ":" }
             rest = rest.dropFirst(host.count)
         }
-        if host.isEmpty, text.first == ":" { host = "localhost" }
-        guard !host.isEmpty, !host.contains("/"), !host.contains(" ") else { return nil }
+        if host.isEmpty, network.isEmpty || text.first == ":" { host = "localhost" }
+        guard !host.isEmpty, !host.contains(" ") else { return nil }
         var port = Self.standardPort
         if !rest.isEmpty {
             guard rest.first == ":", let number = UInt16(rest.dropFirst()), number > 0 else { return nil }
             port = number
         }
-        self.init(host: String(host), port: port)
+        self.init(host: String(host), port: port, device: device)
     }
 
     /// `host:port`, with an IPv6 address in brackets.
-    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    /// `host:port`, with an IPv6 address in brackets, and the path of the receiver if one is chosen.
+    public var description: String {
+        endpoint + (device.map { $0.hasPrefix("/") ? $0 : "/" + $0 } ?? "")
+    }
 }

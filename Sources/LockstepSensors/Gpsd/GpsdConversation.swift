@@ -2,7 +2,8 @@ package import LockstepModel
 
 /// The state of a conversation with gpsd, as a value: it takes bytes and times, and returns samples and statuses.
 ///
-/// It outlives a connection, so that fixes repeated after a reconnect are recognised.
+/// It outlives a connection, so that fixes repeated after a reconnect are recognised. Each receiver has its own
+/// ``FixAssembler``. A missing fix is a sample only if no receiver has a fix.
 package struct GpsdConversation: Sendable {
     /// An action for the caller to perform.
     package enum Action: Sendable, Equatable {
@@ -12,94 +13,193 @@ package struct GpsdConversation: Sendable {
         case report(SourceStatus)
     }
 
+    /// What could not be used as it came.
+    private enum Warning: CaseIterable {
+        /// A line that is not a report, or has an impossible value.
+        case unreadable
+        /// A fix without a time, if its timestamp would be the receiver's time.
+        case untimed
+        /// A step back of a receiver's time.
+        case stepBack
+    }
+
     /// The timestamps of the samples.
     package let stamping: Stamping
-    package private(set) var assembler: FixAssembler
-    /// The number of malformed lines.
-    package private(set) var malformedLines = 0
-    /// The number of fixes dropped by ``Stamping/own`` because their time was missing or not later than the previous
-    /// one.
-    package private(set) var droppedFixes = 0
+    /// The path of the receiver to use; nil uses all receivers.
+    package let device: String?
     /// Whether gpsd has sent its version on this connection.
     package private(set) var isGreeted = false
 
-    private var lines = LineSplitter()
-    /// The receiver's time of the last sample, for ``Stamping/own``.
-    private var lastOwn: Timestamp?
-    private var status: SourceStatus?
+    /// The largest number of receivers; reports of further ones are not used.
+    private static let maxReceivers = 64
 
-    package init(stamping: Stamping, assembler: FixAssembler = FixAssembler()) {
+    private let newAssembler: FixAssembler
+    private var receivers: [String: FixAssembler] = [:]
+    /// The arrival of the last fix of each receiver that has one.
+    private var fixes: [String: Int64] = [:]
+    /// Whether the last sample says that there is no fix.
+    private var isLost = false
+    private var stamps = ReceiverStamps()
+    private var warnings = StatusWarnings<Warning>()
+    private var lines = LineSplitter()
+    /// The last status without warnings.
+    private var status: SourceStatus?
+    private var reported: SourceStatus?
+
+    /// - Parameters:
+    ///   - device: The path of the receiver to use; nil uses all receivers.
+    ///   - assembler: The initial assembler of each receiver.
+    package init(stamping: Stamping, device: String? = nil, assembler: FixAssembler = FixAssembler()) {
         self.stamping = stamping
-        self.assembler = assembler
+        self.device = device
+        newAssembler = assembler
     }
+
+    /// The number of lines that were not reports, or had an impossible value.
+    package var malformedLines: Int { warnings.count(of: .unreadable) }
+    /// The number of fixes dropped by ``Stamping/own`` because they had no time.
+    package var droppedFixes: Int { warnings.count(of: .untimed) }
+    /// The number of times that a receiver's time stepped back, counted with ``Stamping/own``.
+    package var stepsBack: Int { warnings.count(of: .stepBack) }
+
+    /// The time of the next ``advance(to:)`` if nothing arrives; nil if there is none.
+    package var nextDeadline: Int64? { receivers.values.compactMap(\.nextDeadline).min() }
 
     /// Processes bytes that arrived at `now`, in µs of the boot clock.
     package mutating func receive(_ bytes: some Collection<UInt8>, at now: Int64) -> [Action] {
         var actions: [Action] = []
+        let tooLong = lines.dropped
         for line in lines.append(bytes) {
-            guard let report = try? GpsdReport(line: line) else {
-                malformedLines += 1
-                continue
+            do {
+                actions += process(try GpsdReport(line: line), at: now)
+            } catch {
+                actions += refuse(line, GpsdReport.reason(error), at: now)
             }
-            actions += process(report, at: now)
         }
+        if lines.dropped > tooLong { actions += refuse([], "longer than \(LineSplitter.maxLineLength) bytes", at: now) }
         return actions
     }
 
     /// Handles deadlines that have passed at `now`, in µs of the boot clock.
-    package mutating func advance(to now: Int64) -> [Action] { act(on: assembler.advance(to: now)) }
+    package mutating func advance(to now: Int64) -> [Action] {
+        receivers.keys.sorted().flatMap { act(on: receivers[$0]?.advance(to: now) ?? [], of: $0, at: now) }
+    }
 
-    /// Handles the end of the connection: flushes the pending fix and discards the incomplete line.
+    /// Handles the end of the connection: flushes the pending fixes and discards the incomplete line.
     package mutating func disconnected(_ reason: String) -> [Action] {
         lines = LineSplitter()
         isGreeted = false
-        return act(on: assembler.flush()) + report(.unavailable(reason))
+        var actions: [Action] = []
+        for name in receivers.keys.sorted() {
+            actions += act(on: receivers[name]?.flush() ?? [], of: name, at: 0)
+        }
+        return actions + report(.unavailable(reason), at: 0)
     }
 
     private mutating func process(_ report: GpsdReport, at now: Int64) -> [Action] {
         switch report {
         case .version:
             isGreeted = true
-            return self.report(.waiting("no fix"))
-        case .devices(let paths): return paths.isEmpty ? self.report(.waiting("gpsd has no receiver")) : []
-        case .error(let message): return self.report(.waiting("gpsd reports an error: \(message)"))
-        case .position(let position): return act(on: assembler.receive(position, at: now))
+            return self.report(.waiting("no fix"), at: now)
+        case .devices(let paths): return check(paths, at: now)
+        case .error(let message): return self.report(.waiting("gpsd reports an error: \(message)"), at: now)
+        case .position(let position):
+            if let device, position.device != device { return [] }
+            let name = position.device ?? ""
+            guard receivers[name] != nil || receivers.count < Self.maxReceivers else { return [] }
+            let outputs = receivers[name, default: newAssembler].receive(position, at: now)
+            return act(on: outputs, of: name, at: now)
         case .sky, .other: return []
         }
     }
 
-    private mutating func act(on outputs: [FixAssembler.Output]) -> [Action] {
-        outputs.flatMap { output in
+    /// Reports a missing receiver.
+    private mutating func check(_ paths: [String], at now: Int64) -> [Action] {
+        if paths.isEmpty { return report(.waiting("gpsd has no receiver"), at: now) }
+        guard let device, !paths.contains(device) else { return [] }
+        return report(.waiting("gpsd has no receiver \(device), only \(paths.joined(separator: ", "))"), at: now)
+    }
+
+    private mutating func refuse(_ line: [UInt8], _ reason: String, at now: Int64) -> [Action] {
+        let start = String(decoding: line.prefix(40), as: UTF8.self).filter { !$0.isNewline }
+        warnings.add(.unreadable, at: now) { count in
+            let place = line.isEmpty ? "" : " ('\(start)\(line.count > 40 ? "…" : "")')"
+            return "\(counted(count, "line")) of gpsd not used, the last\(place): \(reason)"
+        }
+        return status.map { report($0, at: now) } ?? []
+    }
+
+    /// - Parameter now: The current time, for the age of warnings while nothing arrives.
+    private mutating func act(on outputs: [FixAssembler.Output], of receiver: String, at now: Int64) -> [Action] {
+        outputs.flatMap { output -> [Action] in
             switch output {
-            case .fix(let report, let arrived): deliver(report, arrived: arrived, status: .running)
-            case .noFix(let report, let arrived): deliver(report, arrived: arrived, status: .waiting("no fix"))
-            case .stale(let age): report(.stale("last fix \(age / 1_000_000) s ago"))
+            case .fix(let report, let arrived):
+                fixes[receiver] = arrived
+                isLost = false
+                return deliver(report, of: receiver, arrived: arrived, status: .running)
+            case .noFix(let report, let arrived):
+                fixes[receiver] = nil
+                guard fixes.isEmpty, !isLost else { return [] }
+                isLost = true
+                return deliver(report, of: receiver, arrived: arrived, status: .waiting("no fix"))
+            case .stale(let age):
+                // Another receiver may still have a fix.
+                fixes[receiver] = nil
+                return fixes.isEmpty ? report(.stale("last fix \(age / 1_000_000) s ago"), at: now) : []
             }
         }
     }
 
-    private mutating func deliver(_ position: PositionReport, arrived: Int64, status: SourceStatus) -> [Action] {
+    private mutating func deliver(
+        _ position: PositionReport, of receiver: String, arrived: Int64, status: SourceStatus
+    ) -> [Action] {
         guard stamping == .own else {
-            return [.sample(position.sample(at: Timestamp(microseconds: arrived)))] + report(status)
+            return [.sample(position.sample(at: Timestamp(microseconds: arrived)))] + report(status, at: arrived)
         }
-        guard let time = position.time, lastOwn.map({ time > $0 }) ?? true else {
-            guard position.isFix else { return report(status) }
-            droppedFixes += 1
-            // Fixes may be dropped every second, so report them again only when the count has doubled.
-            guard droppedFixes.nonzeroBitCount == 1 else { return [] }
-            let reason = position.time == nil ? "without a time" : "not later than the previous one"
-            let fixes = droppedFixes == 1 ? "1 fix" : "\(droppedFixes) fixes"
-            return report(.waiting("\(fixes) dropped, the last \(reason)"))
+        guard let time = position.time else {
+            guard position.isFix else { return report(status, at: arrived) }
+            warnings.add(.untimed, at: arrived) { "\(counted($0, "fix", "fixes")) without a time dropped" }
+            return report(self.status ?? .waiting("no fix"), at: arrived)
         }
-        lastOwn = time
-        return [.sample(position.sample(at: time))] + report(status)
+        let (stamp, stepBack) = stamps.stamp(time, of: receiver)
+        if let stepBack {
+            warnings.add(.stepBack, at: arrived) { count in
+                "the receiver's time stepped back \(count == 1 ? "" : "\(count) times, the last time ")by "
+                    + (stepBack < 1_000_000 ? "\(stepBack / 1000) ms" : "\(stepBack / 1_000_000) s")
+            }
+        }
+        return [.sample(position.sample(at: stamp))] + report(status, at: arrived)
     }
 
-    /// Returns a report of the status if it differs from the last one.
-    private mutating func report(_ new: SourceStatus) -> [Action] {
-        guard status != new else { return [] }
+    /// Returns a report of the status with the current warnings if it differs from the last one.
+    private mutating func report(_ new: SourceStatus, at now: Int64) -> [Action] {
         status = new
-        return [.report(new)]
+        var notes = warnings.texts(at: now)
+        if fixes.count > 1 {
+            let names = fixes.keys.sorted()
+            notes.insert(
+                "fixes of \(names.count) receivers (\(names.joined(separator: ", "))): choose one by its path, as in "
+                    + "gpsd://host:port\(names[0].hasPrefix("/") ? "" : "/")\(names[0])", at: 0)
+        }
+        let full = new.adding(notes)
+        guard reported != full else { return [] }
+        reported = full
+        return [.report(full)]
+    }
+}
+
+extension SourceStatus {
+    /// Returns the status with notes about the quality of its samples.
+    fileprivate func adding(_ notes: [String]) -> SourceStatus {
+        guard !notes.isEmpty else { return self }
+        let text = notes.joined(separator: "; ")
+        return switch self {
+        case .running: .degraded(text)
+        case .degraded(let reason): .degraded("\(reason); \(text)")
+        case .waiting(let reason): .waiting("\(reason); \(text)")
+        case .stale(let reason): .stale("\(reason); \(text)")
+        case .unavailable, .ended: self
+        }
     }
 }
 

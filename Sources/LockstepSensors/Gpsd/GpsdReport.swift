@@ -31,6 +31,14 @@ package enum GpsdReport: Sendable, Hashable {
         }
     }
 
+    /// Returns why ``init(line:)`` refused a line, for users.
+    static func reason(_ error: any Error) -> String {
+        if case .dataCorrupted(let context)? = error as? DecodingError, !context.codingPath.isEmpty {
+            return context.debugDescription
+        }
+        return "not a report of gpsd"
+    }
+
     private struct ClassName: Decodable { let `class`: String }
     private struct Version: Decodable { let release: String }
     private struct Devices: Decodable { let devices: [Device] }
@@ -44,6 +52,8 @@ package enum GpsdReport: Sendable, Hashable {
 
 /// A time-position-velocity report of gpsd. Unknown values are nil.
 package struct PositionReport: Sendable, Hashable {
+    /// The path of the receiver, such as `/dev/ttyUSB0`; nil if gpsd does not state it.
+    package var device: String?
     /// The receiver's time of the fix.
     package var time: Timestamp?
     /// The kind of fix. 0 and 1: no fix; 2: without altitude; 3: with altitude.
@@ -91,29 +101,40 @@ package struct PositionReport: Sendable, Hashable {
 
 extension PositionReport: Decodable {
     private enum CodingKeys: String, CodingKey {
-        case time, mode, lat, lon, alt, altMSL, eph, epx, epy, epv, speed, track
+        case device, time, mode, lat, lon, alt, altMSL, eph, epx, epy, epv, speed, track
     }
 
     package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
-        func number(_ key: CodingKeys) throws -> Double? { try values.decodeIfPresent(Double.self, forKey: key) }
+        func number(_ key: CodingKeys, in range: PartialRangeFrom<Double>? = nil) throws -> Double? {
+            let value = try values.decodeIfPresent(Double.self, forKey: key)
+            return value.flatMap { range?.contains($0) == false ? nil : $0 }
+        }
+        device = try values.decodeIfPresent(String.self, forKey: .device)
         if let text = try values.decodeIfPresent(String.self, forKey: .time) {
-            guard let time = Timestamp(text) else {
-                throw DecodingError.dataCorruptedError(
-                    forKey: .time, in: values, debugDescription: "not a time: \(text)")
-            }
+            guard let time = Timestamp(text) else { throw Self.refusal(.time, "'\(text)' is not a time", values) }
             self.time = time
         }
         mode = try values.decodeIfPresent(Int.self, forKey: .mode) ?? 0
         latitude = try number(.lat)
         longitude = try number(.lon)
+        if let latitude, abs(latitude) > 90 { throw Self.refusal(.lat, "\(latitude) is not a latitude", values) }
+        if let longitude, abs(longitude) > 180 { throw Self.refusal(.lon, "\(longitude) is not a longitude", values) }
         // gpsd before 3.20 provides only `alt`, whose reference surface depends on the receiver.
         altitude = try number(.altMSL) ?? number(.alt)
-        horizontalError = try number(.eph)
-        eastError = try number(.epx)
-        northError = try number(.epy)
-        verticalError = try number(.epv)
-        speed = try number(.speed)
-        course = try number(.track)
+        // Receivers state a negative value for an unknown error or speed.
+        horizontalError = try number(.eph, in: 0...)
+        eastError = try number(.epx, in: 0...)
+        northError = try number(.epy, in: 0...)
+        verticalError = try number(.epv, in: 0...)
+        speed = try number(.speed, in: 0...)
+        course = try number(.track, in: 0...).flatMap { $0 > 360 ? nil : $0 == 360 ? 0 : $0 }
+    }
+
+    /// The error for a report with an impossible value.
+    private static func refusal(
+        _ key: CodingKeys, _ reason: String, _ values: KeyedDecodingContainer<CodingKeys>
+    ) -> DecodingError {
+        .dataCorruptedError(forKey: key, in: values, debugDescription: reason)
     }
 }

@@ -2,6 +2,9 @@ public import LockstepModel
 
 /// The satellite receivers of gpsd, through its JSON protocol over TCP (`gpsd_json(5)`).
 ///
+/// The reports of several receivers are never combined into one fix. All receivers provide samples unless the address
+/// names one of them.
+///
 /// Provides one `location` sample per fix, however often gpsd repeats it (see `FixAssembler`). Columns: `lat`, `lon`;
 /// `alt` is gpsd's `altMSL`, otherwise `alt`; `hacc` is `eph`, otherwise √(`epx`² + `epy`²); `vacc` is `epv` (both with
 /// 95 % confidence). `course` is `track`, `fix` is `mode`, and `at` is the receiver's own time, unchanged even if it is
@@ -23,8 +26,8 @@ public struct GpsdSource: SensorSource {
     /// Creates a source that connects to gpsd at `address`.
     /// - Parameters:
     ///   - stamping: With ``Stamping/now``, a sample's timestamp is the arrival time of its first report. With
-    ///     ``Stamping/own``, it is the receiver's time; a fix whose time is missing or not later than the previous one
-    ///     is dropped and counted in the status.
+    ///     ``Stamping/own``, it is the receiver's time; a fix without a time is dropped and counted in the status. A time
+    ///     that steps back is counted there too, and its fixes are kept (see `ReceiverStamps`).
     ///   - staleAfter: The age in s at which the last fix is reported as stale; limited to 0.1…1e9.
     public init(address: GpsdAddress = GpsdAddress(), stamping: Stamping = .now, staleAfter: Double = 10) {
         self.address = address
@@ -32,7 +35,7 @@ public struct GpsdSource: SensorSource {
         self.staleAfter = min(max(staleAfter, 0.1), 1e9)
     }
 
-    /// The name of the source, `gpsd://HOST:PORT`.
+    /// The name of the source, `gpsd://HOST:PORT`, and the path of the chosen receiver if there is one.
     public var name: String { "gpsd://\(address)" }
 
     /// The stream of locations.
@@ -58,7 +61,7 @@ public struct GpsdSource: SensorSource {
 
     private func run(into sink: any SampleSink, through sockets: GpsdSockets) async {
         var conversation = GpsdConversation(
-            stamping: stamping, assembler: FixAssembler(staleAfter: Int64(staleAfter * 1e6)))
+            stamping: stamping, device: address.device, assembler: FixAssembler(staleAfter: Int64(staleAfter * 1e6)))
         var backoff = Backoff()
         var generator = SystemRandomNumberGenerator()
         while !Task.isCancelled, !sockets.isWoken {
@@ -72,7 +75,7 @@ public struct GpsdSource: SensorSource {
             }
             if conversation.isGreeted { backoff.reset() }
             if Task.isCancelled || sockets.isWoken { return }
-            await perform(conversation.disconnected("gpsd at \(address): \(reason)"), on: sink)
+            await perform(conversation.disconnected("gpsd at \(address.endpoint): \(reason)"), on: sink)
             // Only cancellation ends the sleep early, and the loop checks for it.
             try? await Task.sleep(for: .seconds(backoff.next(using: &generator)))
         }
@@ -85,7 +88,7 @@ public struct GpsdSource: SensorSource {
         try await connection.send("?WATCH={\"enable\":true,\"json\":true};\n")
         while !Task.isCancelled {
             let actions: [GpsdConversation.Action]
-            switch try await connection.receive(until: conversation.assembler.nextDeadline) {
+            switch try await connection.receive(until: conversation.nextDeadline) {
             case .bytes(let bytes): actions = conversation.receive(bytes, at: Moment.now().boot)
             case .deadline: actions = conversation.advance(to: Moment.now().boot)
             case .closed: return

@@ -6,7 +6,8 @@ public import LockstepModel
 /// Devices with a buffer deliver whole scans with kernel timestamps. Other devices are polled through their attributes:
 /// motion sensors 50 times a second by default and at most 100 times, barometers once a second by default. Values are
 /// (raw + offset) × scale, rotated by the mount matrix, in g ((0, 0, -1) at rest, face up; the kernel has +9.8 m/s²
-/// there, but -9.8 m/s² for HID sensor hubs), rad/s, µT and hPa. Sensors that are not requested are switched off.
+/// there, but -9.8 m/s² for HID sensor hubs), rad/s, µT and hPa. The mount matrix is that of ``IIOChoices``, of udev
+/// (`ACCEL_MOUNT_MATRIX`) or of sysfs; one that is no rotation is reported and not used. Sensors that are not requested are switched off.
 ///
 /// Statuses are reported per stream, under the source's name and the stream: `iio motion/accelerometer`. A device that
 /// disappears is reported as unavailable and used again when it returns, at once where device events are available,
@@ -28,13 +29,17 @@ public struct IIOSource: SensorSource {
     private let selection: IIOSelection
     private let requests = IIORateRequests()
     private let retry: BufferRetry
+    /// The error for a device that the user has named and that does not exist.
+    private let unknownChoice: IIOError?
 
     /// Creates a source of the sensors that exist now, including those that lack access rights if another one can be
     /// read. Streams of sensors that appear later are not added.
     public init(
-        sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = SourceOptions.defaultLinger
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", linger: Int64 = SourceOptions.defaultLinger,
+        choices: IIOChoices = IIOChoices()
     ) {
-        self.init(tree: IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot), events: .kernel, linger: linger)
+        let tree = IIOTree(sysfsRoot: sysfsRoot, devRoot: devRoot, choices: choices)
+        self.init(tree: tree, events: .kernel, linger: linger)
     }
 
     /// Creates a source with replacements of kernel interfaces, for tests.
@@ -48,7 +53,9 @@ public struct IIOSource: SensorSource {
         self.tree = tree
         self.events = events
         self.retry = retry
-        selection = IIOSelection(tree.devices())
+        let devices = tree.devices()
+        selection = IIOSelection(devices, chosen: tree.choices.devices)
+        unknownChoice = tree.unknownChoice(among: devices)
     }
 
     /// The name of the source, `iio`.
@@ -60,8 +67,9 @@ public struct IIOSource: SensorSource {
     /// Returns all sensors found. The problem of an unused sensor is the reason why it is not used.
     public func sensors() -> [SensorDescription] { selection.descriptions }
 
-    /// The reason why no sensor can be read, with advice; nil if at least one can.
-    public var failure: IIOError? { selection.failure(in: tree) }
+    /// The reason why no sensor can be read or a device that the user has chosen is missing, with advice; nil if there is
+    /// none.
+    public var failure: IIOError? { selection.failure(in: tree) ?? unknownChoice }
 
     /// Returns the rate in samples/s when none is requested; nil if it is unknown.
     public func nativeRate(of stream: SensorStream) -> Double? { selection.nativeRates[stream] }

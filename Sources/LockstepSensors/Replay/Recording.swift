@@ -4,16 +4,20 @@ public import LockstepModel
 public struct Recording: Sendable {
     /// The times of the rows in µs, as in the file; non-decreasing.
     public let times: [Int64]
+    /// What was left out.
+    public let skipped: SkippedValues
     /// One block per stream, with the file's times.
     public let blocks: [SampleBlock]
 
     private let extras: [String: [Double]]
 
     /// Reads a recording from a file.
-    /// - Parameter names: The headers of additional columns to read, such as a reference.
+    /// - Parameters:
+    ///   - names: The headers of additional columns to read, such as a reference.
+    ///   - isStrict: Whether invalid values and times that go backward are errors instead of left out.
     /// - Throws: ``ReplayError`` at the first error in the file.
-    public init(file: String, extras names: [String] = []) throws(ReplayError) {
-        var reader = try RecordingReader.open(file, extras: names)
+    public init(file: String, extras names: [String] = [], isStrict: Bool = false) throws(ReplayError) {
+        var reader = try RecordingReader.open(file, extras: names, isStrict: isStrict)
         var times: [Int64] = []
         var blocks = reader.layout.parts.map { SampleBlock(stream: $0.stream) }
         var extras = names.map { _ in [Double]() }
@@ -25,6 +29,7 @@ public struct Recording: Sendable {
             }
             for (index, value) in row.extras.enumerated() { extras[index].append(value) }
         }
+        skipped = reader.skipped
         self.times = times
         self.blocks = blocks
         var named: [String: [Double]] = [:]

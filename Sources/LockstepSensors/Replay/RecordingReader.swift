@@ -1,25 +1,44 @@
 import LockstepModel
 
 /// Reads a recording row by row. Owns the file descriptor.
+///
+/// Recorders lose a clock for a moment, and write NaN for a value that they do not know. Such values, and single rows
+/// whose time is earlier than that of the row before or later than those of the rows behind, are left out and counted,
+/// unless the reader is strict. Each other error ends the reading.
 struct RecordingReader: ~Copyable {
     let layout: RecordingLayout
     /// The time of the last row in the file, in µs.
     let lastTime: Int64
+    /// What was left out so far.
+    private(set) var skipped = SkippedValues()
 
+    /// The number of consecutive rows with an earlier time from which the recording is refused: its time has changed, and
+    /// the rows would be lost.
+    static let maxEarlierRows = 10
+
+    private let isStrict: Bool
     private var lines: LineReader
+    /// The rows that were read but not returned, with their lines: at most two.
+    private var ahead: [(row: RecordingRow, line: Int)] = []
+    /// The error behind ``ahead``.
+    private var failure: ReplayError?
     private var previous: Int64?
+    private var earlierRows = 0
 
-    private init(layout: RecordingLayout, lastTime: Int64, lines: consuming LineReader) {
+    private init(layout: RecordingLayout, lastTime: Int64, lines: consuming LineReader, isStrict: Bool) {
         self.layout = layout
         self.lastTime = lastTime
         self.lines = lines
+        self.isStrict = isStrict
     }
 
     /// Opens `file` and reads its header and its last row.
-    /// - Parameter extras: The headers of additional columns to read.
+    /// - Parameters:
+    ///   - extras: The headers of additional columns to read.
+    ///   - isStrict: Whether invalid values and times that go backward are errors.
     /// - Throws: ``ReplayError`` if the file cannot be read, or its header or last row is malformed.
     static func open(
-        _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn
+        _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn, isStrict: Bool = false
     ) throws(ReplayError) -> RecordingReader {
         var lines = try LineReader(file: file)
         guard let header = try lines.next() else {
@@ -31,7 +50,8 @@ struct RecordingReader: ~Copyable {
             throw ReplayError(file: file, line: nil, reason: "no rows after the header")
         }
         do {
-            return RecordingReader(layout: layout, lastTime: try layout.time(ofRow: last), lines: lines)
+            return RecordingReader(
+                layout: layout, lastTime: try layout.time(ofRow: last), lines: lines, isStrict: isStrict)
         } catch {
             throw ReplayError(file: file, line: nil, reason: "the last line is incomplete: \(error.reason)")
         }
@@ -40,20 +60,61 @@ struct RecordingReader: ~Copyable {
     /// Returns the next row; nil after the last.
     /// - Throws: ``ReplayError`` with the number of the malformed line.
     mutating func next() throws(ReplayError) -> RecordingRow? {
+        while true {
+            fill()
+            guard let (row, line) = ahead.first else {
+                if let failure { throw failure }
+                return nil
+            }
+            ahead.removeFirst()
+            guard let reason = timeProblem(of: row) else {
+                earlierRows = 0
+                previous = row.time
+                for reason in row.invalid { skipped.add(line: line, reason: reason) }
+                return row
+            }
+            guard !isStrict, earlierRows <= Self.maxEarlierRows else {
+                throw ReplayError(
+                    file: lines.file, line: line,
+                    reason: reason + (isStrict ? "" : " and stays there: split the recording at this line"))
+            }
+            skipped.add(line: line, reason: reason)
+        }
+    }
+
+    /// Returns why the time of a row does not fit to the rows around it; nil if it does.
+    private mutating func timeProblem(of row: RecordingRow) -> String? {
+        if let previous, row.time < previous {
+            earlierRows += 1
+            return "time goes backward, from \(previous) to \(row.time) µs"
+        }
+        // A wrong time in the future must not make all later rows old.
+        guard !isStrict, ahead.count == 2, case let (first, second) = (ahead[0].row.time, ahead[1].row.time),
+            first < row.time, first <= second, second < row.time, first >= previous ?? .min
+        else { return nil }
+        return "time goes forward to \(row.time) µs and back to \(first) µs"
+    }
+
+    /// Reads up to the second row after the next one.
+    private mutating func fill() {
+        do throws(ReplayError) {
+            while ahead.count < 3, failure == nil {
+                guard let row = try read() else { return }
+                ahead.append(row)
+            }
+        } catch {
+            failure = error
+        }
+    }
+
+    private mutating func read() throws(ReplayError) -> (RecordingRow, Int)? {
         guard let line = try lines.next() else { return nil }
         // Blank lines are accepted only at the end of the file.
         if line.allSatisfy({ $0 <= UInt8(ascii: " ") }), try lines.isAtEnd() { return nil }
-        let row: RecordingRow
         do {
-            row = try layout.row(line)
+            return (try layout.row(line, isStrict: isStrict), lines.line)
         } catch {
             throw ReplayError(file: lines.file, line: lines.line, reason: error.reason)
         }
-        if let previous, row.time < previous {
-            throw ReplayError(
-                file: lines.file, line: lines.line, reason: "time goes backward, from \(previous) to \(row.time) µs")
-        }
-        previous = row.time
-        return row
     }
 }

@@ -8,23 +8,35 @@ package struct RecordingRow: Sendable {
     package let values: [[Double]?]
     /// The values of the additional columns; NaN if the field is empty or the column is missing.
     package let extras: [Double]
+    /// Why samples of the row were left out, one reason for each.
+    package var invalid: [String] = []
 }
 
 extension RecordingLayout {
     /// Parses one row.
+    /// - Parameter isStrict: Whether a value that is not finite, or missing, is an error. Otherwise the sample is left out.
     /// - Throws: The reason why it is malformed.
-    package func row(_ line: ArraySlice<UInt8>) throws(RowError) -> RecordingRow {
+    package func row(_ line: ArraySlice<UInt8>, isStrict: Bool = false) throws(RowError) -> RecordingRow {
         let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard fields.count == fieldCount else {
             throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
         }
         var values: [[Double]?] = []
-        for part in parts { try values.append(part.values(fields)) }
+        var invalid: [String] = []
+        for part in parts {
+            do throws(RowError) {
+                try values.append(part.values(fields))
+            } catch {
+                guard error.isUnknownValue, !isStrict else { throw error }
+                invalid.append(error.reason)
+                values.append(nil)
+            }
+        }
         var extras: [Double] = []
         for field in extraFields {
             if let field { try extras.append(number(fields[field])) } else { extras.append(.nan) }
         }
-        return RecordingRow(time: try time(fields[timeField]), values: values, extras: extras)
+        return RecordingRow(time: try time(fields[timeField]), values: values, extras: extras, invalid: invalid)
     }
 
     /// Parses only the time of a row, in µs.
@@ -40,8 +52,8 @@ extension RecordingLayout {
     private func number(_ field: ArraySlice<UInt8>) throws(RowError) -> Double {
         let text = text(field)
         if text.isEmpty { return .nan }
-        guard let number = Double(text), number.isFinite else { throw RowError("'\(text)' is not a number") }
-        return number
+        guard let number = Double(text) else { throw RowError("'\(text)' is not a number") }
+        return number.isFinite ? number : .nan
     }
 
     private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
@@ -80,7 +92,8 @@ extension RecordingLayout.Part {
                 continue
             }
             guard let number = Double(text), number.isFinite else {
-                throw RowError("'\(text)' is not a number (\(column.name) of \(stream))")
+                throw RowError(
+                    "'\(text)' is not a number (\(column.name) of \(stream))", isUnknownValue: Double(text) != nil)
             }
             if column.kind == .integer, number.rounded() != number || abs(number) >= 0x1p53 {
                 throw RowError("'\(text)' is not a whole number (\(column.name) of \(stream))")
@@ -89,15 +102,34 @@ extension RecordingLayout.Part {
             isEmpty = false
         }
         if isEmpty { return nil }
-        if let firstMissing { throw RowError("\(firstMissing) of \(stream) is missing") }
+        if stream == .location { try checkPosition(&values) }
+        if let firstMissing { throw RowError("\(firstMissing) of \(stream) is missing", isUnknownValue: true) }
         return values
+    }
+}
+
+extension RecordingLayout.Part {
+    /// Refuses an impossible position, and makes the course 360° 0°.
+    private func checkPosition(_ values: inout [Double]) throws(RowError) {
+        for (index, column) in stream.columns.enumerated() {
+            if column.name == "course", values[index] == 360 { values[index] = 0 }
+            let limit = column.name == "lat" ? 90.0 : column.name == "lon" ? 180 : .infinity
+            guard abs(values[index]) > limit else { continue }
+            throw RowError("\(values[index]) is not a \(column.name) of \(stream)", isUnknownValue: true)
+        }
     }
 }
 
 /// The reason why a row is malformed. The reader adds file and line.
 package struct RowError: Error {
     let reason: String
-    init(_ reason: String) { self.reason = reason }
+    /// Whether the recorder only did not know a value: it is NaN, infinite or empty.
+    let isUnknownValue: Bool
+
+    init(_ reason: String, isUnknownValue: Bool = false) {
+        self.reason = reason
+        self.isUnknownValue = isUnknownValue
+    }
 }
 
 private func text(_ field: ArraySlice<UInt8>) -> String {

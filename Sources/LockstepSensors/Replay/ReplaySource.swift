@@ -17,6 +17,9 @@ public import LockstepModel
 ///
 /// Other columns are ignored. If all fields of a stream are empty in a row, the row has no sample of the stream. An
 /// empty field of a location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
+///
+/// A sample with a value that is not finite, and a row whose time does not fit to the rows around it, are left out and
+/// counted in the status, unless the source is strict.
 public struct ReplaySource: SensorSource {
     /// The path of the file as given.
     public let file: String
@@ -28,6 +31,8 @@ public struct ReplaySource: SensorSource {
     public let linger: Int64
     /// The streams in the recording.
     public let streams: [SensorStream]
+    /// Whether invalid values and times that go backward end the replay with an error.
+    public let isStrict: Bool
     /// The streams that the recording can contain.
     private let catalog: StreamCatalog
 
@@ -38,10 +43,12 @@ public struct ReplaySource: SensorSource {
     /// - Throws: ``ReplayError`` if the file cannot be read, is empty, or has no stream in its header or no rows.
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
-        linger: Int64 = SourceOptions.defaultLinger, streams catalog: StreamCatalog = .builtIn
+        linger: Int64 = SourceOptions.defaultLinger, streams catalog: StreamCatalog = .builtIn,
+        isStrict: Bool = false
     ) throws(ReplayError) {
         let reader = try RecordingReader.open(file, streams: catalog)
         self.file = file
+        self.isStrict = isStrict
         self.catalog = catalog
         self.speed = speed
         self.stamping = stamping
@@ -55,11 +62,17 @@ public struct ReplaySource: SensorSource {
     /// Plays the recording once; reports ``SourceStatus/ended`` at its end.
     /// - Throws: ``ReplayError`` at the first malformed row, after delivering the rows before it.
     public func run(into sink: any SampleSink) async throws {
-        var reader = try RecordingReader.open(file, streams: catalog)
+        var reader = try RecordingReader.open(file, streams: catalog, isStrict: isStrict)
+        var reported = 0
         var pending = PendingRows(layout: reader.layout, clock: stamping == .own ? .own : .boot)
         var timing: ReplayTiming?
         sink.report(.running, from: name)
         while let row = try await Self.next(of: &reader, orDeliver: &pending, to: sink) {
+            // Report the count when it has doubled: there may be one in each row.
+            if reader.skipped.count >= max(1, 2 * reported) {
+                reported = reader.skipped.count
+                sink.report(.degraded("\(reader.skipped)"), from: name)
+            }
             var schedule =
                 timing
                 ?? ReplayTiming(
@@ -74,6 +87,7 @@ public struct ReplaySource: SensorSource {
             timing = schedule
         }
         await pending.deliver(to: sink)
+        if reader.skipped.count > reported { sink.report(.degraded("\(reader.skipped)"), from: name) }
         sink.report(.ended, from: name)
     }
 

@@ -25,11 +25,11 @@ extension WalkingBody {
         let vertical = Self.verticalAccuracy / 1.960
         let place = geodetic(offset: position(at: time) + error * SIMD3(horizontal, horizontal, vertical))
         let speed = max(0, self.speed(at: time) + 0.05 * motion.x)
-        let course = (self.course(at: time) * 180 / .pi + 2 * motion.y + 360).truncatingRemainder(dividingBy: 360)
+        let course = compassDegrees(self.course(at: time) * 180 / .pi + 2 * motion.y, decimals: 1)
         return [
             resolved(place.latitude, decimals: 7), resolved(place.longitude, decimals: 7),
             resolved(place.altitude, decimals: 2), Self.horizontalAccuracy, Self.verticalAccuracy,
-            resolved(speed, decimals: 2), self.speed(at: time) > 0.3 ? resolved(course, decimals: 1) : .nan, 3, .nan,
+            resolved(speed, decimals: 2), self.speed(at: time) > 0.3 ? course : .nan, 3, .nan,
         ]
     }
 

@@ -12,6 +12,10 @@ public struct SourceOptions: Sendable, Hashable {
     public var sysfsRoot: String
     /// The folder of the character devices of the sensors.
     public var devRoot: String
+    /// Whether a recording with invalid values or times that go backward is refused instead of read without them.
+    public var isStrict = false
+    /// What the user decides about the sensors of the source `iio`.
+    public var iio = IIOChoices()
     /// How long a source collects samples before it delivers them, in µs.
     ///
     /// A longer linger causes fewer wake-ups. Samples that arrive less often than this, and fixes of gpsd, are

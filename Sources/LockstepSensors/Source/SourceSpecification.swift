@@ -9,7 +9,7 @@ public struct SourceSpecificationError: Error, Hashable, CustomStringConvertible
 /// Creates sources from the specifications that `--source` accepts.
 public enum SensorSources {
     /// The forms that ``make(_:options:)`` accepts, for help texts.
-    public static let forms = "iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port]"
+    public static let forms = "iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
 
     /// Creates the source of a specification such as `simulate:7`, `replay:walk.csv` or `gpsd://localhost:2947`.
     ///
@@ -24,7 +24,8 @@ public enum SensorSources {
             guard rest.isEmpty else {
                 throw SourceSpecificationError("'\(text)': use 'iio' alone, it covers all sensors of this machine")
             }
-            return IIOSource(sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger)
+            return IIOSource(
+                sysfsRoot: options.sysfsRoot, devRoot: options.devRoot, linger: options.linger, choices: options.iio)
         case "battery":
             guard rest.isEmpty else {
                 throw SourceSpecificationError(
@@ -36,7 +37,7 @@ public enum SensorSources {
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
-                linger: options.linger, streams: options.streams)
+                linger: options.linger, streams: options.streams, isStrict: options.isStrict)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }
@@ -59,7 +60,7 @@ public enum SensorSources {
     private static func address(_ rest: Substring, in text: String) throws -> GpsdAddress {
         if rest.isEmpty || rest == "://" { return GpsdAddress() }
         guard rest.hasPrefix("://"), let address = GpsdAddress(String(rest.dropFirst(3))) else {
-            throw SourceSpecificationError("'\(text)' is not an address of gpsd: use gpsd[://host:port]")
+            throw SourceSpecificationError("'\(text)' is not an address of gpsd: use gpsd[://host:port[/device]]")
         }
         return address
     }

@@ -27,7 +27,8 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
             If the recording has a reference attitude, qw,qx,qy,qz (device to earth, z up), the report contains the \
             error: the root mean square of the angle between the two attitudes, after the constant heading offset \
             between the two frames is removed. If the recording has a column 'movement', only rows with movement = 1 \
-            are compared.
+            are compared. A row with the quaternion (0,0,0,0) has no reference. If no reference is on a row with an \
+            accelerometer sample, the command fails.
 
             EXAMPLES
               lockstep analyze attitude trial.csv --out attitude.csv
@@ -61,6 +62,8 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Option(help: RecordingSign.help)
     var sign = RecordingSign.lockstep
 
+    @OptionGroup var strict: StrictOption
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
@@ -68,7 +71,8 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         let options = DeviceMotionEstimator.Options(
             referenceFrame: frame, declination: try declination.map(degrees), calibratesMagneticField: calibrate)
         let columns = AttitudeReference.columns
-        let (recording, accelerometer) = try sign.open(file, extras: columns, for: "attitude")
+        let (recording, accelerometer) = try sign.open(
+            file, extras: columns, isStrict: strict.strict, for: "attitude")
         var sensors = [accelerometer]
         for stream in [SensorStream.gyroscope, .magnetometer] {
             if let samples = recording.samples(of: stream), !samples.isEmpty { sensors.append(samples) }
@@ -76,12 +80,20 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         var estimator = DeviceMotionEstimator(options: options, sensors: Set(sensors.map(\.stream)))
         let locations = try estimator.needsLocation ? locate(&estimator, in: recording) : []
         let motions = estimator.motions(of: sensors + locations)
+        let reference = AttitudeReference(recording)
+        let error = reference?.error(of: motions)
         if let out { try AttitudeFile.write(motions, addedTo: file, to: out) }
         let report = AttitudeReport(
             sensors: sensors, motions: motions, requestedFrame: frame,
-            error: AttitudeReference(recording).flatMap { $0.error(of: motions) },
-            calibration: estimator.magneticCalibration, declination: estimator.declinationStatus, out: out)
+            error: error,
+            calibration: estimator.magneticCalibration, declination: estimator.declinationStatus,
+            recordingNotes: RecordingNotes(recording, sensors).texts + (reference?.notes(of: motions) ?? []), out: out)
         Terminal.output.write(json ? report.json : report.text(for: .output))
+        guard let reference, !reference.isEmpty, error == nil, !motions.isEmpty else { return }
+        throw CommandFailure(
+            "\(file): no reference attitude (qw,qx,qy,qz) is on a row with an accelerometer sample, so there is nothing to "
+                + "compare: write each reference on the row of the accelerometer sample with its time, or remove the columns"
+        )
     }
 
     /// Passes the first usable position to the estimator, so that samples before that position have the frame

@@ -21,12 +21,16 @@ struct AnalyzeOrientationCommand: ParsableCommand {
     @Option(help: RecordingSign.help)
     var sign = RecordingSign.lockstep
 
+    @OptionGroup var strict: StrictOption
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
-        let samples = try sign.open(file, for: "orientation").accelerometer
-        let report = OrientationReport(samples: samples, intervals: OrientationInterval.all(in: samples))
+        let (recording, samples) = try sign.open(file, isStrict: strict.strict, for: "orientation")
+        let report = OrientationReport(
+            samples: samples, intervals: OrientationInterval.all(in: samples),
+            notes: RecordingNotes(recording, [samples]))
         Terminal.output.write(json ? report.json : report.text(for: .output))
     }
 }

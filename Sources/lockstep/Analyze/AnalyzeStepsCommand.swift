@@ -7,6 +7,7 @@ import LockstepSensors
 struct AnalyzeStepsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "steps", abstract: "Count steps, with times, distance, pace and cadence.",
+        usage: "lockstep analyze steps <file> [<options>]",
         discussion: """
             Steps are detected in the magnitude of the acceleration, so the position and orientation of the device do \
             not matter. The distance is the number of steps multiplied by the step length. Without --step-length, the \
@@ -22,16 +23,20 @@ struct AnalyzeStepsCommand: ParsableCommand {
 
     @OptionGroup var length: StepLengthOptions
 
+    @OptionGroup var strict: StrictOption
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
-        let recording = try Recording(file: file)
+        let recording = try Recording(file: file, isStrict: strict.strict)
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
                 "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
         }
-        let report = StepReport(samples: samples, walks: WalkingInterval.all(in: samples, options: length.pedometer))
+        let report = StepReport(
+            samples: samples, walks: WalkingInterval.all(in: samples, options: length.pedometer),
+            notes: RecordingNotes(recording, [samples]))
         Terminal.output.write(json ? report.json : report.text(for: .output))
     }
 }

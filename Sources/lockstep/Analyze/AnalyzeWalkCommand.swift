@@ -35,6 +35,8 @@ struct AnalyzeWalkCommand: ParsableCommand {
 
     @OptionGroup var length: StepLengthOptions
 
+    @OptionGroup var strict: StrictOption
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
@@ -48,21 +50,21 @@ struct AnalyzeWalkCommand: ParsableCommand {
     }
 
     func run() throws {
-        let steps = try device.map(storedSteps) ?? recordedSteps(file ?? "")
+        let (steps, notes) = try device.map { (try storedSteps($0), nil) } ?? recordedSteps(file ?? "")
         let report = GaitReport(
             steps: steps.count, gait: GaitAnalysis(steps),
-            hasLength: length.stepLength != nil || length.height != nil)
+            notes: notes, hasLength: length.stepLength != nil || length.height != nil)
         Terminal.output.write(json ? report.json : report.text)
     }
 
-    private func recordedSteps(_ file: String) throws -> [RefinedStep] {
-        let recording = try Recording(file: file)
+    private func recordedSteps(_ file: String) throws -> ([RefinedStep], RecordingNotes?) {
+        let recording = try Recording(file: file, isStrict: strict.strict)
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
                 "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
         }
         var refiner = StepRefiner(options: length.pedometer)
-        return refiner.update(samples) + refiner.finish()
+        return (refiner.update(samples) + refiner.finish(), RecordingNotes(recording, [samples]))
     }
 
     private func storedSteps(_ device: DeviceArgument) throws -> [RefinedStep] {

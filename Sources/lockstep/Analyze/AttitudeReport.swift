@@ -12,6 +12,8 @@ struct AttitudeReport {
     let calibration: MagneticCalibration?
     /// The origin of the declination; nil unless the requested frame is `trueNorth`.
     let declination: DeclinationSource.Status?
+    /// What the recording lacks.
+    let recordingNotes: [String]
     /// The path of the written file, if any.
     let out: String?
 
@@ -42,7 +44,7 @@ struct AttitudeReport {
                         + " a frame other than \(requestedFrame.rawValue): see the column 'frame'")
             }
         }
-        return notes
+        return notes + recordingNotes
     }
 
     func text(for terminal: Terminal) -> String {

@@ -8,11 +8,14 @@ struct GaitReport {
     let steps: Int
     /// nil without strides.
     let gait: GaitAnalysis?
+    /// nil for the samples of a store.
+    let notes: RecordingNotes?
     /// Whether the step length was given, or the height to estimate it.
     let hasLength: Bool
 
     var text: String {
-        guard let gait else { return "no walk of several strides; \(counted(steps, "step"))\n" }
+        let end = notes?.lines ?? ""
+        guard let gait else { return "no walk of several strides; \(counted(steps, "step"))\n" + end }
         var lines = [
             "\(counted(gait.steps, "step")) in \(counted(gait.walks, "walk")), \(fixed(gait.seconds, 1)) s of walking",
             "cadence      \(fixed(gait.cadence, 3)) steps/s (\(fixed(60 * gait.cadence, 1)) a minute)",
@@ -23,7 +26,7 @@ struct GaitReport {
             lines.append("symmetry     \(fixed(symmetry, 3)) (1 if the steps of both feet take as long)")
         }
         if hasLength { lines.append("speed        \(fixed(gait.speed, 2)) m/s") }
-        return lines.joined(separator: "\n") + "\n"
+        return lines.joined(separator: "\n") + "\n" + end
     }
 
     /// The JSON object; durations in s. Members that are not known are missing.
@@ -41,6 +44,7 @@ struct GaitReport {
             if let symmetry = gait.stepSymmetry { object.member("symmetry", resolved(symmetry, decimals: 4)) }
             if hasLength { object.member("speed", resolved(gait.speed, decimals: 3)) }
         }
+        notes?.add(to: &object)
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
     }
 }

@@ -7,6 +7,7 @@ import LockstepWire
 struct OrientationReport {
     let samples: SampleBlock
     let intervals: [OrientationInterval]
+    let notes: RecordingNotes
 
     private var start: Int64 { samples.times.first ?? 0 }
     private var seconds: Double { Double((samples.times.last ?? 0) - start) / 1e6 }
@@ -14,6 +15,7 @@ struct OrientationReport {
     func text(for terminal: Terminal) -> String {
         guard !intervals.isEmpty else {
             return "no orientation detected in \(counted(samples.count, "sample")) over \(fixed(seconds, 2)) s\n"
+                + notes.lines
         }
         let times = RecordingTimes(start: start)
         var table = Table([
@@ -26,7 +28,7 @@ struct OrientationReport {
                 .init(interval.orientation.rawValue, .bold), .init(fixed(interval.inclination * 180 / .pi, 1)),
             ])
         }
-        return table.lines(for: terminal).joined(separator: "\n") + "\n"
+        return table.lines(for: terminal).joined(separator: "\n") + "\n" + notes.lines
     }
 
     /// The JSON object; times in µs as in the recording, durations in s, angles in rad.
@@ -41,6 +43,7 @@ struct OrientationReport {
             text += ",\"duration\":\(interval.seconds),\"inclination\":\(resolved(interval.inclination, decimals: 6))}"
             writer.raw(text)
         }
+        notes.add(to: &object)
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
     }
 }

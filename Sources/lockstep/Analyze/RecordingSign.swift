@@ -16,14 +16,15 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
     /// Reads a recording with a three-axis accelerometer, and converts it to the sign convention of Lockstep.
     /// - Parameters:
     ///   - extras: the headers of additional columns to read.
+    ///   - isStrict: whether invalid values and times that go backward are errors.
     ///   - purpose: the analysis that requires the accelerometer, for error texts.
     /// - Throws: ``ReplayError`` for an invalid file, or ``CommandFailure`` if it has no such accelerometer.
     func open(
-        _ file: String, extras: [String] = [], for purpose: String
+        _ file: String, extras: [String] = [], isStrict: Bool, for purpose: String
     ) throws -> (recording: Recording, accelerometer: SampleBlock) {
         let columnsInG = ["x_g", "ax_g"]
         let metricColumns = ["ax_m_s2", "x_m_s2"]
-        let recording = try Recording(file: file, extras: columnsInG + metricColumns + extras)
+        let recording = try Recording(file: file, extras: columnsInG + metricColumns + extras, isStrict: isStrict)
         let hasColumn = { (names: [String]) in names.contains { recording.column($0) != nil } }
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty,
             hasColumn(columnsInG) || hasColumn(metricColumns)

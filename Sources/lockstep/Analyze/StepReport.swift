@@ -7,13 +7,14 @@ import LockstepWire
 struct StepReport {
     let samples: SampleBlock
     let walks: [WalkingInterval]
+    let notes: RecordingNotes
 
     private var start: Int64 { samples.times.first ?? 0 }
     private var seconds: Double { Double((samples.times.last ?? 0) - start) / 1e6 }
 
     func text(for terminal: Terminal) -> String {
         guard let total = WalkingInterval.total(walks) else {
-            return "no steps in \(counted(samples.count, "sample")) over \(fixed(seconds, 2)) s\n"
+            return "no steps in \(counted(samples.count, "sample")) over \(fixed(seconds, 2)) s\n" + notes.lines
         }
         let times = RecordingTimes(start: start)
         let titles = [
@@ -30,7 +31,7 @@ struct StepReport {
         let summary =
             counted(total.steps, "step") + ", \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
             + " (\(fixed(total.pace, 2)) s/m, \(fixed(total.cadence, 2)) steps/s); \(fixed(seconds, 2)) s recorded"
-        return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n"
+        return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n" + notes.lines
     }
 
     /// The JSON object; times in µs as in the recording, durations in s. `walked` is the walking time without short
@@ -49,6 +50,7 @@ struct StepReport {
                 walk.write(into: &object)
             }
         }
+        notes.add(to: &object)
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
     }
 }

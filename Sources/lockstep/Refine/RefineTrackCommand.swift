@@ -87,7 +87,7 @@ extension RefinedRow {
             values: [
                 resolved(position.coordinate.latitude, decimals: 8),
                 resolved(position.coordinate.longitude, decimals: 8), resolved(position.accuracy, decimals: 3),
-                resolved(position.speed, decimals: 3), position.course.map { resolved($0, decimals: 2) } ?? .nan,
+                resolved(position.speed, decimals: 3), position.course.map { compassDegrees($0, decimals: 2) } ?? .nan,
                 position.hasFix ? 1 : 0, position.isRejected ? 1 : 0,
             ])
     }

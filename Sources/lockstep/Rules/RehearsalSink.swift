@@ -11,6 +11,7 @@ final class RehearsalSink: SampleSink {
         /// The time of the last sample, in µs.
         var last: Int64 = 0
         var problem: (any Error)?
+        var warning: String?
     }
 
     private let state: Mutex<State>
@@ -39,7 +40,12 @@ final class RehearsalSink: SampleSink {
         }
     }
 
-    func report(_ status: SourceStatus, from source: String) {}
+    func report(_ status: SourceStatus, from source: String) {
+        if case .degraded(let reason) = status { state.withLock { $0.warning = reason } }
+    }
+
+    /// What was left out of the recording; nil if nothing was.
+    var warning: String? { state.withLock { $0.warning } }
 
     /// The events so far.
     var events: [RuleEvent] {

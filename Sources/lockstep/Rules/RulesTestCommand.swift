@@ -79,6 +79,7 @@ struct RulesTestCommand: ParsableCommand {
         let address = device?.address ?? fallback
         let sink = RehearsalSink(Rehearsal(try options.rules(settings.streams)), address)
         try sink.run(source)
+        if let warning = sink.warning { Terminal.writeError("\(source.file): \(warning)") }
         return sink.events
     }
 }

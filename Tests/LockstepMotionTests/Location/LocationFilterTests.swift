@@ -112,6 +112,16 @@ struct LocationFilterTests {
         #expect(aboard.isAccepted)
     }
 
+    @Test("after one time in the future, later fixes are accepted again")
+    func timeInTheFuture() {
+        var filter = filter()
+        let wrong = filter.update(fix(600))
+        #expect(wrong.isAccepted)
+        let decisions = (1...20).map { filter.update(fix(Double($0))) }
+        #expect(decisions.prefix(3).allSatisfy { !$0.isAccepted })
+        #expect(decisions.suffix(10).allSatisfy { $0.isAccepted })
+    }
+
     @Test("a row without position results in an unknown location")
     func noFix() {
         var filter = filter()

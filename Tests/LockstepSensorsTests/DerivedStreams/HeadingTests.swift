@@ -94,4 +94,11 @@ struct HeadingTests {
             #expect(abs(remainder(values[1] - values[0] - body.person.declination / Self.degree, 360)) < 1)
         }
     }
+
+    @Test(
+        "a direction is from 0 up to 360 degrees, also after rounding",
+        arguments: [(359.96, 0), (-0.01, 0), (360, 0), (-90, 270), (719.94, 359.9), (359.94, 359.9), (-1e-20, 0)])
+    func compass(degrees: Double, expected: Double) {
+        #expect(compassDegrees(degrees, decimals: 1) == expected)
+    }
 }

@@ -125,6 +125,35 @@ struct FixAssemblerTests {
         #expect(times == [5, 4, 600_000_000, 6])
     }
 
+    @Test("a receiver whose time steps back loses no position, and repeats of the same place are still recognised")
+    func stepBack() {
+        var assembler = FixAssembler()
+        var outputs: [FixAssembler.Output] = []
+        var delivered: [PositionReport] = []
+        for (index, second) in [17, 18, 19, 18, 19, 20, 21].enumerated() {
+            let report = report(Int64(second), latitude: 48 + Double(index) / 1000)
+            delivered.append(report)
+            // gpsd reports each fix several times.
+            for part in 0..<3 {
+                outputs += assembler.receive(report, at: Int64(index) * 1_000_000 + Int64(part) * 100_000)
+            }
+        }
+        outputs += assembler.flush()
+        let places = outputs.compactMap { if case .fix(let report, _) = $0 { report.latitude } else { nil } }
+        #expect(places == delivered.compactMap(\.latitude))
+        #expect(take(&assembler, delivered[3], 9_000_000).isEmpty)
+        #expect(advance(&assembler, 9_900_000).isEmpty)
+    }
+
+    @Test("a refined place that repeats the time of a fix at once is no new fix")
+    func refined() {
+        var assembler = FixAssembler()
+        _ = assembler.receive(report(5), at: 0)
+        _ = assembler.receive(report(6), at: 10_000)
+        #expect(take(&assembler, report(5, latitude: 48.000001), 20_000).isEmpty)
+        #expect(advance(&assembler, 400_000) == [.fix(report(6), arrived: 10_000)])
+    }
+
     @Test(
         "the receiver logs have as many fixes as times", .enabled(if: sharedData != nil), arguments: GpsdCheckFile.logs)
     func checkFiles(log: String) throws {

@@ -62,6 +62,13 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 300_000).count == 2)
     }
 
+    @Test("a line that is too long is counted")
+    func tooLong() {
+        var conversation = GpsdConversation(stamping: .now)
+        _ = conversation.receive([UInt8](repeating: 65, count: 300_000), at: 0)
+        #expect(conversation.malformedLines == 1)
+    }
+
     @Test("bytes may arrive in chunks of any size")
     func pieces() {
         var conversation = GpsdConversation(stamping: .now)
@@ -78,7 +85,10 @@ struct GpsdConversationTests {
         var conversation = GpsdConversation(stamping: .now)
         for _ in 0..<100 { _ = conversation.receive([UInt8](repeating: 65, count: 10_000), at: 0) }
         _ = say(&conversation, "")
-        #expect(say(&conversation, version) == [.report(.waiting("no fix"))])
+        #expect(
+            say(&conversation, version) == [
+                .report(.waiting("no fix; 1 line of gpsd not used, the last: longer than 262144 bytes"))
+            ])
     }
 
     @Test("a missing receiver and errors from gpsd are reported")
@@ -115,7 +125,9 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 13_300_000).last == .report(.running))
     }
 
-    @Test("with the receiver's time, a fix that is not later than the previous one is dropped and counted")
+    @Test(
+        "with the receiver's time, a step back loses no fix and is counted; a fix without a time is dropped and counted"
+    )
     func ownTime() {
         var conversation = GpsdConversation(stamping: .own, assembler: FixAssembler(deadline: 0))
         var actions: [Action] = []
@@ -126,15 +138,135 @@ struct GpsdConversationTests {
         }
         actions += conversation.advance(to: 10)
         let place: [Double?] = [46.5, 7.5, nil, nil, nil, nil, nil]
+        let step = "the receiver's time stepped back by 2 s"
+        let untimed = "1 fix without a time dropped"
         #expect(
             actions == [
                 sample(at: 5_000_000, place + [3, 5_000_000]), .report(.running),
-                .report(.waiting("1 fix dropped, the last not later than the previous one")),
-                .report(.waiting("2 fixes dropped, the last without a time")),
-                sample(at: 6_000_000, [nil, nil, nil, nil, nil, nil, nil, 1, 6_000_000]), .report(.waiting("no fix")),
-                sample(at: 7_000_000, place + [3, 7_000_000]), .report(.running),
+                sample(at: 3_000_001, place + [3, 3_000_000]), .report(.degraded(step)),
+                .report(.degraded("\(untimed); \(step)")),
+                sample(at: 6_000_000, [nil, nil, nil, nil, nil, nil, nil, 1, 6_000_000]),
+                .report(.waiting("no fix; \(untimed); \(step)")),
+                sample(at: 7_000_000, place + [3, 7_000_000]), .report(.degraded("\(untimed); \(step)")),
             ])
-        #expect(conversation.droppedFixes == 2)
+        #expect(conversation.droppedFixes == 1)
+        #expect(conversation.stepsBack == 1)
+    }
+
+    @Test("one wrong date in the future does not make later fixes old, with unique timestamps and one warning")
+    func wrongDate() {
+        var conversation = GpsdConversation(stamping: .own, assembler: FixAssembler(deadline: 0))
+        func line(_ second: Int, _ place: Int) -> String {
+            let digits = [second / 60, second % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
+            let time = "1970-01-01T00:\(digits[0]):\(digits[1]).000Z"
+            return #"{"class":"TPV","mode":3,"time":"\#(time)","lat":46.\#(100 + place),"lon":7.5}"#
+        }
+        var actions: [Action] = []
+        // The date is wrong at first and once more later, so that some times occur twice.
+        let seconds = [1601] + Array(1001...1010) + [1601] + Array(1005...1020)
+        for (index, second) in seconds.enumerated() {
+            actions += say(&conversation, line(second, index), at: Int64(index) * 1_000_000)
+        }
+        actions += conversation.advance(to: 28_000_000)
+        let times = actions.compactMap { if case .sample(let block) = $0 { block.times[0] } else { nil } }
+        #expect(times.count == seconds.count)
+        #expect(Set(times).count == seconds.count)
+        #expect(zip(times, seconds).allSatisfy { abs($0 - Int64($1) * 1_000_000) < 1000 })
+        #expect(conversation.stepsBack == 2)
+        #expect(
+            actions.filter { if case .report = $0 { true } else { false } } == [
+                .report(.running), .report(.degraded("the receiver's time stepped back by 600 s")),
+                .report(.degraded("the receiver's time stepped back 2 times, the last time by 596 s")),
+            ])
+    }
+
+    private func position(of device: String, _ second: Int, latitude: Double?, altitude: Double? = nil) -> String {
+        let place = latitude.map { #","lat":\#($0),"lon":7.5"# } ?? ""
+        let height = altitude.map { #","altMSL":\#($0)"# } ?? ""
+        return #"{"class":"TPV","device":"\#(device)","mode":\#(latitude == nil ? 1 : 3),"#
+            + #""time":"1970-01-01T00:00:0\#(second).000Z"\#(place)\#(height)}"#
+    }
+
+    private func samples(_ actions: [Action]) -> [[Double?]] {
+        actions.compactMap { action in
+            guard case .sample(let block) = action else { return nil }
+            return [block.columns[0][0], block.columns[2][0]].map { $0.isNaN ? nil : $0 }
+        }
+    }
+
+    @Test("reports of several receivers are never combined into one fix", arguments: [Stamping.now, .own])
+    func severalReceivers(stamping: Stamping) {
+        var conversation = GpsdConversation(stamping: stamping)
+        var actions: [Action] = []
+        for second in 1...2 {
+            let now = Int64(second) * 1_000_000
+            actions += say(&conversation, position(of: "/dev/a", second, latitude: 46), at: now)
+            actions += say(&conversation, position(of: "/dev/b", second, latitude: 47, altitude: 9), at: now + 1)
+        }
+        actions += advance(&conversation, 4_000_000)
+        #expect(samples(actions) == [[46, nil], [47, 9], [46, nil], [47, 9]])
+        let times = actions.compactMap { if case .sample(let block) = $0 { block.times[0] } else { nil } }
+        #expect(Set(times).count == 4)
+        #expect(
+            actions.last(where: { if case .report = $0 { true } else { false } })
+                == .report(
+                    .degraded(
+                        "fixes of 2 receivers (/dev/a, /dev/b): choose one by its path, as in gpsd://host:port/dev/a")))
+    }
+
+    @Test("a receiver without fix does not report a loss while another one has a fix")
+    func receiverWithoutFix() {
+        var conversation = GpsdConversation(stamping: .now, assembler: FixAssembler(deadline: 0))
+        var actions: [Action] = []
+        for second in 1...4 {
+            let now = Int64(second) * 1_000_000
+            actions += say(&conversation, position(of: "/dev/a", second, latitude: second < 4 ? 46 : nil), at: now)
+            actions += say(&conversation, position(of: "/dev/b", second, latitude: nil), at: now + 1)
+        }
+        actions += advance(&conversation, 5_000_000)
+        #expect(samples(actions) == [[46, nil], [46, nil], [46, nil], [nil, nil]])
+    }
+
+    @Test("only the chosen receiver is used, and its absence is reported")
+    func chosenReceiver() {
+        var conversation = GpsdConversation(
+            stamping: .now, device: "/dev/b", assembler: FixAssembler(deadline: 0))
+        #expect(
+            say(&conversation, #"{"class":"DEVICES","devices":[{"path":"/dev/a"},{"path":"/dev/c"}]}"#)
+                == [.report(.waiting("gpsd has no receiver /dev/b, only /dev/a, /dev/c"))])
+        _ = say(&conversation, position(of: "/dev/a", 1, latitude: 46), at: 0)
+        _ = say(&conversation, position(of: "/dev/b", 1, latitude: 47), at: 0)
+        #expect(samples(advance(&conversation, 1)) == [[47, nil]])
+    }
+
+    @Test("impossible values are refused with a reason, and a course of 360 degrees is north")
+    func impossibleValues() {
+        var conversation = GpsdConversation(stamping: .now, assembler: FixAssembler(deadline: 0))
+        _ = say(&conversation, version)
+        #expect(
+            say(&conversation, position(of: "/dev/a", 1, latitude: 91)) == [
+                .report(
+                    .waiting(
+                        "no fix; 1 line of gpsd not used, the last ('{\"class\":\"TPV\",\"device\":\"/dev/a\",\"mode\":…'): "
+                            + "91.0 is not a latitude"))
+            ])
+        #expect(say(&conversation, #"{"class":"TPV","mode":3,"lat":1,"lon":180.5}"#).count == 1)
+        // The count has not doubled, so the status stays the same.
+        #expect(say(&conversation, "{").isEmpty)
+        #expect(conversation.malformedLines == 3)
+        let line = #"{"class":"TPV","mode":3,"lat":90,"lon":-180,"track":360,"speed":-1,"eph":-1,"epv":2}"#
+        _ = say(&conversation, line, at: 1)
+        #expect(
+            advance(&conversation, 2) == [
+                sample(at: 1, [90, -180, nil, nil, 2, nil, 0, 3, nil]),
+                .report(
+                    .degraded(
+                        "2 lines of gpsd not used, the last ('{\"class\":\"TPV\",\"mode\":3,\"lat\":1,\"lon\":18…'): "
+                            + "180.5 is not a longitude")),
+            ])
+        // A minute later the warning has ended.
+        _ = say(&conversation, position(2), at: 61_000_000)
+        #expect(advance(&conversation, 61_000_001).last == .report(.running))
     }
 
     @Test("with the receiver's time, a missing fix without time is only a status")

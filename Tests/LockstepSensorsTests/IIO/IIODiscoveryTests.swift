@@ -102,13 +102,153 @@ struct IIODiscoveryTests {
             try fake.addPolledAccelerometer("iio:device0", name: "broken")
             try fake.add("iio:device0", ["mount_matrix": "1, 0, 0; 0, 2, 0; 0, 0, 1"])
             try fake.addPolledAccelerometer("iio:device1", name: "good")
-            let problems = fake.source.sensors().map(\.problem)
+            let sensors = fake.source.sensors()
             #expect(
-                problems == [
+                sensors.map(\.problem) == ["not used: iio:device1 already provides motion/accelerometer", nil])
+            #expect(
+                sensors.map(\.warning) == [
                     "iio:device0: mount_matrix '1, 0, 0; 0, 2, 0; 0, 0, 1' is not a rotation (orthogonal rows of "
-                        + "length 1); correct the sensor's mount-matrix in the device tree or the firmware tables",
+                        + "length 1); correct the sensor's mount-matrix in the device tree or the firmware tables, or set "
+                        + "another one, as in --mount-matrix 'iio:device0=1 0 0; 0 1 0; 0 0 1'; used without one",
                     nil,
                 ])
+        }
+    }
+
+    @Test(
+        "a sensor whose mount matrix is no rotation is used without one, with a warning in its status",
+        arguments: ["0, 0, 0; 0, 0, 0; 0, 0, 0", "0, -1, 0; 1, 0, 0; 0, 0, 0"])
+    func degenerateMatrix(matrix: String) async throws {
+        try await withFakeIIO { fake in
+            try fake.addPolledAccelerometer()
+            try fake.add("iio:device0", ["in_accel_mount_matrix": matrix])
+            #expect(fake.source.failure == nil)
+            #expect(fake.source.sensors().first?.mountMatrix == nil)
+            let statuses = try await withRunning(fake.source) { sink in
+                #expect(await sink.wait { !$0.samples(.accelerometer).isEmpty && $0.statuses.count >= 2 })
+                return sink.seen.statuses.map(\.description)
+            }
+            #expect(
+                statuses.contains { $0.hasPrefix("degraded: ") && $0.contains("--mount-matrix 'iio:device0=") },
+                "\(statuses)")
+        }
+    }
+
+    @Test(
+        "an attribute may be shared by the channels of a quantity, all inputs or the whole device",
+        arguments: ["in_", ""])
+    func sharedAttributes(prefix: String) async throws {
+        try await withFakeIIO { fake in
+            var attributes = [
+                "name": "cros-ec-accel", prefix + "scale": "9.80665", prefix + "offset": "1",
+                prefix + "mount_matrix": "0, 1, 0; 1, 0, 0; 0, 0, 1",
+            ]
+            for (axis, raw) in [("x", 0), ("y", 1), ("z", 2)] { attributes["in_accel_\(axis)_raw"] = "\(raw)" }
+            try fake.add("iio:device0", attributes)
+            try await withRunning(fake.source) { sink in
+                #expect(await sink.wait { !$0.samples(.accelerometer).isEmpty })
+                #expect(sink.seen.samples(.accelerometer).values(at: 0) == [-2, -1, -3])
+            }
+        }
+    }
+
+    /// Adds the accelerometers of a convertible: that of the base has the lower number.
+    private func addConvertible(to fake: FakeIIO, _ base: [String: String], _ display: [String: String]) throws {
+        try fake.addPolledAccelerometer("iio:device0", name: "kxcj9")
+        try fake.add("iio:device0", base)
+        try fake.addPolledAccelerometer("iio:device1", name: "kxcj9")
+        try fake.add("iio:device1", display)
+    }
+
+    @Test(
+        "the sensor in the display is preferred to that in the base",
+        arguments: [
+            (["label": "accel-base"], ["label": "accel-display"]), (["location": "base"], ["location": "lid"]),
+            (["label": "accel-base"], [:]), ([:], ["label": "accel-display"]),
+        ])
+    func display(base: [String: String], display: [String: String]) async throws {
+        try await withFakeIIO { fake in
+            try addConvertible(to: fake, base, display)
+            let sensors = fake.source.sensors()
+            #expect(sensors.map { $0.problem == nil } == [false, true])
+            #expect(sensors.map(\.label) == [base["label"], display["label"]])
+            #expect(sensors.map(\.location) == [base["location"], display["location"]])
+        }
+    }
+
+    @Test(
+        "the user can choose a device by id, label or location",
+        arguments: ["iio:device0", "accel-base", "base"])
+    func chosen(name: String) async throws {
+        try await withFakeIIO { fake in
+            try addConvertible(to: fake, ["label": "accel-base", "location": "base"], ["label": "accel-display"])
+            let source = fake.source(choices: IIOChoices(devices: [name]))
+            #expect(source.sensors().map { $0.problem == nil } == [true, false])
+            #expect(source.failure == nil)
+            let wrong = fake.source(choices: IIOChoices(devices: ["accel-lid"]))
+            #expect(
+                wrong.failure?.description
+                    == "no IIO device is named 'accel-lid'; --iio-device and --mount-matrix take one of: iio:device0 = kxcj9 "
+                    + "= accel-base = base; iio:device1 = kxcj9 = accel-display")
+        }
+    }
+
+    @Test("a device that returns with another number is not confused with one in another place")
+    func placeOfReturned() async throws {
+        try await withFakeIIO { fake in
+            try addConvertible(to: fake, ["label": "accel-base"], ["label": "accel-display"])
+            let group = try #require(IIOSelection(fake.tree.devices()).groups.first)
+            #expect(group.deviceID == "iio:device1")
+            // The driver is loaded again, and the numbers are exchanged.
+            try fake.add("iio:device0", ["label": "accel-display"])
+            try fake.add("iio:device1", ["label": "accel-base"])
+            #expect(try group.find(in: fake.tree, except: []).id == "iio:device0")
+        }
+    }
+
+    @Test("the mount matrix may come from udev, by the number of the node or the name of the device")
+    func matrixOfUdev() async throws {
+        let property = "ACCEL_MOUNT_MATRIX=0, 1, 0; 1, 0, 0; 0, 0, 1"
+        for (attributes, file) in [(["dev": "243:7"], "c243:7"), ([:], "+iio:iio:device0")] {
+            try await withFakeIIO { fake in
+                try fake.addPolledAccelerometer()
+                try fake.add("iio:device0", attributes)
+                try fake.add("iio:device0", ["in_accel_mount_matrix": "1, 0, 0; 0, 1, 0; 0, 0, 1"])
+                try fake.addUdev(file, "I:42\nE:ID_BUS=pci\nE:\(property)\nE:ACCEL_LOCATION=base\nG:systemd\n")
+                let sensor = try #require(fake.source.sensors().first)
+                #expect(sensor.mountMatrix == [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+                #expect(sensor.location == "base")
+            }
+        }
+    }
+
+    @Test("udev's matrix of the accelerometer holds for a gyroscope of the same chip that has none of its own")
+    func matrixOfChip() async throws {
+        try await withFakeIIO { fake in
+            try fake.addBuffered(
+                ["accel", "anglvel", "magn"], more: ["in_magn_mount_matrix": "1, 0, 0; 0, 1, 0; 0, 0, 1"])
+            try fake.addUdev("+iio:iio:device0", "E:ACCEL_MOUNT_MATRIX=0, 1, 0; 1, 0, 0; 0, 0, 1\n")
+            let turned: [[Double]] = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+            #expect(
+                fake.source.sensors().map(\.mountMatrix) == [turned, turned, [[1, 0, 0], [0, 1, 0], [0, 0, 1]]])
+        }
+    }
+
+    @Test("the user's mount matrix replaces all others, for one device or for all")
+    func matrixOfUser() async throws {
+        try await withFakeIIO { fake in
+            try addConvertible(to: fake, ["label": "accel-base"], ["label": "accel-display"])
+            try fake.add("iio:device0", ["mount_matrix": "0, 0, 0; 0, 0, 0; 0, 0, 0"])
+            let choices = IIOChoices(
+                mountMatrices: try ["accel-base=0 1 0; 1 0 0; 0 0 1", "-1, 0, 0; 0, -1, 0; 0, 0, 1"].map(
+                    IIOMountMatrix.init))
+            let sensors = fake.source(choices: choices).sensors()
+            #expect(
+                sensors.map(\.mountMatrix) == [
+                    [[0, 1, 0], [1, 0, 0], [0, 0, 1]], [[-1, 0, 0], [0, -1, 0], [0, 0, 1]],
+                ])
+            #expect(sensors.allSatisfy { $0.warning == nil })
+            #expect(throws: IIOError.self) { _ = try IIOMountMatrix("accel-base=0 0 0; 0 0 0; 0 0 0") }
         }
     }
 

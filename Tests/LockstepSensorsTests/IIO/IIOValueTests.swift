@@ -119,7 +119,8 @@ struct MountMatrixTests {
         let error = try #require(throws: IIOError.self) { _ = try MountMatrix(text) }
         #expect(error.description.hasPrefix("'\(text)' \(reason)"))
         #expect(
-            error.description.hasSuffix("correct the sensor's mount-matrix in the device tree or the firmware tables"))
+            error.description.hasSuffix(
+                "correct the sensor's mount-matrix in the device tree or the firmware tables, or set another one"))
     }
 }
 
@@ -225,12 +226,12 @@ struct StepDeltaTests {
     @Test("a smaller count means that the counter was reset")
     func reset() {
         var deltas = StepDeltas()
-        _ = deltas.update(count: 1000, at: 10)
-        let row = deltas.update(count: 3, at: 20)
+        _ = deltas.update(count: 1000, at: 1_000_000)
+        let row = deltas.update(count: 3, at: 2_000_000)
         #expect(row?.columns[1] == [3])
-        let zero = deltas.update(count: 0, at: 30)
+        let zero = deltas.update(count: 0, at: 3_000_000)
         #expect(zero == nil)
-        let after = deltas.update(count: 2, at: 40)
+        let after = deltas.update(count: 2, at: 4_000_000)
         #expect(after?.columns[1] == [2])
     }
 
@@ -240,7 +241,7 @@ struct StepDeltaTests {
         _ = deltas.update(count: 1, at: 10)
         let tie = deltas.update(count: 2, at: 10)
         #expect(tie == nil)
-        let row = deltas.update(count: 3, at: 11)
+        let row = deltas.update(count: 3, at: 1_000_010)
         #expect(row?.columns[1] == [2])
     }
 

@@ -8,6 +8,7 @@ import Testing
 struct ReplayErrorTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let text: String
+        var isStrict = false
         let line: Int?
         let reason: String
         var testDescription: String { reason }
@@ -31,12 +32,13 @@ struct ReplayErrorTests {
         Case(
             text: "t_us,x_g,y_g,z_g\n0,0,zero,1\n9,0,0,1\n", line: 2,
             reason: "'zero' is not a number (y of motion/accelerometer)"),
-        Case(text: "t_us,x_g,y_g,z_g\n0,0,nan,1\n", line: 2, reason: "'nan' is not a number"),
-        Case(text: "t_us,x_g,y_g,z_g\n0,0,,1\n", line: 2, reason: "y of motion/accelerometer is missing"),
+        Case(text: "t_us,x_g,y_g,z_g\n0,0,nan,1\n", isStrict: true, line: 2, reason: "'nan' is not a number"),
+        Case(
+            text: "t_us,x_g,y_g,z_g\n0,0,,1\n", isStrict: true, line: 2, reason: "y of motion/accelerometer is missing"),
         Case(
             text: "t_us,x_g,y_g,z_g\n1.5,0,0,1\n7,0,0,1\n", line: 2, reason: "t_us is '1.5', not a whole number of µs"),
         Case(
-            text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,0,1\n19,0,0,1\n", line: 4,
+            text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,0,1\n19,0,0,1\n", isStrict: true, line: 4,
             reason: "time goes backward, from 20 to 19 µs"),
         Case(
             text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,", line: nil,
@@ -50,12 +52,67 @@ struct ReplayErrorTests {
     func error(_ wrong: Case) async throws {
         try await withFile(wrong.text) { file in
             let error = try await #require(throws: ReplayError.self) {
-                _ = try await play(ReplaySource(file: file, speed: .maximum))
+                _ = try await play(
+                    ReplaySource(file: file, speed: .maximum, isStrict: wrong.isStrict))
             }
             #expect(error.file == file)
             #expect(error.line == wrong.line)
             #expect(error.reason.hasPrefix(wrong.reason))
             #expect(error.description.hasPrefix(wrong.line.map { "\(file), line \($0): " } ?? "\(file): "))
+        }
+    }
+
+    @Test(
+        "samples with unknown values and rows with a wrong time are left out and counted",
+        arguments: [
+            ("10,1\n20,nan\n30,3\n40,\n50,inf\n60,6\n", [1, 3, 6], 2, "line 3: 'nan' is not a number"),
+            ("10,1\n20,2\n15,9\n20,3\n30,4\n", [1, 2, 3, 4], 1, "line 4: time goes backward, from 20 to 15 µs"),
+            ("10,1\n20,2\n25,9\n15,8\n25,3\n", [1, 2, 9, 3], 1, "line 5: time goes backward, from 25 to 15 µs"),
+            // A wrong time in the future does not make all later rows old.
+            ("10,1\n9000,9\n20,2\n30,3\n", [1, 2, 3], 1, "line 3: time goes forward to 9000 µs and back to 20 µs"),
+            ("9000,9\n10,1\n20,2\n", [1, 2], 1, "line 2: time goes forward to 9000 µs and back to 10 µs"),
+        ] as [(String, [Double], Int, String)])
+    func leftOut(rows: String, values: [Double], count: Int, first: String) async throws {
+        try await withFile("t_us,pressure_hPa\n" + rows) { file in
+            let recording = try Recording(file: file)
+            #expect(recording.samples(of: .pressure)?.columns[0] == values)
+            #expect(recording.skipped.count == count)
+            #expect("line \(recording.skipped.line): \(recording.skipped.reason)".hasPrefix(first))
+            let seen = try await play(ReplaySource(file: file, speed: .maximum))
+            #expect(seen.samples(.pressure).columns[0] == values)
+            #expect(seen.statuses.contains(.degraded("\(recording.skipped)")))
+            #expect(seen.statuses.last == .ended)
+            #expect(throws: ReplayError.self) { _ = try Recording(file: file, isStrict: true) }
+        }
+    }
+
+    @Test("an unknown value costs only the sample of its sensor")
+    func otherSensor() async throws {
+        try await withFile("t_us,x_g,y_g,z_g,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,-1,1,nan,1\n10,0,0,-1,1,1,1\n") { file in
+            let recording = try Recording(file: file)
+            #expect(recording.samples(of: .accelerometer)?.count == 2)
+            #expect(recording.samples(of: .gyroscope)?.times == [10])
+        }
+    }
+
+    @Test("an impossible position is left out, and a course of 360 degrees is north")
+    func impossiblePosition() async throws {
+        try await withFile("t_us,lat,lon,course\n1,91,0,0\n2,90,-180,360\n3,0,180.5,\n4,,,\n") { file in
+            let recording = try Recording(file: file)
+            #expect(recording.samples(of: .location)?.times == [2])
+            #expect(recording.samples(of: .location)?.columns[6] == [0])
+            #expect(recording.skipped.count == 2)
+            #expect(recording.skipped.reason == "91.0 is not a lat of location")
+        }
+    }
+
+    @Test("a recording whose time steps back for many rows is refused, with the line")
+    func severalRecordings() async throws {
+        let rows = (Array(100...120) + Array(0...20)).map { "\($0),1\n" }.joined()
+        try await withFile("t_us,pressure_hPa\n" + rows) { file in
+            let error = #expect(throws: ReplayError.self) { _ = try Recording(file: file) }
+            #expect(error?.line == 33)
+            #expect(error?.reason.hasSuffix("and stays there: split the recording at this line") == true)
         }
     }
 

@@ -48,6 +48,23 @@ struct SensorGraphTests {
         #expect(graph.sourceRates.isEmpty)
     }
 
+    @Test("after a position with a time in the future, later ones still pass a limited rate")
+    func timeInTheFuture() {
+        var graph = graph()
+        let slow = graph.addSubscriber()
+        _ = graph.setRequests([.location: SensorRequest(rate: 0.5)], for: slow)
+        var passed: [Int64] = []
+        for second in [600] + Array(1...40) {
+            var block = SampleBlock(stream: .location)
+            block.append(
+                time: Timestamp(microseconds: start + Int64(second) * 1_000_000),
+                values: [48, 11, .nan, .nan, .nan, .nan, .nan, 3, .nan])
+            passed += graph.update(block).flatMap { $0.samples.times }
+        }
+        #expect((20...30).contains(passed.count))
+        #expect(passed.last.map { $0 >= start + 39_000_000 } == true)
+    }
+
     @Test("keeps the native rate of a source unless a faster one is requested")
     func nativeRate() {
         var graph = graph()

@@ -40,7 +40,9 @@ struct BufferSetup {
             }
         }
         try setTrigger()
-        var notes: [SensorStream: [String]] = [:]
+        var notes = Dictionary(
+            uniqueKeysWithValues: sensors.compactMap { sensor in sensor.warning.map { (sensor.quantity.stream, [$0]) } }
+        )
         var fastest: Double?
         for sensor in sensors {
             guard let control = sensor.rate, rates[sensor.quantity.stream] != nil else { continue }

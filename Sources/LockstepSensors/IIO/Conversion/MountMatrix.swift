@@ -8,14 +8,15 @@ package struct MountMatrix: Sendable, Hashable {
     /// The tolerance of the rows' products, because device trees contain rounded sines and cosines.
     private static let tolerance = 0.01
 
-    /// Parses a text such as `1, 0, 0; 0, 1, 0; 0, 0, 1`.
+    /// Parses a text such as `1, 0, 0; 0, 1, 0; 0, 0, 1`; the numbers of a row may also be separated by spaces alone.
     /// - Throws: ``IIOError`` if the text is not a 3 by 3 matrix, or its rows are not orthogonal unit vectors. A
     ///   determinant of -1 is accepted.
     package init(_ text: String) throws(IIOError) {
         let rows = text.split(separator: ";", omittingEmptySubsequences: false).map { row in
-            row.split(separator: ",", omittingEmptySubsequences: false).map { field in
-                Double(String(field.filter { !$0.isWhitespace })) ?? .nan
-            }
+            row.contains(",")
+                ? row.split(separator: ",", omittingEmptySubsequences: false).map { field in
+                    Double(String(field.filter { !$0.isWhitespace })) ?? .nan
+                } : row.split(whereSeparator: \.isWhitespace).map { Double(String($0)) ?? .nan }
         }
         guard rows.count == 3, rows.allSatisfy({ $0.count == 3 && $0.allSatisfy(\.isFinite) }) else {
             throw IIOError("'\(text)' is not a 3 by 3 matrix; \(Self.advice)")
@@ -32,7 +33,8 @@ package struct MountMatrix: Sendable, Hashable {
         }
     }
 
-    private static let advice = "correct the sensor's mount-matrix in the device tree or the firmware tables"
+    private static let advice =
+        "correct the sensor's mount-matrix in the device tree or the firmware tables, or set another one"
 
     /// Rotates a vector from sensor axes to device axes.
     package func apply(_ vector: SIMD3<Double>) -> SIMD3<Double> {

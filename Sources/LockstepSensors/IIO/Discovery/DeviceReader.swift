@@ -10,6 +10,10 @@ struct DeviceReader {
     let node: String
     /// The names and folders of all triggers.
     let triggers: [(name: String, folder: AttributeFolder)]
+    /// The properties of the device in udev.
+    let udev: UdevProperties
+    /// The mount matrices that the user has chosen.
+    let matrices: [IIOMountMatrix]
 
     /// Returns the device, or nil if it has no sensor of a known kind.
     func device() -> IIODevice? {
@@ -18,12 +22,15 @@ struct DeviceReader {
         let counter = stepCounter()
         guard !sensors.isEmpty || counter != nil else { return nil }
         return IIODevice(
-            id: id, name: name, folder: folder, node: node, sensors: sensors, stepCounter: counter)
+            id: id, name: name, placement: placement, folder: folder, node: node, sensors: sensors,
+            stepCounter: counter)
     }
 
     private var name: String {
         [folder.text("name"), folder.text("label")].compactMap { $0 }.first { !$0.isEmpty } ?? id
     }
+
+    private var placement: IIOPlacement { IIOPlacement(folder, udev) }
 
     private func stepCounter() -> IIOStepCounter? {
         guard folder.contains("in_steps_input") else { return nil }
@@ -39,10 +46,12 @@ struct DeviceReader {
         var problem = refusal
         if !single.isComplete, scan == nil { problem = IIOError("some of the sensor's channels are missing") }
         let isBuffered = access.buffer != nil
+        let (mount, warning) = mount(quantity)
         var conversion = UnitConversion(
-            scale: .one, offset: .zero, mount: nil, factor: factor(of: quantity), channelCount: quantity.channels.count)
+            scale: .one, offset: .zero, mount: mount, factor: factor(of: quantity),
+            channelCount: quantity.channels.count)
         do throws(IIOError) {
-            conversion = try self.conversion(quantity, isProcessed: !isBuffered && single.isProcessed)
+            conversion = try self.conversion(quantity, mount, isProcessed: !isBuffered && single.isProcessed)
         } catch {
             problem = problem ?? error
         }
@@ -50,6 +59,7 @@ struct DeviceReader {
         return IIOSensor(
             quantity: quantity, conversion: conversion, rate: rateControl(quantity, access), access: access,
             range: single.isProcessed && !isBuffered ? nil : type?.range, problem: problem?.description,
+            warning: warning,
             awaitsAccess: problem?.isAccessProblem ?? false)
     }
 
@@ -93,8 +103,9 @@ struct DeviceReader {
         return (0...2).flatMap { rank in names.filter { priority($0) == rank } }
     }
 
-    private func conversion(_ quantity: IIOQuantity, isProcessed: Bool) throws(IIOError) -> UnitConversion {
-        let mount = try mountMatrix(quantity)
+    private func conversion(
+        _ quantity: IIOQuantity, _ mount: MountMatrix?, isProcessed: Bool
+    ) throws(IIOError) -> UnitConversion {
         if isProcessed {
             return UnitConversion(
                 scale: .one, offset: .zero, mount: mount, factor: factor(of: quantity),
@@ -127,30 +138,53 @@ struct DeviceReader {
     /// The name that the driver `hid-sensor-accel-3d` gives to its device.
     private static let hubAccelerometer = "accel_3d"
 
-    /// Returns the attribute `kind` of a channel, or the attribute that all channels share; nil if there is neither.
+    /// Returns the attribute `kind` of a channel, or the one that it shares; nil if there is neither.
     private func number(_ kind: String, _ quantity: IIOQuantity, _ channel: String) throws(IIOError) -> Double? {
-        for file in ["in_\(channel)_\(kind)", "\(quantity.prefix)_\(kind)"] {
-            if folder.contains(file) { return try AttributeFile(folder[file]).number() }
+        for file in ["in_\(channel)_\(kind)"] + Self.sharedFiles(kind, quantity) where folder.contains(file) {
+            return try AttributeFile(folder[file]).number()
         }
         return nil
     }
 
-    private func mountMatrix(_ quantity: IIOQuantity) throws(IIOError) -> MountMatrix? {
+    /// Returns the names of an attribute that channels share, in the order of precedence: all of a quantity, all inputs
+    /// and all channels of a device.
+    private static func sharedFiles(_ kind: String, _ quantity: IIOQuantity) -> [String] {
+        ["\(quantity.prefix)_\(kind)", "in_\(kind)", kind]
+    }
+
+    /// Returns the mount matrix, and the warning if the one of the system cannot be used.
+    private func mount(_ quantity: IIOQuantity) -> (matrix: MountMatrix?, warning: String?) {
         // A scalar quantity such as pressure has no direction to rotate.
-        guard quantity.channels.count == 3 else { return nil }
-        for file in ["\(quantity.prefix)_mount_matrix", "in_mount_matrix", "mount_matrix"] where folder.contains(file) {
-            let text = try folder.read(file)
-            do throws(IIOError) { return try MountMatrix(text) } catch { throw IIOError("\(file) \(error)") }
+        guard quantity.channels.count == 3 else { return (nil, nil) }
+        let names = [id, name] + [placement.label, placement.location].compactMap { $0 }
+        let chosen =
+            matrices.last { $0.device.map(names.contains) ?? false } ?? matrices.last { $0.device == nil }
+        if let chosen { return (chosen.matrix, nil) }
+        guard let (source, text) = mountMatrixText(quantity) else { return (nil, nil) }
+        do throws(IIOError) {
+            return (try MountMatrix(text), nil)
+        } catch {
+            return (nil, "\(source) \(error), as in --mount-matrix '\(id)=1 0 0; 0 1 0; 0 0 1'; used without one")
         }
-        return nil
+    }
+
+    /// Returns the mount matrix of the system as text, and its source.
+    ///
+    /// udev states that of the accelerometer, and corrects the firmware. It holds for all sensors of the chip that have
+    /// none of their own.
+    private func mountMatrixText(_ quantity: IIOQuantity) -> (source: String, text: String)? {
+        let property = "ACCEL_MOUNT_MATRIX"
+        let files = Self.sharedFiles("mount_matrix", quantity).map { file in (file, folder.text(file)) }
+        let fromUdev = ("udev's \(property)", udev[property])
+        let texts = quantity == .acceleration ? [fromUdev] + files : [files[0], fromUdev] + files.dropFirst()
+        return texts.lazy.compactMap { source, text in text.map { (source, $0) } }.first
     }
 
     private func rateControl(_ quantity: IIOQuantity, _ access: IIOAccess) -> RateControl? {
-        for prefix in ["\(quantity.prefix)_", ""] where folder.contains(prefix + "sampling_frequency") {
-            let texts = [prefix, ""].compactMap { folder.text($0 + "sampling_frequency_available") }
+        for file in Self.sharedFiles("sampling_frequency", quantity) where folder.contains(file) {
+            let texts = [file, "sampling_frequency"].compactMap { folder.text($0 + "_available") }
             return RateControl(
-                folder: folder, file: prefix + "sampling_frequency",
-                available: texts.lazy.compactMap { SamplingRates($0) }.first)
+                folder: folder, file: file, available: texts.lazy.compactMap { SamplingRates($0) }.first)
         }
         // A device without its own rate attribute samples at the rate of its timer trigger.
         if case .buffered(_, let names) = access, let name = names.first,

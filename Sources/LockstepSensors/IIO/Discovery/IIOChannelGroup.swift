@@ -14,6 +14,7 @@ package struct IIOChannelGroup: Sendable, Hashable {
 
     package let deviceID: String
     package let deviceName: String
+    package let placement: IIOPlacement
     package let kind: Kind
     package let streams: [SensorStream]
     /// The native rates at discovery, in samples/s: of the buffer, if the channels have one. Later the device reports
@@ -28,12 +29,14 @@ package struct IIOChannelGroup: Sendable, Hashable {
         requested.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
     }
 
-    /// Finds the device again: by number and name, otherwise by name alone, because a reconnected device gets a new
-    /// number.
+    /// Finds the device again: by number, name and place, otherwise by name and place, because a reconnected device gets
+    /// a new number.
     /// - Parameter others: Devices of the same name that existed beside this one and are never its replacement.
     /// - Throws: ``IIOError`` if there is no such device, or it does not provide the streams any more.
     package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
-        let devices = tree.devices().filter { $0.name == deviceName || $0.id == deviceName }
+        let devices = tree.devices().filter {
+            ($0.name == deviceName || $0.id == deviceName) && $0.placement == placement
+        }
         guard
             let device = devices.first(where: { $0.id == deviceID })
                 ?? devices.first(where: { !others.contains($0.id) })

@@ -6,6 +6,8 @@ package struct IIODevice: Sendable, Hashable {
     package let id: String
     /// The name given by the driver or the board, such as `bmi160`.
     package let name: String
+    /// Where it is mounted.
+    package let placement: IIOPlacement
     /// The folder in sysfs.
     package let folder: AttributeFolder
     /// The path of the character device, such as `/dev/iio:device0`.
@@ -17,6 +19,11 @@ package struct IIODevice: Sendable, Hashable {
 
     /// The name of the device for users, such as `iio:device0 (bmi160)`.
     package var label: String { name == id ? id : "\(id) (\(name))" }
+
+    /// Returns whether a user may mean this device by `text`.
+    package func isNamed(_ text: String) -> Bool {
+        [id, name, placement.label, placement.location].contains(text)
+    }
 }
 
 /// One quantity that a device measures.
@@ -30,6 +37,8 @@ package struct IIOSensor: Sendable, Hashable {
     package let range: ClosedRange<Double>?
     /// Why the sensor cannot be used; nil if it can.
     package let problem: String?
+    /// Why the values may be wrong; nil if nothing is known.
+    package let warning: String?
     /// Whether ``problem`` is only a lack of access, which udev may still grant.
     package let awaitsAccess: Bool
 
@@ -90,6 +99,11 @@ extension IIODevice {
     package var blockedStreams: [SensorStream] {
         // The only problem of a step counter is a lack of rights.
         sensors.filter(\.awaitsAccess).map(\.quantity.stream) + (stepCounter?.problem == nil ? [] : [.steps])
+    }
+
+    /// The streams that can be read now without a warning.
+    package var soundStreams: [SensorStream] {
+        usableStreams.filter { stream in !sensors.contains { $0.quantity.stream == stream && $0.warning != nil } }
     }
 
     /// The streams that can be read now.

@@ -1,6 +1,7 @@
 package import LockstepModel
 
-/// The assignment of streams to devices, as a value. The first usable device provides a stream.
+/// The assignment of streams to devices, as a value. The first usable device provides a stream: those chosen by the user,
+/// then those in the display, then the others, and those in the base last.
 package struct IIOSelection: Sendable {
     /// The channel groups to read.
     package private(set) var groups: [IIOChannelGroup] = []
@@ -17,12 +18,19 @@ package struct IIOSelection: Sendable {
     /// The ids of the devices that provide each stream.
     private var providers: [SensorStream: String] = [:]
 
-    package init(_ devices: [IIODevice]) {
+    /// - Parameter chosen: The names of the devices that the user prefers, best first.
+    package init(_ devices: [IIODevice], chosen: [String] = []) {
         deviceNames = Dictionary(devices.map { ($0.id, $0.name) }) { first, _ in first }
-        assign(devices, \.usableStreams)
+        // Devices of one rank keep the order of their numbers.
+        let ranked = devices.enumerated().map { number, device in
+            (device, chosen.firstIndex(where: device.isNamed) ?? chosen.count, device.placement.rank, number)
+        }.sorted { ($0.1, $0.2, $0.3) < ($1.1, $1.2, $1.3) }.map(\.0)
+        assign(ranked.filter { device in chosen.contains(where: device.isNamed) }, \.usableStreams)
+        assign(ranked, \.soundStreams)
+        assign(ranked, \.usableStreams)
         // A stream whose sensors all lack access rights gets its sensor too, because udev may still grant them. Without
         // any usable sensor the source fails, with advice.
-        if !providers.isEmpty { assign(devices, \.blockedStreams) }
+        if !providers.isEmpty { assign(ranked, \.blockedStreams) }
         for device in devices { add(device) }
     }
 
@@ -52,14 +60,16 @@ package struct IIOSelection: Sendable {
         }
         if let counter = device.stepCounter {
             let description = SensorDescription(
-                name: device.name, stream: .steps, access: "polled", problem: counter.problem)
+                name: device.name, label: device.placement.label, location: device.placement.location, stream: .steps,
+                access: "polled", problem: counter.problem)
             if add(description, of: device) { assign(.steps, to: .steps) }
         }
         for kind in kinds {
             let streams = streams[kind] ?? []
             groups.append(
                 IIOChannelGroup(
-                    deviceID: device.id, deviceName: device.name, kind: kind, streams: streams,
+                    deviceID: device.id, deviceName: device.name, placement: device.placement, kind: kind,
+                    streams: streams,
                     nativeRates: resolvedRates.filter { streams.contains($0.key) }))
         }
     }
@@ -104,8 +114,9 @@ extension IIOSensor {
     /// Returns the description for users.
     func description(in device: IIODevice) -> SensorDescription {
         var description = SensorDescription(
-            name: device.name, stream: quantity.stream, mountMatrix: conversion.mount?.numbers,
-            problem: problem.map { "\(device.id): \($0)" })
+            name: device.name, label: device.placement.label, location: device.placement.location,
+            stream: quantity.stream, mountMatrix: conversion.mount?.numbers,
+            problem: problem.map { "\(device.id): \($0)" }, warning: warning.map { "\(device.id): \($0)" })
         switch access {
         case .buffered(let buffer, _):
             description.access = "buffered, \(device.node)" + (buffer.index > 0 ? ", buffer \(buffer.index)" : "")

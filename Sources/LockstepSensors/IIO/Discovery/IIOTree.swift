@@ -6,11 +6,23 @@ package struct IIOTree: Sendable {
     package let devRoot: String
     /// Opens the buffers of the character devices.
     let bufferOpener: BufferOpener
+    /// What the user decides.
+    package let choices: IIOChoices
 
-    package init(sysfsRoot: String = "/sys", devRoot: String = "/dev", bufferOpener: BufferOpener = .kernel) {
+    package init(
+        sysfsRoot: String = "/sys", devRoot: String = "/dev", bufferOpener: BufferOpener = .kernel,
+        choices: IIOChoices = IIOChoices()
+    ) {
         self.sysfsRoot = sysfsRoot
         self.devRoot = devRoot
         self.bufferOpener = bufferOpener
+        self.choices = choices
+    }
+
+    /// The folder of udev's run-time data that belongs to the root of sysfs: `/run/udev` beside `/sys`.
+    package var udevRoot: String {
+        let parent = sysfsRoot.lastIndex(of: "/").map { sysfsRoot[..<$0] } ?? "."
+        return parent + "/run/udev"
     }
 
     /// The folder of all devices and triggers.
@@ -20,8 +32,10 @@ package struct IIOTree: Sendable {
     package func devices() -> [IIODevice] {
         let triggers = triggers()
         return folder.numbered("iio:device").compactMap { _, id in
-            DeviceReader(
-                id: id, folder: AttributeFolder(folder[id]), node: "\(devRoot)/\(id)", triggers: triggers
+            let device = AttributeFolder(folder[id])
+            return DeviceReader(
+                id: id, folder: device, node: "\(devRoot)/\(id)", triggers: triggers,
+                udev: UdevProperties(root: udevRoot, id: id, folder: device), matrices: choices.mountMatrices
             ).device()
         }
     }
@@ -32,6 +46,22 @@ package struct IIOTree: Sendable {
             let trigger = AttributeFolder(folder[id])
             return trigger.text("name").flatMap { $0.isEmpty ? nil : ($0, trigger) }
         }
+    }
+
+    /// Returns the error for choices that name no device; nil if all do.
+    package func unknownChoice(among devices: [IIODevice]) -> IIOError? {
+        guard let name = choices.names.first(where: { name in !devices.contains { $0.isNamed(name) } }) else {
+            return nil
+        }
+        let known = devices.map { device in
+            ([device.id, device.name] + [device.placement.label, device.placement.location].compactMap { $0 })
+                .joined(separator: " = ")
+        }
+        return IIOError(
+            "no IIO device is named '\(name)'"
+                + (known.isEmpty
+                    ? "" : "; --iio-device and --mount-matrix take one of: \(known.joined(separator: "; "))")
+        )
     }
 
     /// The error for a system without sensors, with advice.

@@ -77,7 +77,7 @@ struct PolledSession: IIOSession {
             let sensor = polled[index].sensor
             let rateNote = polled[index].sharedRate.flatMap { sensor.rate?.set($0).note }
             polled[index].monitor.setNotes(
-                [polled[index].reason.map { "polled: \($0)" }, rateNote].compactMap { $0 })
+                [sensor.warning, polled[index].reason.map { "polled: \($0)" }, rateNote].compactMap { $0 })
         }
     }
 

@@ -14,6 +14,11 @@ struct StepSession: IIOSession {
     /// The time of the next reading, in µs of the boot clock.
     private var deadline: Int64
     private var hasReading = false
+    /// The time of the last reading, in µs of the boot clock.
+    private var lastReading: Int64 = 0
+    private var warnings = StatusWarnings<Warning>()
+
+    private enum Warning: CaseIterable { case implausible }
 
     /// Enables the counter.
     /// - Parameter deltas: The state of an earlier session of the same counter.
@@ -28,7 +33,11 @@ struct StepSession: IIOSession {
 
     func stop() { if wasOff { try? device.folder.write("in_steps_en", "0") } }
 
-    var statuses: [SensorStream: SourceStatus] { hasReading ? [.steps: .running] : [:] }
+    var statuses: [SensorStream: SourceStatus] {
+        guard hasReading else { return [:] }
+        let texts = warnings.texts(at: lastReading)
+        return [.steps: texts.isEmpty ? .running : .degraded("\(device.label): \(texts.joined(separator: "; "))")]
+    }
 
     func checkPresence() throws(IIOError) { _ = try device.folder.read("in_steps_input") }
 
@@ -44,6 +53,15 @@ struct StepSession: IIOSession {
         // Skip an invalid reading. If it counted as 0, all steps of the next count would be new.
         guard let count = StepDeltas.count(of: reading) else { return [] }
         hasReading = true
-        return deltas.update(count: count, at: now).map { [$0] } ?? []
+        lastReading = now
+        let known = deltas.implausible?.count ?? 0
+        let block = deltas.update(count: count, at: now)
+        if let (changes, from, to) = deltas.implausible, changes > known {
+            warnings.add(.implausible, at: now) { _ in
+                "the step counter went from \(from) to \(to), which nobody can walk in that time: not counted "
+                    + "(\(counted(changes, "time")))"
+            }
+        }
+        return block.map { [$0] } ?? []
     }
 }

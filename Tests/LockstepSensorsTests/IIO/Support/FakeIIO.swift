@@ -27,6 +27,18 @@ final class FakeIIO: Sendable {
         IIOSource(sysfsRoot: sysfs, devRoot: dev, linger: linger)
     }
 
+    /// Returns a source that reads this tree, with the choices of a user.
+    func source(choices: IIOChoices) -> IIOSource {
+        IIOSource(sysfsRoot: sysfs, devRoot: dev, choices: choices)
+    }
+
+    /// Writes what udev stores for a device.
+    func addUdev(_ name: String, _ text: String) throws {
+        let data = folder + "/run/udev/data"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
+        try text.write(toFile: "\(data)/\(name)", atomically: false, encoding: .utf8)
+    }
+
     var tree: IIOTree { IIOTree(sysfsRoot: sysfs, devRoot: dev) }
 
     /// Creates attributes of a device or trigger.
