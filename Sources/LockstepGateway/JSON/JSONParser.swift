@@ -1,5 +1,8 @@
 /// A strict parser of JSON (RFC 8259) with limits for hostile input.
 ///
+/// The words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, and numbers that are too
+/// large, are read as texts: only the member that has one is lost, not the whole message.
+///
 /// Implemented here because Foundation's decoder converts whole numbers of more than 53 bits to doubles for a value of
 /// unknown type, and throws an error for each type it tries.
 public struct JSONParser {
@@ -57,10 +60,26 @@ public struct JSONParser {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try literal("true", .bool(true))
         case UInt8(ascii: "f"): return try literal("false", .bool(false))
-        case UInt8(ascii: "n"): return try literal("null", .null)
-        default: return try number()
+        case UInt8(ascii: "n") where !isWord("nan"): return try literal("null", .null)
+        default:
+            if let word = notFinite(depth: depth) { return word }
+            return try number(depth: depth)
         }
     }
+
+    private func isWord(_ word: String) -> Bool { bytes[offset...].starts(with: word.utf8) }
+
+    private mutating func notFinite(depth: Int) -> JSONValue? {
+        for word in Self.notFiniteWords where depth > 0 && isWord(word) {
+            offset += word.utf8.count
+            return .string(word)
+        }
+        return nil
+    }
+
+    private static let notFiniteWords = [
+        "NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-inf",
+    ]
 
     private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(Refusal) -> JSONValue {
         let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
@@ -167,7 +186,7 @@ public struct JSONParser {
         return code
     }
 
-    private mutating func number() throws(Refusal) -> JSONValue {
+    private mutating func number(depth: Int) throws(Refusal) -> JSONValue {
         let start = offset
         var isWhole = true
         _ = skip("-")
@@ -187,7 +206,11 @@ public struct JSONParser {
         }
         let text = String(decoding: bytes[start..<offset], as: UTF8.self)
         if isWhole, let value = Int64(text) { return .integer(value) }
-        guard let value = Double(text), value.isFinite else { throw invalid("a number that is too large") }
+        guard let value = Double(text) else { throw invalid("no number") }
+        guard value.isFinite else {
+            guard depth > 0 else { throw invalid("a number that is too large") }
+            return .string(text)
+        }
         return .real(value)
     }
 

@@ -61,6 +61,16 @@ public struct ForeignReport: Sendable, Equatable {
     }
 }
 
+extension ForeignReport {
+    /// Replaces the reading of the same stream and time, if there is one.
+    mutating func replace(_ reading: Reading) -> Bool {
+        guard let index = readings.lastIndex(where: { $0.stream == reading.stream && $0.time == reading.time })
+        else { return false }
+        readings[index] = reading
+        return true
+    }
+}
+
 /// One sample of a stream, with its columns by name.
 public struct Reading: Sendable, Equatable {
     /// A value of a column.
