@@ -10,21 +10,40 @@ public struct JSONParser {
     public static let maxDepth = 32
 
     private let bytes: UnsafeRawBufferPointer
+    private let maxText: Int
+    private let limit: Int
     private var offset = 0
+    private var skipped = 0
 
     /// Parses a text.
     /// - Throws: ``Refusal`` of kind `malformed`.
     public static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
+        try parse(bytes, skippingTextsAbove: .max, limit: .max).value
+    }
+
+    /// Parses a text, and replaces large strings in it by empty ones.
+    /// - Parameters:
+    ///   - maxText: the size of the largest string that is kept, in bytes.
+    ///   - limit: the maximum size of all that is kept, in bytes.
+    /// - Returns: the value, and the size of the strings that were skipped.
+    /// - Throws: ``Refusal`` of kind `malformed`.
+    public static func parse(
+        _ bytes: [UInt8], skippingTextsAbove maxText: Int, limit: Int
+    ) throws(Refusal) -> (value: JSONValue, skipped: Int) {
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(Refusal) in
-                var parser = JSONParser(bytes: buffer)
-                return try parser.parseDocument()
+                var parser = JSONParser(bytes: buffer, maxText: maxText, limit: limit)
+                return (value: try parser.parseDocument(), skipped: parser.skipped)
             }
         }
         return try result.get()
     }
 
-    private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    private init(bytes: UnsafeRawBufferPointer, maxText: Int, limit: Int) {
+        self.bytes = bytes
+        self.maxText = maxText
+        self.limit = limit
+    }
 
     private mutating func parseDocument() throws(Refusal) -> JSONValue {
         // A byte order mark is not allowed, but RFC 8259 lets parsers ignore it.
@@ -54,10 +73,18 @@ public struct JSONParser {
     private mutating func value(depth: Int) throws(Refusal) -> JSONValue {
         guard depth < Self.maxDepth else { throw invalid("nested more than \(Self.maxDepth) levels deep") }
         skipSpace()
+        guard offset - skipped <= limit else {
+            throw Refusal(.malformed, "the message has more than \(limit) bytes without its large texts")
+        }
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try array(depth: depth)
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "\""):
+            let start = offset
+            let text = try string()
+            guard offset - start > maxText else { return .string(text) }
+            skipped += offset - start
+            return .string("")
         case UInt8(ascii: "t"): return try literal("true", .bool(true))
         case UInt8(ascii: "f"): return try literal("false", .bool(false))
         case UInt8(ascii: "n") where !isWord("nan"): return try literal("null", .null)

@@ -43,7 +43,7 @@ struct FieldReader {
     /// Returns a text that has one of some values, or nil if it is unknown.
     mutating func word(_ name: String, of words: [String: String]) -> String? {
         guard let value = object[name], value != .null else { return nil }
-        guard let word = value.string.flatMap({ words[$0] }) else {
+        guard let word = value.string.flatMap({ words[$0] ?? words[$0.lowercased()] }) else {
             omissions.append("'\(name)' of \(subject) is \(value.excerpt), which is unknown")
             return nil
         }

@@ -44,6 +44,8 @@ public struct ForeignReport: Sendable, Equatable {
     public var isLate: Bool?
     /// The address that the sender gave itself, or nil if its name decides.
     public var claimed: DeviceAddress?
+    /// The parts of accelerations that wait for others, which may be in another message.
+    public var accelerationParts: [AccelerationPart] = []
     /// What the sender shares with its friends, or nil if it shares nothing.
     public var shared: FriendMessage?
 
