@@ -166,10 +166,16 @@ struct GatewayIntake {
             contacts[device] = SenderContact(
                 format: report.sender.format, presence: isNewest ? report.presence ?? earlier : earlier)
         }
-        if !report.accelerationParts.isEmpty {
+        var parts: [AccelerationPart] = []
+        for part in report.accelerationParts {
+            do {
+                try fitter.checkTime(part.time, of: .accelerometer, at: message.receivedAt)
+                parts.append(part)
+            } catch { omissions.append(error.description) }
+        }
+        if !parts.isEmpty {
             let now = message.receivedAt.microseconds
-            fitted += samples(
-                of: pairs[device, default: AccelerationPairs()].add(report.accelerationParts, at: now), now)
+            fitted += samples(of: pairs[device, default: AccelerationPairs()].add(parts, at: now), now)
         }
         guard !fitted.isEmpty else { return omissions }
         let age = message.receivedAt - (report.writtenAt ?? message.receivedAt)

@@ -32,14 +32,7 @@ public struct SampleFitter: Sendable {
     ///   optional value that is invalid costs only its column.
     public func sample(_ reading: Reading, at now: Timestamp) throws(Refusal) -> Sample? {
         guard let stream = catalog.stream(ofChannel: reading.stream) else { return nil }
-        guard reading.time > 0, reading.time < 1 << 53 else {
-            throw Refusal(.implausibleTime, "the time \(reading.time) µs of \(stream) is out of range")
-        }
-        guard reading.time - now.microseconds <= maximumFuture else {
-            throw Refusal(
-                .implausibleTime,
-                "sample time \(Timestamp(microseconds: reading.time)) is in the future: check the clock of the device")
-        }
+        try checkTime(reading.time, of: stream, at: now)
         var values = Array(repeating: Double.nan, count: stream.columns.count)
         var omissions: [String] = []
         for (name, value) in reading.values {
@@ -64,6 +57,19 @@ public struct SampleFitter: Sendable {
         guard !values.allSatisfy(\.isNaN) || omissions.isEmpty else { throw Refusal(.malformed, omissions[0]) }
         return Sample(
             stream: stream, time: Timestamp(microseconds: reading.time), values: values, omissions: omissions)
+    }
+
+    /// Checks that a time is plausible.
+    /// - Throws: ``Refusal`` if it is before 1970 or too far in the future.
+    func checkTime(_ time: Int64, of stream: SensorStream, at now: Timestamp) throws(Refusal) {
+        guard time > 0, time < 1 << 53 else {
+            throw Refusal(.implausibleTime, "the time \(time) µs of \(stream) is out of range")
+        }
+        guard time - now.microseconds <= maximumFuture else {
+            throw Refusal(
+                .implausibleTime,
+                "sample time \(Timestamp(microseconds: time)) is in the future: check the clock of the device")
+        }
     }
 
     private static func number(_ value: Reading.Value, _ kind: SensorStream.Kind) -> Double? {
