@@ -65,7 +65,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev, libnats-dev.
+        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev, libnats-dev, zlib1g-dev.
         .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
         // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
@@ -73,6 +73,8 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         // Decrypts OwnTracks messages.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
+        // Unpacks compressed messages.
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         // HTTP and SMTP: requests to a ClickHouse server, and notifications. A Swift HTTP client with TLS would double the
         // size of the collector.
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
@@ -132,7 +134,8 @@ let package = Package(
         .target(
             name: "LockstepGateway",
             dependencies: [
-                "CCurl", "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepAgent",
+                "CCurl", "CSodium", "CZlib", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite",
+                "LockstepAgent",
                 "LockstepSparkplug", "LockstepSupervision", logging, serviceLifecycle,
             ],
             exclude: ["Page"]),

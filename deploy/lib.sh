@@ -11,7 +11,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 scratch=${LOCKSTEP_SCRATCH:-$root/.build}
 
 # Debian packages: libraries that the programs link, and the broker with its tools.
-build_packages=(libmosquitto-dev libsqlite3-dev libyaml-dev libsodium-dev libcurl4-openssl-dev libnats-dev pkg-config)
+build_packages=(libmosquitto-dev libsqlite3-dev libyaml-dev libsodium-dev libcurl4-openssl-dev libnats-dev zlib1g-dev pkg-config)
 broker_packages=(mosquitto mosquitto-clients socat sqlite3)
 # The browser that tests the page, with the fonts and libraries that it shows.
 page_test_packages=(chromium fonts-inter libjs-leaflet python3-websocket zbar-tools)

@@ -149,13 +149,18 @@ struct GatewayResponder: HTTPResponder {
     ) async throws -> Response {
         let user = try await user(of: request, path: path, from: client)
         let declared = request.headers[.contentLength].flatMap { Int($0) }
-        let size = min(max(declared ?? configuration.limits.body, 0), configuration.limits.body)
+        let limit = configuration.limits.body * adapter.payloadFactor
+        let encoding = request.headers[.contentEncoding].map { $0.lowercased() } ?? "identity"
+        // The size of what a compressed body becomes is not known.
+        let size = encoding == "identity" ? min(max(declared ?? limit, 0), limit) : limit
         guard let room = pending.reserve(size, for: user ?? client.limitKey) else {
             throw Problem.unavailable("too many requests wait for the disk: try again later", retryAfter: 1)
         }
         defer { withExtendedLifetime(room) {} }
         let body: [UInt8]
-        do { body = try await request.body(upTo: configuration.limits.body) } catch let problem as Problem {
+        do {
+            body = try Self.unpack(try await request.body(upTo: limit), encoding, limit: limit)
+        } catch let problem as Problem {
             logger.warning(
                 "message refused",
                 metadata: ["from": "\(path)", "reason": "malformed", "error": "\(problem.detail)"])
@@ -179,6 +184,24 @@ struct GatewayResponder: HTTPResponder {
             return response(answer, instead: problem(of: refusal, status: answer.status), refusal: refusal.kind)
         case .unavailable:
             throw Problem.unavailable("the outbox cannot be written at present: try again later")
+        }
+    }
+
+    /// Returns a body without its compression.
+    private static func unpack(_ body: [UInt8], _ encoding: String, limit: Int) throws -> [UInt8] {
+        guard encoding != "identity" else { return body }
+        guard ["gzip", "x-gzip", "deflate"].contains(encoding) else {
+            throw Problem(
+                status: 415, title: "Unsupported media type",
+                detail: "the content encoding '\(encoding.prefix(40))' is unknown: use gzip or deflate, or none")
+        }
+        do { return try Inflate.unpack(body, limit: limit) } catch Inflate.Problem.tooLarge {
+            throw Problem(
+                status: 413, title: "Content too large",
+                detail: "the body is too large when it is unpacked: the limit is \(limit) bytes")
+        } catch {
+            throw Problem(
+                status: 400, title: "Bad request", detail: "the body is damaged, or not compressed with \(encoding)")
         }
     }
 

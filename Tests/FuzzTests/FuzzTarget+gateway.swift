@@ -6,7 +6,7 @@ import LockstepSparkplug
 extension FuzzTarget {
     /// The translators of the gateway.
     static let gateway: [FuzzTarget] = [
-        sparkplugPayload, sparkplugNodes, phyphox,
+        sparkplugPayload, sparkplugNodes, phyphox, packed,
         translator(
             OwnTracksAdapter(), "owntracks/alice/phone",
             [
@@ -15,6 +15,7 @@ extension FuzzTarget {
                 #"{"_type":"waypoints","waypoints":[{"_type":"waypoint","tst":1,"lat":1,"lon":2,"rad":3}]}"#,
                 #"{"_type":"steps","tst":1795575600,"steps":1234,"from":1795500000,"to":1795575500}"#,
                 #"{"_type":"lwt","tst":1795570000}"#,
+                #"{"_type":"location","lat":"1","lon":"2e0","tst":"2026-11-25T03:00:00,5+01","batt":"9","acc":NaN}"#,
             ]),
         translator(
             OwnTracksAdapter(keys: encryptingKeys), "owntracks/alice/phone",
@@ -64,6 +65,20 @@ extension FuzzTarget {
         SparkplugMetric(name: "steps/steps", alias: 5, kind: SparkplugKind(rawValue: 2), value: .whole(7)),
         .deathNumber(7),
     ]
+
+    /// Compressed bodies: never more than the limit.
+    private static let packed = FuzzTarget(
+        name: "gateway: gzip",
+        corpus: [
+            [
+                0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0,
+                0,
+            ], [0x78, 0x9c, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 6, 0x2c, 2, 0x15],
+        ]
+    ) { bytes in
+        guard let text = try? Inflate.unpack(bytes, limit: 1000) else { return .rejected }
+        return text.count <= 1000 ? .accepted : .wrong("\(text.count) bytes")
+    }
 
     /// The payload of Sparkplug: what is accepted must be equal after encoding and decoding it.
     private static let sparkplugPayload = codec(

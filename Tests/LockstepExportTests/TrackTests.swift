@@ -22,20 +22,20 @@ struct TrackTests {
                 <trk>
                 <name>lab/left</name>
                 <trkseg>
-                <trkpt lat="46.5" lon="7.5"><ele>400.0</ele><time>2023-11-14T22:13:20.000000Z</time><fix>3d</fix>\
+                <trkpt lat="46.5" lon="7.5"><ele>400.0</ele><time>2023-11-14T22:13:20Z</time><fix>3d</fix>\
                 <extensions><gpxtpx:TrackPointExtension><gpxtpx:speed>1.5</gpxtpx:speed><gpxtpx:course>90.0\
                 </gpxtpx:course></gpxtpx:TrackPointExtension><lockstep:hacc>5.0</lockstep:hacc><lockstep:vacc>8.0\
                 </lockstep:vacc></extensions></trkpt>
-                <trkpt lat="0.0000001" lon="-180"><time>2023-11-14T22:13:21.000000Z</time><fix>2d</fix></trkpt>
+                <trkpt lat="0.0000001" lon="-180"><time>2023-11-14T22:13:21Z</time><fix>2d</fix></trkpt>
                 </trkseg>
                 <trkseg>
-                <trkpt lat="46.5" lon="7.5"><time>2023-11-14T22:14:21.000000Z</time></trkpt>
+                <trkpt lat="46.5" lon="7.5"><time>2023-11-14T22:14:21Z</time></trkpt>
                 </trkseg>
                 </trk>
                 <trk>
                 <name>lab/right</name>
                 <trkseg>
-                <trkpt lat="-46.5" lon="-7.5"><time>2023-11-14T22:14:21.000000Z</time><fix>none</fix></trkpt>
+                <trkpt lat="-46.5" lon="-7.5"><time>2023-11-14T22:14:21Z</time><fix>none</fix></trkpt>
                 </trkseg>
                 </trk>
                 </gpx>
@@ -68,6 +68,20 @@ struct TrackTests {
                 ]}
 
                 """)
+    }
+
+    @Test(
+        "a GPX time has at most three decimals, and none if they are zero",
+        arguments: [
+            (Int64(0), "1970-01-01T00:00:00Z"), (1_500_000, "1970-01-01T00:00:01.500Z"),
+            (1_000_999, "1970-01-01T00:00:01Z"), (3_123_999, "1970-01-01T00:00:03.123Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+        ])
+    func shortTimes(_ time: Int64, _ text: String) {
+        var output = OutputBuffer()
+        var writer = TimeWriter(isShort: true)
+        writer.write(Timestamp(microseconds: time), into: &output)
+        #expect(String(decoding: output.bytes, as: UTF8.self) == text)
     }
 
     @Test("gaps make a MultiLineString, and lone fixes are points")

@@ -47,6 +47,15 @@ struct GenericJSONTests {
             (.nanoseconds, "1795575590123456500", 1_795_575_590_123_457),
             (.iso, #""2026-11-25T03:00:00.5Z""#, 1_795_575_600_500_000),
             (.iso, #""2026-11-25T04:00:00+01:00""#, 1_795_575_600_000_000),
+            (.iso, #""2026-11-25T04:00:00,5+01""#, 1_795_575_600_500_000),
+            (.iso, #""20261125T030000Z""#, 1_795_575_600_000_000),
+            (.seconds, #""1795575590.25""#, 1_795_575_590_250_000), (.seconds, "1795575590.25", 1_795_575_590_250_000),
+            (.milliseconds, #""1795575590123""#, 1_795_575_590_123_000),
+            (.milliseconds, "1795575590123.456", 1_795_575_590_123_456),
+            (.milliseconds, "1.795575590123e12", 1_795_575_590_123_000),
+            (.microseconds, "1795575590123456.5", 1_795_575_590_123_457),
+            (.nanoseconds, #""1795575590123456500""#, 1_795_575_590_123_457),
+            (.milliseconds, #""2026-11-25T03:00:00Z""#, 1_795_575_600_000_000),
         ])
     func times(_ unit: JSONRule.TimeUnit, _ text: String, _ expected: Int64) throws {
         var rule = try rule()
@@ -74,13 +83,78 @@ struct GenericJSONTests {
         #expect(many.reports.first?.omissions.count == 2)
     }
 
+    @Test(
+        "a time in another unit is refused with advice",
+        arguments: [
+            (TimeUnit.milliseconds, "1795575590", "s"), (.seconds, "1795575590123", "ms"),
+            (.seconds, #""1795575590123""#, "ms"), (.microseconds, "1795575590123", "ms"),
+            (.nanoseconds, "1795575590123456", "us"), (.iso, "1795575590", "s"),
+        ])
+    func otherUnit(_ unit: TimeUnit, _ value: String, _ advice: String) throws {
+        var rule = try rule()
+        (rule.topic, rule.device, rule.timeUnit) = ("t", "d", unit)
+        let error = #expect(throws: Refusal.self) {
+            try GenericJSONAdapter([rule]).translate("t", #"{"ts":\#(value),"p":{"value":0}}"#)
+        }
+        #expect(error?.description.hasSuffix(": set 'time-unit: \(advice)'") == true, "\(error?.description ?? "")")
+    }
+
+    @Test("the reason for a refused time is true")
+    func reasons() throws {
+        let adapter = GenericJSONAdapter([try rule()])
+        for (value, reason) in [
+            ("null", "the time at '/ts' is missing"), (#""now""#, "the time at '/ts' is 'now', which is no time"),
+            ("1e30", "the time at '/ts' is 1e+30, which is out of range in ms"),
+            ("true", "the time at '/ts' is true, which is no time"),
+        ] {
+            let error = #expect(throws: Refusal.self) {
+                try adapter.translate("site/a/climate/b", #"{"ts":\#(value),"p":{"value":0}}"#)
+            }
+            #expect(error?.description == reason)
+        }
+    }
+
+    @Test("a value that cannot be read costs only its column, and numbers as texts are read")
+    func partialValues() throws {
+        let battery = JSONRule(
+            topic: "t", device: "d", stream: "battery",
+            columns: ["level": .init(path: try pointer("/l"), factor: 0.01), "state": .init(path: try pointer("/s"))])
+        let adapter = GenericJSONAdapter([battery])
+        let text = try adapter.translate("t", #"{"l":" 50 ","s":"full"}"#)
+        #expect(text.reports.first?.readings.first?.number("level") == 0.5)
+        #expect(text.reports.first?.readings.first?.word("state") == "full")
+        #expect(text.reports.first?.omissions.isEmpty == true)
+        for bad in [#""unavailable""#, #""""#, "NaN", "-Infinity", "1e999", "[1]", #""1,5""#, #""0x10""#] {
+            let partial = try adapter.translate("t", #"{"l":\#(bad),"s":"full"}"#).reports.first
+            #expect(partial?.readings.first?.number("level") == nil)
+            #expect(partial?.readings.first?.word("state") == "full")
+            #expect(partial?.omissions.count == 1, "\(bad)")
+        }
+    }
+
+    @Test("items without a time use that of the object around them, and the last one counts")
+    func timeOfParent() throws {
+        let rule = JSONRule(
+            topic: "t", device: "d", stream: "pressure", items: try pointer("/data/list"), time: try pointer("/t"),
+            columns: ["pressure": .init(path: try pointer("/v"))])
+        func report(_ text: String) throws -> ForeignReport? {
+            try GenericJSONAdapter([rule]).translate("t", text).reports.first
+        }
+        let inner = try report(#"{"t":5,"data":{"t":7,"list":[{"v":1},{"t":9,"v":2},{"v":3}]}}"#)
+        #expect(inner?.readings.map(\.time) == [7_000_000, 9_000_000])
+        #expect(inner?.readings.map { $0.number("pressure") } == [3, 2])
+        #expect(inner?.omissions.count == 1)
+        #expect(try report(#"{"t":5,"data":{"list":[{"v":1}]}}"#)?.readings.first?.time == 5_000_000)
+    }
+
     @Test("messages without time, columns or array are refused")
     func refused() throws {
         let adapter = GenericJSONAdapter([try rule()])
         let topic = "site/north/climate/roof"
         for text in [
             "", "{", "[]", #"{"ts":1}"#, #"{"p":{"value":1}}"#, #"{"ts":"now","p":{"value":1}}"#,
-            #"{"ts":1.5,"p":{"value":1}}"#, #"{"ts":1,"p":{"value":[1]}}"#,
+            #"{"ts":1,"p":{"value":[1]}}"#, #"{"ts":1,"p":{"value":"unavailable"}}"#, #"{"ts":1,"p":{"value":""}}"#,
+            #"{"ts":1,"p":{"value":NaN}}"#,
             #"{"ts":9223372036854775807,"p":{"value":1}}"#,
         ] { #expect(adapter.refusal(topic, text) == (text.isEmpty ? nil : .malformed), "\(text)") }
     }

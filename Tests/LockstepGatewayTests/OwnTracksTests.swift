@@ -42,6 +42,101 @@ struct OwnTracksTests {
         #expect(circumstances.number("regions") == 1)
     }
 
+    @Test("each value has its own time: the position that of the fix, the others that of the message")
+    func timesOfValues() throws {
+        func translation(_ battery: Int, _ created: Int) throws -> Translation {
+            try adapter.translate(
+                topic,
+                #"{"_type":"location","lat":1,"lon":2,"tst":1795570000,"created_at":\#(created),"batt":\#(battery),"p":100,"conn":"w","t":"p"}"#
+            )
+        }
+        let reports = try [(80, 1_795_570_000), (60, 1_795_573_000), (12, 1_795_575_590)].map {
+            try translation($0, $1)
+        }
+        #expect(
+            reports.flatMap { $0.readings("location") }.map(\.time) == Array(repeating: 1_795_570_000_000_000, count: 3)
+        )
+        for stream in ["battery", "pressure", "x/owntracks/report"] {
+            #expect(
+                reports.flatMap { $0.readings(stream) }.map(\.time)
+                    == [1_795_570_000_000_000, 1_795_573_000_000_000, 1_795_575_590_000_000], "\(stream)")
+        }
+        #expect(reports.last?.readings("battery").first?.number("level") == 0.12)
+        #expect(
+            reports.last?.reports.first?.writtenAt?.microseconds == 1_795_575_590_000_000, "live in spite of the fix")
+        let event = try adapter.translate(
+            topic, #"{"_type":"transition","event":"enter","tst":1795570000,"created_at":1795575590}"#)
+        #expect(event.reports.first?.writtenAt?.microseconds == 1_795_575_590_000_000)
+    }
+
+    @Test("numbers as texts are read, and a part that cannot be read is left out with a reason")
+    func texts() throws {
+        let read = try #require(
+            try adapter.translate(
+                topic,
+                #"{"_type":"location","lat":"48.1","lon":"11.5","tst":"1795575590","batt":"90","vel":"36","acc":"12"}"#
+            ).reports.first)
+        #expect(read.readings.map(\.stream) == ["location", "battery"] && read.omissions.isEmpty)
+        #expect(read.readings[0].number("speed") == 10 && read.readings[0].number("hacc") == 12)
+        #expect(read.readings[0].time == 1_795_575_590_000_000 && read.readings[1].number("level") == 0.9)
+        let partial = try #require(
+            try adapter.translate(
+                topic,
+                #"{"_type":"location","lat":1,"lon":2,"tst":3,"batt":"full","vel":"","acc":NaN,"cog":400,"conn":"x","created_at":"now","alt":true}"#
+            ).reports.first)
+        #expect(partial.readings.map(\.stream) == ["location"])
+        #expect(partial.readings[0].values.map(\.column) == ["lat", "lon"])
+        #expect(partial.omissions.count == 7)
+        #expect(partial.omissions.contains("'batt' of the location is 'full', which is no number"))
+        for (text, reason) in [
+            (#""tst":"now""#, "'tst' of the location is 'now', which is no time"),
+            (
+                #""tst":1795575590123"#,
+                "'tst' of the location is 1795575590123, which is no plausible time in s, but one in ms"
+            ),
+        ] {
+            let error = #expect(throws: Refusal.self) {
+                try adapter.translate(topic, #"{"_type":"location","lat":1,"lon":2,\#(text)}"#)
+            }
+            #expect(error?.description == reason)
+        }
+    }
+
+    @Test("an item that cannot be read does not cost the rest of its list")
+    func lists() throws {
+        let places = try #require(
+            try adapter.translate(
+                topic,
+                #"{"_type":"waypoints","waypoints":[{"lat":1,"lon":2,"tst":3},{"lat":null,"lon":null,"tst":4},5,{"lat":1,"lon":2,"tst":6,"rad":"x"}]}"#
+            ).reports.first)
+        #expect(places.readings.map(\.time) == [3_000_000, 6_000_000])
+        #expect(places.omissions.count == 2)
+        let messages = try #require(
+            try adapter.translate(
+                topic, #"[{"_type":"location","tst":1},{"_type":"location","lat":1,"lon":2,"tst":3}]"#
+            )
+            .reports.first)
+        #expect(messages.readings.count == 1 && messages.omissions.count == 1)
+        #expect(
+            adapter.refusal(topic, #"{"_type":"waypoints","waypoints":[{"lat":null,"lon":null,"tst":4}]}"#)
+                == .malformed)
+    }
+
+    @Test("running totals of a day have the time of their message, and the last one of a time counts")
+    func runningTotals() throws {
+        func steps(_ count: Int, _ told: Int, to: Int = 1_795_651_200) -> String {
+            #"{"_type":"steps","tst":\#(told),"steps":\#(count),"from":1795564800,"to":\#(to)}"#
+        }
+        let totals = try adapter.translate(
+            topic, "[\(steps(10, 1_795_570_000)),\(steps(20, 1_795_575_000)),\(steps(25, 1_795_575_000))]")
+        #expect(totals.readings("x/owntracks/steps").map(\.time) == [1_795_570_000_000_000, 1_795_575_000_000_000])
+        #expect(totals.readings("x/owntracks/steps").map { $0.number("steps") } == [10, 25])
+        let past = try adapter.translate(topic, steps(30, 1_795_575_000, to: 1_795_570_000))
+        #expect(past.readings("x/owntracks/steps").first?.time == 1_795_570_000_000_000)
+        let untimed = #"{"_type":"steps","steps":5,"from":1795564800,"to":1795651200}"#
+        #expect(try adapter.translate(topic, untimed).readings("x/owntracks/steps").first?.time == receipt.microseconds)
+    }
+
     @Test("omitted and invalid optional members are unknown values")
     func unknownValues() throws {
         let translation = try adapter.translate(
@@ -102,7 +197,7 @@ struct OwnTracksTests {
         "malformed messages are refused",
         arguments: [
             "{", "[1]", "{}", #"{"_type":5}"#, #"{"_type":"location"}"#,
-            #"{"_type":"location","lat":91,"lon":0,"tst":1}"#, #"{"_type":"location","lat":"1","lon":0,"tst":1}"#,
+            #"{"_type":"location","lat":91,"lon":0,"tst":1}"#, #"{"_type":"location","lat":"north","lon":0,"tst":1}"#,
             #"{"_type":"location","lat":1,"lon":0}"#, #"{"_type":"location","lat":1,"lon":0,"tst":0}"#,
             #"{"_type":"location","lat":1,"lon":0,"tst":-5}"#, #"{"_type":"location","lat":1,"lon":0,"tst":1e300}"#,
             #"{"_type":"location","lat":1,"lon":0,"tst":9223372036854775807}"#,

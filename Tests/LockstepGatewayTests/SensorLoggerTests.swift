@@ -63,16 +63,62 @@ struct SensorLoggerTests {
         #expect(reading?.number("z") == -1)
     }
 
-    @Test("gravity and acceleration are added only if they have the same time, and a measured total has priority")
+    @Test("gravity and acceleration are added if their times are near, and a measured total has priority")
     func pairs() throws {
-        let text = message(
-            vector("accelerometer", 1, 0, 0), vector("gravity", 0, 0, 9.80665, time: Self.time + 1_000_000))
-        #expect(try adapter().translate(topic, text).readings("motion/accelerometer").isEmpty)
+        let micro = message(
+            vector("accelerometer", 1, 0, 0), vector("gravity", 0, 0, 9.80665, time: Self.time + 2000))
+        #expect(try adapter().translate(topic, micro).readings("motion/accelerometer").count == 1)
+        let far = message(
+            vector("accelerometer", 1, 0, 0), vector("gravity", 0, 0, 9.80665, time: Self.time + 50_000_000))
+        let waiting = try adapter().translate(topic, far)
+        #expect(waiting.readings("motion/accelerometer").isEmpty)
+        #expect(waiting.reports.first?.accelerationParts.count == 2)
         let both = message(
             vector("accelerometer", 1, 0, 0), vector("gravity", 0, 0, 9.80665),
             vector("totalacceleration", 0, 0, 9.80665))
         #expect(try adapter().translate(topic, both).readings("motion/accelerometer").count == 1)
         #expect(try acceleration(both, .android) == [0, 0, -1])
+    }
+
+    @Test("a value that cannot be read costs only itself, and a time in another unit is refused with the reason")
+    func partialValues() throws {
+        let report = try #require(
+            try adapter().translate(
+                topic,
+                message(
+                    #"{"name":"location","time":"1795575590000000000","values":{"latitude":"51.5","longitude":0,"speed":"","bearing":NaN}}"#
+                )
+            ).reports.first)
+        #expect(report.readings.first?.values.map(\.column) == ["lat", "lon"])
+        #expect(report.readings.first?.time == 1_795_575_590_000_000)
+        #expect(report.omissions.count == 2)
+        let error = #expect(throws: Refusal.self) {
+            try adapter().translate(topic, message(vector("gyroscope", 0, 0, 0, time: 1_795_575_590_123)))
+        }
+        #expect(
+            error?.description
+                == "'time' of gyroscope is 1795575590123, which is no plausible time in ns, but one in ms")
+    }
+
+    @Test("of several counts of one time the last one is stored")
+    func counts() throws {
+        let translation = try adapter().translate(
+            topic,
+            message(
+                #"{"name":"pedometer","time":1795575590000000000,"values":{"steps":5}}"#,
+                #"{"name":"pedometer","time":1795575590000000000,"values":{"steps":7}}"#))
+        #expect(translation.readings("x/sensorlogger/steps").map { $0.number("total") } == [7])
+    }
+
+    @Test("a picture is skipped and the rest is kept, but not more than the limit")
+    func pictures() throws {
+        let picture = #"{"name":"camera","time":1,"values":{"image":"\#(String(repeating: "A", count: 1_300_000))"}}"#
+        let report = try #require(
+            try adapter().translate(topic, message(vector("gyroscope", 0, 0, 0), picture)).reports.first)
+        #expect(report.readings.map(\.stream) == ["motion/gyroscope"])
+        #expect(report.omissions == ["large texts of 1300002 bytes, such as pictures, are not stored"])
+        let large = String(repeating: " ", count: 1 << 20) + message(vector("gyroscope", 0, 0, 0))
+        #expect(adapter().refusal(topic, large) == .malformed)
     }
 
     @Test("nanoseconds are rounded to the nearest µs")

@@ -177,6 +177,7 @@ struct GatewayHealthTests {
         var health = GatewayHealth(status: .online, at: Timestamp(microseconds: 1), devices: 2)
         #expect(try GatewayHealth.decode(Data(health.encoded())) == health)
         health.refusedLogins = 7
+        health.leftOut = 8
         health.sparkplug = GatewayHealth.Sparkplug(
             connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4)
         #expect(try GatewayHealth.decode(Data(health.encoded())) == health)

@@ -13,7 +13,7 @@ struct GPXWriter: ExportWriter {
     private let creator: String
     private var segmenter: TrackSegmenter
     private var device: DeviceAddress?
-    private var times = TimeWriter()
+    private var times = TimeWriter(isShort: true)
 
     init(gap: Int64, creator: String) {
         segmenter = TrackSegmenter(gap: gap)

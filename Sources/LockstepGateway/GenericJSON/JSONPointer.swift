@@ -30,6 +30,11 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         description = text
     }
 
+    private init(_ names: [String]) {
+        self.names = names
+        description = names.map { "/" + $0 }.joined()
+    }
+
     /// Returns the value at this place, or nil if there is none.
     public func value(in document: JSONValue) -> JSONValue? {
         var value = document
@@ -46,5 +51,10 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
             }
         }
         return value
+    }
+
+    /// Returns the objects around this place, the innermost one first.
+    func parents(in document: JSONValue) -> [JSONValue] {
+        names.indices.reversed().compactMap { JSONPointer(Array(names[..<$0])).value(in: document) }
     }
 }

@@ -1,20 +1,7 @@
-import LockstepModel
-
 /// A rule that translates the JSON messages of some topics, written in the settings.
 public struct JSONRule: Sendable {
     /// The unit of a time.
-    public enum TimeUnit: String, Sendable, CaseIterable {
-        /// Seconds since 1970, with or without a fraction.
-        case seconds = "s"
-        /// Milliseconds since 1970.
-        case milliseconds = "ms"
-        /// Microseconds since 1970.
-        case microseconds = "us"
-        /// Nanoseconds since 1970.
-        case nanoseconds = "ns"
-        /// A date and time in ISO 8601; UTC if it has no time zone.
-        case iso
-    }
+    public typealias TimeUnit = LockstepGateway.TimeUnit
 
     /// The origin of a column's values: the value at `path` times `factor` plus `offset`.
     public struct Column: Sendable {
@@ -41,7 +28,7 @@ public struct JSONRule: Sendable {
     public var stream: String
     /// The place of an array of items; nil if the message is one item.
     public var items: JSONPointer?
-    /// The place of the time in an item; nil for the time of arrival.
+    /// The place of the time in an item, or else in an object around it; nil for the time of arrival.
     public var time: JSONPointer?
     /// The unit of the time.
     public var timeUnit: TimeUnit
@@ -75,19 +62,5 @@ public struct JSONRule: Sendable {
             name = name.replacing("{\(number)}", with: text)
         }
         return name.contains("{") ? nil : name
-    }
-
-    /// Returns the time at the rule's place; nil if it is missing or invalid.
-    func time(in item: JSONValue) -> Int64? {
-        guard let value = time?.value(in: item) else { return nil }
-        switch timeUnit {
-        case .seconds: return ForeignTime.microseconds(seconds: value)
-        case .milliseconds: return value.integer.flatMap { ForeignTime.microseconds(milliseconds: $0) }
-        case .microseconds: return value.integer
-        case .nanoseconds: return value.integer.map { ForeignTime.microseconds(nanoseconds: $0) }
-        case .iso:
-            guard let text = value.string, text.contains("-") else { return nil }
-            return Timestamp(text)?.microseconds
-        }
     }
 }

@@ -1,5 +1,8 @@
 /// A strict parser of JSON (RFC 8259) with limits for hostile input.
 ///
+/// The words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, and numbers that are too
+/// large, are read as texts: only the member that has one is lost, not the whole message.
+///
 /// Implemented here because Foundation's decoder converts whole numbers of more than 53 bits to doubles for a value of
 /// unknown type, and throws an error for each type it tries.
 public struct JSONParser {
@@ -7,21 +10,40 @@ public struct JSONParser {
     public static let maxDepth = 32
 
     private let bytes: UnsafeRawBufferPointer
+    private let maxText: Int
+    private let limit: Int
     private var offset = 0
+    private var skipped = 0
 
     /// Parses a text.
     /// - Throws: ``Refusal`` of kind `malformed`.
     public static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
+        try parse(bytes, skippingTextsAbove: .max, limit: .max).value
+    }
+
+    /// Parses a text, and replaces large strings in it by empty ones.
+    /// - Parameters:
+    ///   - maxText: the size of the largest string that is kept, in bytes.
+    ///   - limit: the maximum size of all that is kept, in bytes.
+    /// - Returns: the value, and the size of the strings that were skipped.
+    /// - Throws: ``Refusal`` of kind `malformed`.
+    public static func parse(
+        _ bytes: [UInt8], skippingTextsAbove maxText: Int, limit: Int
+    ) throws(Refusal) -> (value: JSONValue, skipped: Int) {
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(Refusal) in
-                var parser = JSONParser(bytes: buffer)
-                return try parser.parseDocument()
+                var parser = JSONParser(bytes: buffer, maxText: maxText, limit: limit)
+                return (value: try parser.parseDocument(), skipped: parser.skipped)
             }
         }
         return try result.get()
     }
 
-    private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    private init(bytes: UnsafeRawBufferPointer, maxText: Int, limit: Int) {
+        self.bytes = bytes
+        self.maxText = maxText
+        self.limit = limit
+    }
 
     private mutating func parseDocument() throws(Refusal) -> JSONValue {
         // A byte order mark is not allowed, but RFC 8259 lets parsers ignore it.
@@ -51,16 +73,40 @@ public struct JSONParser {
     private mutating func value(depth: Int) throws(Refusal) -> JSONValue {
         guard depth < Self.maxDepth else { throw invalid("nested more than \(Self.maxDepth) levels deep") }
         skipSpace()
+        guard offset - skipped <= limit else {
+            throw Refusal(.malformed, "the message has more than \(limit) bytes without its large texts")
+        }
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
         case UInt8(ascii: "["): return try array(depth: depth)
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "\""):
+            let start = offset
+            let text = try string()
+            guard offset - start > maxText else { return .string(text) }
+            skipped += offset - start
+            return .string("")
         case UInt8(ascii: "t"): return try literal("true", .bool(true))
         case UInt8(ascii: "f"): return try literal("false", .bool(false))
-        case UInt8(ascii: "n"): return try literal("null", .null)
-        default: return try number()
+        case UInt8(ascii: "n") where !isWord("nan"): return try literal("null", .null)
+        default:
+            if let word = notFinite(depth: depth) { return word }
+            return try number(depth: depth)
         }
     }
+
+    private func isWord(_ word: String) -> Bool { bytes[offset...].starts(with: word.utf8) }
+
+    private mutating func notFinite(depth: Int) -> JSONValue? {
+        for word in Self.notFiniteWords where depth > 0 && isWord(word) {
+            offset += word.utf8.count
+            return .string(word)
+        }
+        return nil
+    }
+
+    private static let notFiniteWords = [
+        "NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-inf",
+    ]
 
     private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(Refusal) -> JSONValue {
         let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
@@ -167,7 +213,7 @@ public struct JSONParser {
         return code
     }
 
-    private mutating func number() throws(Refusal) -> JSONValue {
+    private mutating func number(depth: Int) throws(Refusal) -> JSONValue {
         let start = offset
         var isWhole = true
         _ = skip("-")
@@ -187,7 +233,11 @@ public struct JSONParser {
         }
         let text = String(decoding: bytes[start..<offset], as: UTF8.self)
         if isWhole, let value = Int64(text) { return .integer(value) }
-        guard let value = Double(text), value.isFinite else { throw invalid("a number that is too large") }
+        guard let value = Double(text) else { throw invalid("no number") }
+        guard value.isFinite else {
+            guard depth > 0 else { throw invalid("a number that is too large") }
+            return .string(text)
+        }
         return .real(value)
     }
 

@@ -44,7 +44,21 @@ public struct OwnTracksAdapter: GatewayAdapter {
         }
         let messages = content.array ?? [content]
         var report = ForeignReport(sender: sender)
-        for item in messages { try OwnTracksMessage(item, isRetained: message.isRetained).add(to: &report) }
+        var refusal: Refusal?
+        for item in messages {
+            do {
+                try OwnTracksMessage(item, isRetained: message.isRetained, receivedAt: message.receivedAt).add(
+                    to: &report)
+            } catch { refusal = refusal ?? error }
+        }
+        // Of a list, the other messages count. Without any, nothing of the message can be used.
+        if let refusal {
+            guard !report.readings.isEmpty || report.presence != nil else { throw refusal }
+            report.omissions.append(refusal.description)
+        }
+        if report.readings.isEmpty, report.presence == nil, let first = report.omissions.first {
+            throw Refusal(.malformed, first)
+        }
         let topic = "\(base)/\(sender.parts[0])/\(sender.parts[1])"
         report.shared = messages.compactMap { OwnTracksFriend.message(of: $0, topic: topic) }.last
         return Translation([report])

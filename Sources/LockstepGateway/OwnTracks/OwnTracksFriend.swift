@@ -9,8 +9,9 @@ enum OwnTracksFriend {
     static func message(of content: JSONValue, topic: String) -> FriendMessage? {
         switch content["_type"]?.string {
         case "location":
-            guard let lat = content["lat"]?.number, let lon = content["lon"]?.number, (-90...90).contains(lat),
-                (-180...180).contains(lon), let time = content["tst"]?.integer, time > 0, time < 1 << 40
+            guard let lat = content["lat"]?.readableNumber, let lon = content["lon"]?.readableNumber,
+                (-90...90).contains(lat), (-180...180).contains(lon),
+                let time = try? ForeignTime.microseconds(content["tst"], in: .seconds) / 1_000_000, time > 0
             else { return nil }
             var object = JSONObjectWriter()
             object.member("_type", "location")
@@ -20,7 +21,7 @@ enum OwnTracksFriend {
             object.member("lat", lat)
             object.member("lon", lon)
             for name in ["acc", "alt", "batt", "cog", "vel"] {
-                if let number = content[name]?.number, number.isFinite { object.member(name, number) }
+                if let number = content[name]?.readableNumber { object.member(name, number) }
             }
             return .location(object.finish(), at: time)
         case "card":

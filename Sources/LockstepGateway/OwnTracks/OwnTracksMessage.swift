@@ -5,26 +5,33 @@ struct OwnTracksMessage {
     private let content: JSONValue
     private let type: String
     private let isRetained: Bool
+    private let receivedAt: Timestamp
 
     /// - Throws: ``Refusal`` if it is not an object with a `_type`.
-    init(_ content: JSONValue, isRetained: Bool) throws(Refusal) {
+    init(_ content: JSONValue, isRetained: Bool, receivedAt: Timestamp) throws(Refusal) {
         guard let type = content["_type"]?.string else {
             throw Refusal(.malformed, "the message is not an object with a '_type'")
         }
         self.content = content
         self.type = type
         self.isRetained = isRetained
+        self.receivedAt = receivedAt
     }
 
-    /// Adds the content to a report. Unknown types have nothing to store.
+    /// Adds the content to a report. Unknown types have nothing to store. Optional parts that cannot be read are left out.
+    /// - Throws: ``Refusal`` if a part is missing without which the rest has no meaning.
     func add(to report: inout ForeignReport) throws(Refusal) {
+        var fields = FieldReader(content, "the \(type.prefix(20))")
+        defer { report.omissions += fields.omissions }
+        // The time at which the message was written. That of a fix may be hours before, if the phone has not moved.
+        let created = fields.time("created_at", in: .seconds)
+        var written = created
         switch type {
-        case "location": try addLocation(to: &report)
-        case "transition": try addTransition(to: &report)
-        case "waypoint": try addWaypoint(content, to: &report)
-        case "waypoints":
-            for item in content["waypoints"]?.array ?? [] { try addWaypoint(item, to: &report) }
-        case "steps": try addSteps(to: &report)
+        case "location": written = try addLocation(&fields, created: created, to: &report)
+        case "transition": written = try addTransition(&fields, created: created, to: &report)
+        case "waypoint": try addWaypoint(&fields, content, to: &report)
+        case "waypoints": addWaypoints(to: &report)
+        case "steps": written = try addSteps(&fields, created: created, to: &report)
         case "lwt":
             // A retained one may be older than messages that were not retained. Its 'tst' is the time at which the
             // device had connected.
@@ -32,40 +39,48 @@ struct OwnTracksMessage {
         case "status": note(.foreground, "status", in: &report)
         default: break
         }
+        if let written = written.map(Timestamp.init(microseconds:)) {
+            report.writtenAt = max(report.writtenAt ?? written, written)
+        }
     }
 
     private func note(_ phase: Phase, _ reason: String, in report: inout ForeignReport) {
         if !isRetained { report.presence = ForeignPresence(phase, reason: reason) }
     }
 
-    private func addLocation(to report: inout ForeignReport) throws(Refusal) {
-        let time = try time(content["tst"])
-        var location = Reading("location", at: time)
+    /// Adds a location. Each value has the time at which it was measured: position and movement that of the fix, all others
+    /// that of the message.
+    /// - Returns: the time at which the message was written.
+    private func addLocation(
+        _ fields: inout FieldReader, created: Int64?, to report: inout ForeignReport
+    ) throws(Refusal) -> Int64 {
+        let fixed = try time(content["tst"], "tst")
+        let time = created ?? fixed
+        var location = Reading("location", at: fixed)
         try setPosition(of: content, in: &location)
-        location.set("alt", content["alt"]?.number)
-        location.set("hacc", notNegative("acc"))
-        location.set("vacc", notNegative("vac"))
+        location.set("alt", fields.number("alt"))
+        location.set("hacc", fields.notNegative("acc"))
+        location.set("vacc", fields.notNegative("vac"))
         // km/h
-        location.set("speed", notNegative("vel").map { $0 / 3.6 })
-        location.set("course", notNegative("cog").flatMap { $0 <= 360 ? $0 : nil })
+        location.set("speed", fields.notNegative("vel").map { $0 / 3.6 })
+        location.set("course", fields.notNegative("cog", atMost: 360))
         report.readings.append(location)
-        addBattery(at: time, to: &report)
+        addBattery(&fields, at: time, to: &report)
         // kPa
-        if let pressure = notNegative("p") {
+        if let pressure = fields.notNegative("p") {
             var reading = Reading("pressure", at: time)
             reading.set("pressure", pressure * 10)
             report.readings.append(reading)
         }
-        addCircumstances(at: time, to: &report)
-        let written = ForeignTime.microseconds(seconds: content["created_at"]) ?? time
-        report.writtenAt = max(report.writtenAt ?? Timestamp(microseconds: written), Timestamp(microseconds: written))
+        addCircumstances(&fields, at: time, to: &report)
         note(.foreground, trigger ?? "location", in: &report)
+        return time
     }
 
-    private func addBattery(at time: Int64, to report: inout ForeignReport) {
-        let level = content["batt"]?.number.flatMap { (0...100).contains($0) ? $0 / 100 : nil }
+    private func addBattery(_ fields: inout FieldReader, at time: Int64, to report: inout ForeignReport) {
+        let level = fields.notNegative("batt", atMost: 100).map { $0 / 100 }
         let states = ["unknown", "discharging", "charging", "full"]
-        let state = content["bs"]?.integer.flatMap { (0...3).contains($0) ? states[Int($0)] : nil }
+        let state = fields.number("bs", in: 0...3).flatMap { Int(exactly: $0) }.map { states[$0] }
         guard level != nil || (state != nil && state != "unknown") else { return }
         var battery = Reading("battery", at: time)
         battery.set("level", level)
@@ -73,83 +88,105 @@ struct OwnTracksMessage {
         report.readings.append(battery)
     }
 
-    /// The reason for a location, in words.
-    private var trigger: String? {
-        switch content["t"]?.string {
-        case "p": "ping"
-        case "c": "region"
-        case "C": "follow"
-        case "b": "beacon"
-        case "r": "response"
-        case "u": "manual"
-        case "t": "timer"
-        case "v": "visit"
-        default: nil
-        }
-    }
+    private static let triggers = [
+        "p": "ping", "c": "region", "C": "follow", "b": "beacon", "r": "response", "u": "manual", "t": "timer",
+        "v": "visit",
+    ]
 
-    private func addCircumstances(at time: Int64, to report: inout ForeignReport) {
+    /// The reason for a location, in words.
+    private var trigger: String? { content["t"]?.string.flatMap { Self.triggers[$0] } }
+
+    private func addCircumstances(_ fields: inout FieldReader, at time: Int64, to report: inout ForeignReport) {
         var reading = Reading("x/owntracks/report", at: time)
-        reading.set("cause", word: trigger)
-        let connections = ["w": "wifi", "m": "mobile", "o": "offline"]
-        reading.set("conn", word: content["conn"]?.string.flatMap { connections[$0] })
-        reading.set("mode", content["m"]?.integer.map(Double.init))
+        reading.set("cause", word: fields.word("t", of: Self.triggers))
+        reading.set("conn", word: fields.word("conn", of: ["w": "wifi", "m": "mobile", "o": "offline"]))
+        reading.set("mode", fields.number("m"))
         reading.set("regions", content["inregions"]?.array.map { Double($0.count) })
         if !reading.values.isEmpty { report.readings.append(reading) }
     }
 
-    private func addTransition(to report: inout ForeignReport) throws(Refusal) {
-        let time = try time(content["tst"])
+    private func addTransition(
+        _ fields: inout FieldReader, created: Int64?, to report: inout ForeignReport
+    ) throws(Refusal) -> Int64 {
+        let time = try time(content["tst"], "tst")
         guard let event = content["event"]?.string, event == "enter" || event == "leave" else {
             throw Refusal(.malformed, "'event' is neither enter nor leave")
         }
         var reading = Reading("x/owntracks/transition", at: time)
         reading.set("event", word: event)
-        if content["lat"] != nil || content["lon"] != nil { try setPosition(of: content, in: &reading) }
-        reading.set("acc", notNegative("acc"))
-        reading.set("waypoint", ForeignTime.microseconds(seconds: content["wtst"]).map(Double.init))
+        // An event without its position is still an event.
+        if content["lat"] ?? .null != .null || content["lon"] ?? .null != .null {
+            do { try setPosition(of: content, in: &reading) } catch { report.omissions.append(error.description) }
+        }
+        reading.set("acc", fields.notNegative("acc"))
+        reading.set("waypoint", fields.time("wtst", in: .seconds).map(Double.init))
         report.readings.append(reading)
-        report.writtenAt = report.writtenAt ?? Timestamp(microseconds: time)
         note(.foreground, event, in: &report)
+        return created ?? time
     }
 
-    private func addWaypoint(_ waypoint: JSONValue, to report: inout ForeignReport) throws(Refusal) {
+    /// Adds the waypoints of a list. One that cannot be read is left out.
+    private func addWaypoints(to report: inout ForeignReport) {
+        for item in content["waypoints"]?.array ?? [] {
+            var fields = FieldReader(item, "a waypoint")
+            do { try addWaypoint(&fields, item, to: &report) } catch { report.omissions.append(error.description) }
+            report.omissions += fields.omissions
+        }
+    }
+
+    private func addWaypoint(
+        _ fields: inout FieldReader, _ waypoint: JSONValue, to report: inout ForeignReport
+    ) throws(Refusal) {
         // Without a position it is the waypoint of a beacon.
         guard waypoint["lat"] != nil, waypoint["lon"] != nil else { return }
-        var reading = Reading("x/owntracks/waypoint", at: try time(waypoint["tst"]))
+        var reading = Reading("x/owntracks/waypoint", at: try time(waypoint["tst"], "tst"))
         try setPosition(of: waypoint, in: &reading)
-        reading.set("radius", waypoint["rad"]?.number.flatMap { $0 >= 0 ? $0 : nil })
+        reading.set("radius", fields.notNegative("rad"))
         report.readings.append(reading)
     }
 
-    private func addSteps(to report: inout ForeignReport) throws(Refusal) {
+    /// Adds a count of steps. The app sends running totals, also of a day that has not ended: the time of such a count is
+    /// that of the message, so that each is a row of its own and the newest one counts.
+    private func addSteps(
+        _ fields: inout FieldReader, created: Int64?, to report: inout ForeignReport
+    ) throws(Refusal) -> Int64? {
         // −1 where the device does not count steps.
-        guard let steps = content["steps"]?.integer, steps >= 0 else { return }
-        let from = try time(content["from"])
-        var reading = Reading("x/owntracks/steps", at: try time(content["to"]))
+        guard let steps = fields.notNegative("steps") else { return created }
+        let from = try time(content["from"], "from")
+        let to = try time(content["to"], "to")
+        let told = fields.time("tst", in: .seconds) ?? created ?? receivedAt.microseconds
+        var reading = Reading("x/owntracks/steps", at: min(to, told))
         reading.set("from_time", Double(from))
-        reading.set("steps", Double(steps))
-        reading.set("distance", notNegative("distance"))
-        reading.set("up", notNegative("floorsup"))
-        reading.set("down", notNegative("floorsdown"))
-        report.readings.append(reading)
+        reading.set("steps", steps)
+        reading.set("distance", fields.notNegative("distance"))
+        reading.set("up", fields.notNegative("floorsup"))
+        reading.set("down", fields.notNegative("floorsdown"))
+        if !report.replace(reading) { report.readings.append(reading) }
         note(.foreground, "steps", in: &report)
+        return created ?? told
     }
 
-    private func notNegative(_ name: String) -> Double? { content[name]?.number.flatMap { $0 >= 0 ? $0 : nil } }
-
-    private func time(_ value: JSONValue?) throws(Refusal) -> Int64 {
-        guard let time = ForeignTime.microseconds(seconds: value), time > 0 else {
-            throw Refusal(.malformed, "a time of the \(type.prefix(20)) is missing or out of range")
+    private func time(_ value: JSONValue?, _ name: String) throws(Refusal) -> Int64 {
+        let place = "'\(name)' of the \(type.prefix(20))"
+        let time: Int64
+        do { time = try ForeignTime.microseconds(value, in: .seconds) } catch {
+            throw Refusal(.malformed, error.text(place))
         }
+        guard time > 0 else { throw Refusal(.malformed, "\(place) is not after 1970") }
         return time
     }
 
     private func setPosition(of object: JSONValue, in reading: inout Reading) throws(Refusal) {
-        guard let lat = object["lat"]?.number, let lon = object["lon"]?.number, (-90...90).contains(lat),
-            (-180...180).contains(lon)
-        else { throw Refusal(.malformed, "'lat' or 'lon' of the \(type.prefix(20)) is missing or out of range") }
-        reading.set("lat", lat)
-        reading.set("lon", lon)
+        for (name, limit) in [("lat", 90.0), ("lon", 180.0)] {
+            let place = "'\(name)' of the \(type.prefix(20))"
+            guard let value = object[name], value != .null else { throw Refusal(.malformed, "\(place) is missing") }
+            guard let number = value.readableNumber else {
+                throw Refusal(.malformed, "\(place) is \(value.excerpt), which is no number")
+            }
+            guard abs(number) <= limit else {
+                throw Refusal(.malformed, "\(place) is \(value.excerpt), which is out of range")
+            }
+            reading.set(name, number)
+        }
     }
 }

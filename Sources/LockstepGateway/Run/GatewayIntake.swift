@@ -15,6 +15,9 @@ struct GatewayIntake {
     private let filters: [(filter: TopicFilter, adapter: any GatewayAdapter)]
     private let fitter: SampleFitter
     private var samples: [Int: DeviceSamples] = [:]
+    /// The parts of accelerations that wait for others, now and at the last commit. They are in memory only.
+    private var pairs: [Int: AccelerationPairs] = [:]
+    private var committedPairs: [Int: AccelerationPairs] = [:]
     private var sequences = MessageSequences()
     private var friends = FriendTable()
     /// The lost and repeated messages since the last call of ``takeFindings()``.
@@ -48,14 +51,15 @@ struct GatewayIntake {
     mutating func ingest(
         _ message: ForeignMessage, outbox: GatewayOutbox
     ) throws(Refusal) -> (omissions: [String], receipt: RequestReceipt) {
-        guard message.payload.count <= configuration.maximumPayload else {
-            throw Refusal(
-                .malformed,
-                "the message has \(message.payload.count) bytes, more than \(configuration.maximumPayload)")
-        }
         guard let adapter = adapter(of: message) else {
             throw Refusal(.malformed, "no format has this topic or path")
         }
+        let limit = configuration.maximumPayload * adapter.payloadFactor
+        guard message.payload.count <= limit else {
+            throw Refusal(.malformed, "the message has \(message.payload.count) bytes, more than \(limit)")
+        }
+        var message = message
+        message.contentLimit = configuration.maximumPayload
         var translated = TranslatedMessage(
             .success(try adapter.translate(message)), from: adapter.name, isRetained: message.isRetained,
             receivedAt: message.receivedAt)
@@ -79,7 +83,13 @@ struct GatewayIntake {
         var isAnyAccepted = false
         for report in translation.reports {
             receipt.number = receipt.number ?? report.sequence?.number
-            guard !report.readings.isEmpty || report.presence != nil || report.shared != nil else { continue }
+            guard
+                !report.readings.isEmpty || report.presence != nil || report.shared != nil
+                    || !report.accelerationParts.isEmpty
+            else {
+                omissions += report.omissions
+                continue
+            }
             do {
                 omissions += report.omissions + (try add(report, of: message, outbox: outbox))
                 isAnyAccepted = true
@@ -128,7 +138,9 @@ struct GatewayIntake {
         var lastRefusal: Refusal?
         for reading in report.readings {
             do {
-                if let sample = try fitter.sample(reading, at: message.receivedAt) { fitted.append(sample) }
+                guard let sample = try fitter.sample(reading, at: message.receivedAt) else { continue }
+                fitted.append(sample)
+                omissions += sample.omissions
             } catch {
                 lastRefusal = error
                 omissions.append(error.description)
@@ -154,11 +166,46 @@ struct GatewayIntake {
             contacts[device] = SenderContact(
                 format: report.sender.format, presence: isNewest ? report.presence ?? earlier : earlier)
         }
+        var parts: [AccelerationPart] = []
+        for part in report.accelerationParts {
+            do {
+                try fitter.checkTime(part.time, of: .accelerometer, at: message.receivedAt)
+                parts.append(part)
+            } catch { omissions.append(error.description) }
+        }
+        if !parts.isEmpty {
+            let now = message.receivedAt.microseconds
+            fitted += samples(of: pairs[device, default: AccelerationPairs()].add(parts, at: now), now)
+        }
         guard !fitted.isEmpty else { return omissions }
         let age = message.receivedAt - (report.writtenAt ?? message.receivedAt)
         let isLate = message.isRetained || report.isLate ?? (age > configuration.lateAfter)
         add(fitted, isLate: isLate, of: device)
         return omissions
+    }
+
+    private func samples(of readings: [Reading], _ now: Int64) -> [SampleFitter.Sample] {
+        readings.compactMap { try? fitter.sample($0, at: Timestamp(microseconds: now)) }
+    }
+
+    /// Ends the wait of the parts of accelerations that have waited long enough, and adds the complete ones.
+    /// - Parameter isAll: whether no part waits any longer.
+    /// - Returns: the number of accelerations of each device for which no gravity has arrived.
+    mutating func expireParts(at now: Timestamp, isAll: Bool = false) -> [(device: Int, unpaired: Int)] {
+        var result: [(device: Int, unpaired: Int)] = []
+        for device in pairs.keys.sorted() {
+            guard let (readings, unpaired) = pairs[device]?.expire(at: isAll ? nil : now.microseconds) else { continue }
+            let fitted = samples(of: readings, now.microseconds)
+            if !fitted.isEmpty { add(fitted, isLate: false, of: device) }
+            if unpaired > 0 { result.append((device, unpaired)) }
+            if pairs[device]?.isEmpty == true { pairs[device] = nil }
+        }
+        return result
+    }
+
+    /// Records that the samples of this turn are in the outbox, or else that their messages will arrive again.
+    mutating func didCommit(_ isCommitted: Bool) {
+        if isCommitted { committedPairs = pairs } else { pairs = committedPairs }
     }
 
     private mutating func add(_ fitted: [SampleFitter.Sample], isLate: Bool, of device: Int) {

@@ -41,7 +41,7 @@ extension GatewayLoop {
         let dropped = outbox.devices.indices.reduce(Int64(0)) { $0 + outbox.devices[$1].droppedSamples }
         let health = GatewayHealth(
             status: status, at: Moment.now().wall, problem: outboxProblem, devices: outbox.devices.count,
-            accepted: Int(accepted), refused: Int(refused), refusedLogins: inbox.refusedLogins,
+            accepted: Int(accepted), refused: Int(refused), leftOut: Int(leftOut), refusedLogins: inbox.refusedLogins,
             outboxBytes: Int(outbox.bytes), dropped: Int(dropped),
             version: configuration.version, started: started, memory: ProcessMemory.now()?.current,
             sparkplug: inbox.sparkplug,

@@ -125,13 +125,27 @@ extension GatewayLoop {
             return
         }
         // One byte above the limit is enough to recognise a message that is too large.
+        let limit = configuration.maximumPayload * (configuration.adapters.map(\.payloadFactor).max() ?? 1)
         let foreign = ForeignMessage(
-            origin: .topic(topic), payload: Array(message.payload.prefix(configuration.maximumPayload + 1)),
+            origin: .topic(topic), payload: Array(message.payload.prefix(limit + 1)),
             isRetained: message.isRetained, receivedAt: Moment.now().wall)
         // A late acknowledgement of a device that this gateway no longer has.
         guard intake.adapter(of: foreign) != nil else { return }
         if message.needsAcknowledgement { hasUnacknowledged = true }
         _ = try? ingest(foreign)
+    }
+
+    /// Ends the wait of parts of accelerations, and logs those that are left out.
+    func expireParts(isAll: Bool) {
+        for (device, unpaired) in intake.expireParts(at: Moment.now().wall, isAll: isAll) {
+            leftOut += Int64(unpaired)
+            logger.warning(
+                "accelerations without gravity left out",
+                metadata: [
+                    "device": "\(outbox.devices[device].address)", "parts": "\(unpaired)",
+                    "hint": "switch on Gravity, or Total Acceleration, in Sensor Logger",
+                ])
+        }
     }
 
     /// Accepts a request of another thread. Its sender waits for the commit.
@@ -175,6 +189,7 @@ extension GatewayLoop {
                 case .repeated: logger.info("foreign message repeated", metadata: ["device": "\(device)"])
                 }
             }
+            leftOut += Int64(omissions.count)
             if let first = omissions.first {
                 logger.warning(
                     "parts of a message left out",

@@ -71,9 +71,10 @@ final class GatewayLoop {
     let started = Moment.now().wall
     /// The time of the start in µs of the boot clock.
     let startedAt = Moment.now().boot
-    /// The number of accepted messages and of refused ones since the start.
+    /// The number of accepted messages, of refused ones, and of parts left out of accepted ones, since the start.
     var accepted: Int64 = 0
     var refused: Int64 = 0
+    var leftOut: Int64 = 0
     /// What was used up of the log entries about refused messages.
     var refusalLog = Allowance()
     /// The number of refused messages since the last such entry.
@@ -141,6 +142,7 @@ final class GatewayLoop {
         for event in link.read(limit: Self.readLimit, while: { self.intake.sampleCount < Self.maxSamples }) {
             handle(event)
         }
+        expireParts(isAll: false)
         guard commit() else { return }
         check()
         reportHealth()
@@ -191,6 +193,7 @@ final class GatewayLoop {
         for (item, receipt) in waiting { item.reply(.accepted(receipt)) }
         waiting = []
         hasUnacknowledged = false
+        intake.didCommit(true)
         return true
     }
 
@@ -201,6 +204,7 @@ final class GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         if outboxProblem == nil { nextHealth = 0 }
+        intake.didCommit(false)
         outboxProblem = "\(error)"
         // What was heard since the last commit is not kept, and senders by HTTP wait before they try again.
         listening.begin(at: boot)
@@ -239,6 +243,7 @@ final class GatewayLoop {
             link.wait(until: .now + .milliseconds(50))
         }
         if removalDeadline != nil { removalDeadline = 0 }
+        expireParts(isAll: true)
         if commit() { for event in link.write() { handle(event) } }
         publishHealth(.offline)
         link.stop(until: .now + .seconds(2))

@@ -9,6 +9,11 @@ public struct SensorLoggerAdapter: GatewayAdapter {
     /// The HTTP path.
     public let path: String? = "/sensorlogger"
 
+    /// A message may have pictures of a camera, as Base64.
+    public let payloadFactor = 8
+    /// The size of a text in bytes above which it is skipped.
+    static let maxText = 16_384
+
     private let settings: SensorLoggerSettings
 
     /// Creates an adapter.
@@ -23,7 +28,8 @@ public struct SensorLoggerAdapter: GatewayAdapter {
     /// Translates a message.
     public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
         guard !message.payload.isEmpty else { return Translation() }
-        let content = try JSONParser.parse(message.payload)
+        let (content, skipped) = try JSONParser.parse(
+            message.payload, skippingTextsAbove: Self.maxText, limit: message.contentLimit)
         guard let entries = content["payload"]?.array else {
             throw Refusal(.malformed, "the message has no 'payload' with a list of measurements")
         }
@@ -37,7 +43,12 @@ public struct SensorLoggerAdapter: GatewayAdapter {
             do { try measurements.add(entry) } catch { report.omissions.append(error.description) }
         }
         report.readings = measurements.readings()
-        if report.readings.isEmpty, let first = report.omissions.first { throw Refusal(.malformed, first) }
+        report.accelerationParts = measurements.parts
+        report.omissions += measurements.omissions
+        if skipped > 0 { report.omissions.append("large texts of \(skipped) bytes, such as pictures, are not stored") }
+        if report.readings.isEmpty, report.accelerationParts.isEmpty, let first = report.omissions.first {
+            throw Refusal(.malformed, first)
+        }
         report.writtenAt = measurements.newest.map { Timestamp(microseconds: $0) }
         if let session = content["sessionId"]?.string, session.utf8.count <= 64,
             let number = content["messageId"]?.integer

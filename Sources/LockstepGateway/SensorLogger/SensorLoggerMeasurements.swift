@@ -1,7 +1,7 @@
 /// The measurements of one Sensor Logger message, as readings in Lockstep's units and axes.
 ///
 /// Lockstep's acceleration includes gravity and is (0, 0, −1) g at rest, face up. It comes from the first of these that
-/// the message has: `totalacceleration`, the sum of `accelerometer` (without gravity) and `gravity` of the same time,
+/// the message has: `totalacceleration`, the sum of `accelerometer` (without gravity) and `gravity` of the nearest time,
 /// `accelerometeruncalibrated`.
 struct SensorLoggerMeasurements {
     /// Standard gravity in m/s², as the app assumes it.
@@ -17,6 +17,10 @@ struct SensorLoggerMeasurements {
     private let axes: SensorLoggerSettings.Axes
     private var vectors: [String: [Vector]] = [:]
     private var others: [Reading] = []
+    /// The values that were left out because they cannot be read.
+    private(set) var omissions: [String] = []
+    /// The parts of accelerations that wait for others of a later message, after the call of ``readings()``.
+    private(set) var parts: [AccelerationPart] = []
     /// The time of the newest measurement in µs since 1970.
     private(set) var newest: Int64?
 
@@ -28,18 +32,24 @@ struct SensorLoggerMeasurements {
         guard let name = entry["name"]?.string else { throw Refusal(.malformed, "a measurement has no 'name'") }
         let sensor = name.lowercased()
         guard Self.vectorSensors.contains(sensor) || Self.otherSensors.contains(sensor) else { return }
-        guard let nanoseconds = entry["time"]?.integer else {
-            throw Refusal(.malformed, "'time' of \(sensor) is not a whole number of nanoseconds")
+        let time: Int64
+        do { time = try ForeignTime.microseconds(entry["time"], in: .nanoseconds) } catch {
+            throw Refusal(.malformed, error.text("'time' of \(sensor)"))
         }
-        let time = ForeignTime.microseconds(nanoseconds: nanoseconds)
         let values = entry["values"] ?? entry
         if Self.vectorSensors.contains(sensor) {
-            guard let x = values["x"]?.number, let y = values["y"]?.number, let z = values["z"]?.number else {
-                throw Refusal(.malformed, "\(sensor) has no x, y and z")
-            }
+            guard let x = values["x"]?.readableNumber, let y = values["y"]?.readableNumber,
+                let z = values["z"]?.readableNumber
+            else { throw Refusal(.malformed, "\(sensor) has no x, y and z") }
             vectors[sensor, default: []].append(Vector(time: time, x: x, y: y, z: z))
         } else {
-            others += try Self.readings(of: sensor, values, at: time)
+            var fields = FieldReader(values, "the \(sensor)")
+            defer { omissions += fields.omissions }
+            for reading in try Self.readings(of: sensor, &fields, at: time) {
+                // Of several counts of one time, the last one is the total.
+                let index = others.lastIndex { $0.stream == reading.stream && $0.time == reading.time }
+                if let index, sensor == "pedometer" { others[index] = reading } else { others.append(reading) }
+            }
         }
         newest = max(newest ?? time, time)
     }
@@ -51,8 +61,8 @@ struct SensorLoggerMeasurements {
     private static let otherSensors: Set<String> = ["location", "barometer", "battery", "compass", "pedometer"]
 
     /// Returns all readings.
-    func readings() -> [Reading] {
-        accelerations
+    mutating func readings() -> [Reading] {
+        accelerations()
             + rename(vectors["gyroscope"] ?? vectors["gyroscopeuncalibrated"], "motion/gyroscope", factor: 1)
             + rename(vectors["magnetometeruncalibrated"] ?? vectors["magnetometer"], "motion/magnetometer", factor: 1)
             + others
@@ -61,22 +71,28 @@ struct SensorLoggerMeasurements {
     /// Converts m/s² to g, and the axes to Lockstep's, which are those of iOS.
     private var factor: Double { (axes == .android ? -1 : 1) / Self.gravity }
 
-    private var accelerations: [Reading] {
+    private mutating func accelerations() -> [Reading] {
         let stream = "motion/accelerometer"
         if let total = vectors["totalacceleration"] { return rename(total, stream, factor: factor) }
-        if let user = vectors["accelerometer"], let gravity = vectors["gravity"] {
-            var gravityAt: [Int64: Vector] = [:]
-            for vector in gravity { gravityAt[vector.time] = vector }
-            let sums = user.compactMap { vector in
-                gravityAt[vector.time].map {
-                    Vector(time: vector.time, x: vector.x + $0.x, y: vector.y + $0.y, z: vector.z + $0.z)
-                }
+        let uncalibrated = vectors["accelerometeruncalibrated"]
+        let halves = parts(of: "accelerometer") + parts(of: "gravity")
+        if uncalibrated == nil || (vectors["accelerometer"] != nil && vectors["gravity"] != nil) {
+            var pairs = AccelerationPairs()
+            let sums = pairs.add(halves, at: 0)
+            if !sums.isEmpty || uncalibrated == nil {
+                parts = pairs.parts
+                return sums
             }
-            if !sums.isEmpty { return rename(sums, stream, factor: factor) }
         }
         // Without standardised units, iOS measures this in g.
-        return rename(
-            vectors["accelerometeruncalibrated"], stream, factor: axes == .android ? factor : 1)
+        return rename(uncalibrated, stream, factor: axes == .android ? factor : 1)
+    }
+
+    private func parts(of sensor: String) -> [AccelerationPart] {
+        (vectors[sensor] ?? []).map {
+            AccelerationPart(
+                time: $0.time, x: $0.x * factor, y: $0.y * factor, z: $0.z * factor, isGravity: sensor == "gravity")
+        }
     }
 
     private func rename(_ vectors: [Vector]?, _ stream: String, factor: Double) -> [Reading] {
@@ -90,45 +106,46 @@ struct SensorLoggerMeasurements {
         }
     }
 
-    private static func readings(of sensor: String, _ values: JSONValue, at time: Int64) throws(Refusal) -> [Reading] {
-        func notNegative(_ name: String) -> Double? { values[name]?.number.flatMap { $0 >= 0 ? $0 : nil } }
+    private static func readings(
+        of sensor: String, _ values: inout FieldReader, at time: Int64
+    ) throws(Refusal) -> [Reading] {
         switch sensor {
         case "location":
-            guard let lat = values["latitude"]?.number, let lon = values["longitude"]?.number,
-                (-90...90).contains(lat), (-180...180).contains(lon)
+            guard let lat = values.number("latitude", in: -90...90),
+                let lon = values.number("longitude", in: -180...180)
             else { throw Refusal(.malformed, "latitude or longitude of the location is missing or out of range") }
             var reading = Reading("location", at: time)
             reading.set("lat", lat)
             reading.set("lon", lon)
             // The other altitude is above the ellipsoid.
-            reading.set("alt", values["altitudeAboveMeanSeaLevel"]?.number)
-            reading.set("hacc", notNegative("horizontalAccuracy"))
-            reading.set("vacc", notNegative("verticalAccuracy"))
-            reading.set("speed", notNegative("speed"))
-            reading.set("course", notNegative("bearing").flatMap { $0 <= 360 ? $0 : nil })
+            reading.set("alt", values.number("altitudeAboveMeanSeaLevel"))
+            reading.set("hacc", values.notNegative("horizontalAccuracy"))
+            reading.set("vacc", values.notNegative("verticalAccuracy"))
+            reading.set("speed", values.notNegative("speed"))
+            reading.set("course", values.notNegative("bearing", atMost: 360))
             return [reading]
         case "barometer":
             var pressure = Reading("pressure", at: time)
-            pressure.set("pressure", values["pressure"]?.number)
+            pressure.set("pressure", values.number("pressure"))
             var altitude = Reading("altitude", at: time)
-            altitude.set("altitude", values["relativeAltitude"]?.number)
+            altitude.set("altitude", values.number("relativeAltitude"))
             return [pressure, altitude].filter { !$0.values.isEmpty }
         case "battery":
             var reading = Reading("battery", at: time)
-            reading.set("level", values["batteryLevel"]?.number.flatMap { (0...1).contains($0) ? $0 : nil })
-            let states = ["unplugged": "discharging", "charging": "charging", "full": "full"]
-            reading.set("state", word: values["batteryState"]?.string.flatMap { states[$0.lowercased()] } ?? "unknown")
+            reading.set("level", values.notNegative("batteryLevel", atMost: 1))
+            let states = ["unplugged": "discharging", "charging": "charging", "full": "full", "unknown": "unknown"]
+            reading.set("state", word: values.word("batteryState", of: states) ?? "unknown")
             return [reading]
         case "compass":
-            guard let bearing = notNegative("magneticBearing"), bearing <= 360 else { return [] }
+            guard let bearing = values.notNegative("magneticBearing", atMost: 360) else { return [] }
             var reading = Reading("heading", at: time)
             reading.set("magnetic", bearing)
             return [reading]
         case "pedometer":
-            guard let steps = values["steps"]?.integer, steps >= 0 else { return [] }
+            guard let steps = values.notNegative("steps") else { return [] }
             // The count since the start of the recording, whereas 'steps' has counts that can be added.
             var reading = Reading("x/sensorlogger/steps", at: time)
-            reading.set("total", Double(steps))
+            reading.set("total", steps)
             return [reading]
         default: return []
         }

@@ -25,7 +25,8 @@ public struct AdapterSettings: Sendable {
     public func makeAll() -> [any GatewayAdapter] {
         [
             OwnTracksAdapter(base: ownTracksBase, keys: ownTracksKeys), SensorLoggerAdapter(sensorLogger),
-            SenMLAdapter(topic: senMLTopic, targets: senMLTargets, catalog: catalog), GenericJSONAdapter(jsonRules),
+            SenMLAdapter(topic: senMLTopic, targets: senMLTargets, catalog: catalog),
+            GenericJSONAdapter(jsonRules, catalog: catalog),
             JoinAdapter(catalog: catalog),
         ]
     }

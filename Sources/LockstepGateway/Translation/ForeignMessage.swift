@@ -18,6 +18,8 @@ public struct ForeignMessage: Sendable {
     public var isRetained: Bool
     /// The time of arrival.
     public var receivedAt: Timestamp
+    /// The maximum size of the payload without texts that a format skips, in bytes.
+    public var contentLimit = 1 << 20
 
     /// Creates a message.
     public init(origin: Origin, payload: [UInt8], isRetained: Bool = false, receivedAt: Timestamp) {

@@ -11,6 +11,9 @@ public protocol GatewayAdapter: Sendable {
     /// The times after which a silent sender counts as lost.
     var silence: SilenceLimits { get }
 
+    /// How many times the maximum size of a message one may have whose large texts are skipped.
+    var payloadFactor: Int { get }
+
     /// Translates a message.
     /// - Throws: ``Refusal`` if nothing of the message can be used.
     func translate(_ message: ForeignMessage) throws(Refusal) -> Translation
@@ -22,6 +25,8 @@ public protocol GatewayAdapter: Sendable {
 extension GatewayAdapter {
     /// A day, for formats whose senders may send once an hour or seldom.
     public var silence: SilenceLimits { SilenceLimits(all: 86_400_000_000) }
+    /// 1, for formats whose messages are read as a whole.
+    public var payloadFactor: Int { 1 }
     /// No HTTP requests.
     public var path: String? { nil }
 

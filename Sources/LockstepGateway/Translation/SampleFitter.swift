@@ -21,29 +21,29 @@ public struct SampleFitter: Sendable {
         public let time: Timestamp
         /// One value for each column; NaN is null.
         public let values: [Double]
+        /// The optional values that are left out because they are invalid.
+        public let omissions: [String]
     }
 
     /// Returns the sample of a reading.
     /// - Parameter now: the current time.
     /// - Returns: nil if the gateway does not know the stream.
-    /// - Throws: ``Refusal`` if the time is not plausible, or a required value is missing, invalid or out of range.
+    /// - Throws: ``Refusal`` if the time is not plausible, or a required value is missing, invalid or out of range. An
+    ///   optional value that is invalid costs only its column.
     public func sample(_ reading: Reading, at now: Timestamp) throws(Refusal) -> Sample? {
         guard let stream = catalog.stream(ofChannel: reading.stream) else { return nil }
-        guard reading.time > 0, reading.time < 1 << 53 else {
-            throw Refusal(.implausibleTime, "the time \(reading.time) µs of \(stream) is out of range")
-        }
-        guard reading.time - now.microseconds <= maximumFuture else {
-            throw Refusal(
-                .implausibleTime,
-                "sample time \(Timestamp(microseconds: reading.time)) is in the future: check the clock of the device")
-        }
+        try checkTime(reading.time, of: stream, at: now)
         var values = Array(repeating: Double.nan, count: stream.columns.count)
+        var omissions: [String] = []
         for (name, value) in reading.values {
             guard let index = stream.columns.firstIndex(where: { $0.name == name }) else { continue }
-            guard let number = Self.number(value, stream.columns[index].kind) else {
-                throw Refusal(.malformed, "'\(name)' of \(stream) has an invalid value")
+            if let number = Self.number(value, stream.columns[index].kind) {
+                values[index] = number
+                continue
             }
-            values[index] = number
+            let problem = "'\(name)' of \(stream) has an invalid value"
+            guard !stream.columns[index].isRequired else { throw Refusal(.malformed, problem) }
+            omissions.append(problem)
         }
         for (column, value) in zip(stream.columns, values) where column.isRequired && value.isNaN {
             throw Refusal(.malformed, "'\(column.name)' of \(stream) is missing")
@@ -54,7 +54,22 @@ public struct SampleFitter: Sendable {
                 throw Refusal(.malformed, "'\(column.name)' of \(stream) is out of range")
             }
         }
-        return Sample(stream: stream, time: Timestamp(microseconds: reading.time), values: values)
+        guard !values.allSatisfy(\.isNaN) || omissions.isEmpty else { throw Refusal(.malformed, omissions[0]) }
+        return Sample(
+            stream: stream, time: Timestamp(microseconds: reading.time), values: values, omissions: omissions)
+    }
+
+    /// Checks that a time is plausible.
+    /// - Throws: ``Refusal`` if it is before 1970 or too far in the future.
+    func checkTime(_ time: Int64, of stream: SensorStream, at now: Timestamp) throws(Refusal) {
+        guard time > 0, time < 1 << 53 else {
+            throw Refusal(.implausibleTime, "the time \(time) µs of \(stream) is out of range")
+        }
+        guard time - now.microseconds <= maximumFuture else {
+            throw Refusal(
+                .implausibleTime,
+                "sample time \(Timestamp(microseconds: time)) is in the future: check the clock of the device")
+        }
     }
 
     private static func number(_ value: Reading.Value, _ kind: SensorStream.Kind) -> Double? {

@@ -44,6 +44,8 @@ public struct ForeignReport: Sendable, Equatable {
     public var isLate: Bool?
     /// The address that the sender gave itself, or nil if its name decides.
     public var claimed: DeviceAddress?
+    /// The parts of accelerations that wait for others, which may be in another message.
+    public var accelerationParts: [AccelerationPart] = []
     /// What the sender shares with its friends, or nil if it shares nothing.
     public var shared: FriendMessage?
 
@@ -58,6 +60,16 @@ public struct ForeignReport: Sendable, Equatable {
         self.presence = presence
         self.omissions = omissions
         self.sequence = sequence
+    }
+}
+
+extension ForeignReport {
+    /// Replaces the reading of the same stream and time, if there is one.
+    mutating func replace(_ reading: Reading) -> Bool {
+        guard let index = readings.lastIndex(where: { $0.stream == reading.stream && $0.time == reading.time })
+        else { return false }
+        readings[index] = reading
+        return true
     }
 }
 

@@ -50,7 +50,8 @@ extension Timestamp: CustomStringConvertible {
 
 extension Timestamp {
     /// Parses a whole number of µs since 1970, or an ISO 8601 date or date with time. Seconds, fraction and time zone
-    /// (`Z` or `±hh:mm`) are optional; without a time zone the time is UTC. Fractions are truncated to microseconds.
+    /// (`Z`, `±hh:mm`, `±hhmm` or `±hh`) are optional; without a time zone the time is UTC. The fraction follows a point
+    /// or a comma, and is truncated to microseconds. The basic format `20261125T030000Z` needs a time.
     /// Returns nil for any other text.
     public init?(_ text: String) {
         if let microseconds = Int64(text) {
@@ -70,25 +71,28 @@ private struct ISOReader {
     init(_ text: String) { rest = Substring(text).utf8 }
 
     mutating func read() -> Timestamp? {
-        guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2),
-            (1...12).contains(month), day >= 1, day <= daysIn(month: month, year: year)
+        guard let year = digits(4) else { return nil }
+        let isExtended = skip("-")
+        guard let month = digits(2), skip("-") == isExtended, let day = digits(2), (1...12).contains(month), day >= 1,
+            day <= daysIn(month: month, year: year)
         else { return nil }
         var microseconds = daysSince1970(year: year, month: month, day: day) * 86_400_000_000
-        if skip("T") || skip("t") || skip(" ") {
-            guard let time = timeOfDay(), let zone = zoneOffset() else { return nil }
+        if skip("T") || skip("t") || (isExtended && skip(" ")) {
+            guard let time = timeOfDay(isExtended: isExtended), let zone = zoneOffset() else { return nil }
             microseconds += time - zone
         }
         return rest.isEmpty ? Timestamp(microseconds: microseconds) : nil
     }
 
     /// Returns the time since midnight, in µs.
-    private mutating func timeOfDay() -> Int64? {
-        guard let hour = digits(2), skip(":"), let minute = digits(2), hour < 24, minute < 60 else { return nil }
+    private mutating func timeOfDay(isExtended: Bool) -> Int64? {
+        guard let hour = digits(2), skip(":") == isExtended, let minute = digits(2), hour < 24, minute < 60
+        else { return nil }
         var microseconds = (hour * 60 + minute) * 60_000_000
-        guard skip(":") else { return microseconds }
+        guard isExtended ? skip(":") : rest.first.map(isDigit) ?? false else { return microseconds }
         guard let second = digits(2), second < 60 else { return nil }
         microseconds += second * 1_000_000
-        guard skip(".") else { return microseconds }
+        guard skip(".") || skip(",") else { return microseconds }
         var unit: Int64 = 100_000
         guard let first = rest.first, isDigit(first) else { return nil }
         while let byte = rest.first, isDigit(byte) {
@@ -103,9 +107,10 @@ private struct ISOReader {
     private mutating func zoneOffset() -> Int64? {
         if rest.isEmpty || skip("Z") || skip("z") { return 0 }
         let sign: Int64 = skip("+") ? 1 : skip("-") ? -1 : 0
-        guard sign != 0, let hours = digits(2) else { return nil }
+        guard sign != 0, let hours = digits(2), hours < 24 else { return nil }
+        if rest.isEmpty { return sign * hours * 3_600_000_000 }
         _ = skip(":")
-        guard let minutes = digits(2), hours < 24, minutes < 60 else { return nil }
+        guard let minutes = digits(2), minutes < 60 else { return nil }
         return sign * (hours * 60 + minutes) * 60_000_000
     }
 

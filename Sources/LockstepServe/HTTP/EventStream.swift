@@ -15,9 +15,14 @@ enum EventStream {
         Response(status: .ok, headers: headers, body: ResponseBody { try await $0.finish(nil) })
     }
 
-    private static let headers: HTTPFields = [
-        .contentType: "text/event-stream", .cacheControl: "no-store", .connection: "close",
-    ]
+    private static let headers: HTTPFields = {
+        var fields: HTTPFields = [
+            .contentType: "text/event-stream", .cacheControl: "no-store", .connection: "close",
+        ]
+        // nginx and others would collect events until a buffer is full.
+        if let name = HTTPField.Name("X-Accel-Buffering") { fields[name] = "no" }
+        return fields
+    }()
 
     /// Returns an answer that continues until the subscription ends or the client goes away.
     /// - Parameter place: released with the answer.

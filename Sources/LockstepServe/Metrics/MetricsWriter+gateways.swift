@@ -27,6 +27,10 @@ extension MetricsWriter {
             of: gateways
         ) { $0.refused }
         count(
+            "lockstep_gateway_parts_left_out_total", .counter,
+            "Parts of accepted messages left out since the start, because they could not be read.", of: gateways
+        ) { $0.leftOut }
+        count(
             "lockstep_gateway_logins_refused_total", .counter,
             "HTTP requests with a wrong or missing login since the start.", of: gateways
         ) { $0.refusedLogins }

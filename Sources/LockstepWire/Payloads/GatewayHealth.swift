@@ -54,6 +54,8 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     public var accepted: Int
     /// The number of foreign messages refused since the start.
     public var refused: Int
+    /// The number of parts of accepted messages that were left out because they could not be read; nil if it is not reported.
+    public var leftOut: Int?
     /// The number of HTTP requests with a wrong or missing login since the start, or nil if it is not reported.
     public var refusedLogins: Int?
     /// The size of the batches in the outbox in bytes.
@@ -73,6 +75,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
 
     enum CodingKeys: String, CodingKey {
         case status, at, problem, devices, accepted, refused, dropped, version, started, memory, sparkplug, certificates
+        case leftOut = "left_out"
         case refusedLogins = "refused_logins"
         case outboxBytes = "outbox_bytes"
     }
@@ -80,7 +83,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, accepted: Int = 0, refused: Int = 0,
-        refusedLogins: Int? = nil, outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil,
+        leftOut: Int? = nil, refusedLogins: Int? = nil, outboxBytes: Int = 0, dropped: Int = 0, version: String? = nil,
         started: Timestamp? = nil, memory: Int? = nil,
         sparkplug: Sparkplug? = nil, certificates: CertificateTimes? = nil
     ) {
@@ -90,6 +93,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         self.devices = devices
         self.accepted = accepted
         self.refused = refused
+        self.leftOut = leftOut
         self.refusedLogins = refusedLogins
         self.outboxBytes = outboxBytes
         self.dropped = dropped
@@ -109,6 +113,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
         object.member("devices", Int64(devices))
         object.member("accepted", Int64(accepted))
         object.member("refused", Int64(refused))
+        object.member("left_out", ifPresent: leftOut.map(Int64.init))
         object.member("refused_logins", ifPresent: refusedLogins.map(Int64.init))
         object.member("outbox_bytes", Int64(outboxBytes))
         object.member("dropped", Int64(dropped))

@@ -37,6 +37,7 @@ struct GatewayDiagnosis {
             let text =
                 "online; \(counted(health.devices, "device")), \(counted(health.accepted, "message")) accepted, "
                 + "\(health.refused) refused, "
+                + (health.leftOut.map { $0 > 0 ? "\(counted($0, "part")) left out, " : "" } ?? "")
                 + (health.refusedLogins.map { $0 > 0 ? "\(counted($0, "login")) refused, " : "" } ?? "")
                 + "\(health.outboxBytes >> 10) KB in its outbox"
             if health.dropped > 0 {

@@ -44,7 +44,8 @@ extension MetricsSnapshot {
             devices: [walker], server: server)
         snapshot.collectors[0].health.certificates = ["broker": later]
         snapshot.gateways["lab/main"] = GatewayHealth(
-            status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, refusedLogins: 6,
+            status: .online, at: exampleTime - 2_000_000, devices: 3, accepted: 70, refused: 5, leftOut: 4,
+            refusedLogins: 6,
             outboxBytes: 4096,
             dropped: 1, version: "0.1.0", started: exampleTime - 60_000_000, memory: 20_000_000,
             sparkplug: GatewayHealth.Sparkplug(

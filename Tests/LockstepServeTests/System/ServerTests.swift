@@ -135,6 +135,7 @@ struct ServerTests {
             for path in ["live?device=*", "states", "fleet"] {
                 let head = try await server.get("/api/v1/" + path, ["--head"])
                 #expect(head.status == 200 && head.headers["content-type"] == "text/event-stream", "\(path)")
+                #expect(head.headers["x-accel-buffering"] == "no" && head.headers["cache-control"] == "no-store")
             }
             #expect(try await server.get("/api/v1/live", ["--head"]).status == 400)
             #expect(

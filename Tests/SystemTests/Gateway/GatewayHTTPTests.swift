@@ -117,6 +117,17 @@ struct GatewayHTTPTests {
                 let answer = try gateway.post("/owntracks?u=a&d=b", body)
                 #expect(answer.status == 200 && answer.body == "[]" && answer.head.contains("Lockstep-Refused: "))
             }
+            // A compressed body is unpacked, up to the same limit.
+            for (text, encoding, status) in [
+                ("H4sIAAAAAAACA4uuVspTslIqKEotLi4tSlXSUSpTsjKsjQUAs4JeLhgAAAA=", "gzip", 204),
+                ("H4sIAAAAAAACA+3BQREAAAwCoCrr5a1/DVP4A3IAAAAAwNwX9ptFf4oTAAA=", "gzip", 413),
+                ("aGVsbG8=", "gzip", 400), ("aGVsbG8=", "br", 415),
+            ] {
+                let body = try #require(Data(base64Encoded: text))
+                let fields = ["Content-Encoding: \(encoding)"]
+                let answer = try HTTPConnection(port: gateway.port).post("/senml?d=packed", body, headers: fields)
+                #expect(answer?.status == status, "\(encoding): \(answer?.body ?? "")")
+            }
             // The name of a device belongs to its first sender.
             #expect(try gateway.post("/owntracks?u=a&d=b", location(now)).status == 200)
             #expect(try gateway.post("/senml?d=a-b", #"[{"n":"pressure","v":1}]"#).status == 409)
