@@ -213,7 +213,7 @@ let package = Package(
             name: "lockstep-gateway",
             dependencies: [
                 "LockstepGateway", "LockstepGatewayHTTP", "LockstepBridge", "LockstepHTTP", "LockstepAgent",
-                "LockstepModel", "LockstepSparkplug",
+                "LockstepModel", "LockstepMQTT", "LockstepSparkplug",
                 "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
             ]),
         .executableTarget(

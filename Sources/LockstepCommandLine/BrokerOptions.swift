@@ -138,7 +138,7 @@ public struct BrokerOptions: ParsableArguments {
         return fromFile ?? direct
     }
 
-    /// Returns the secret in a file. Some brokers accept only certain characters in client ids.
+    /// Returns the secret in a file. It has only characters that every broker accepts in client ids.
     private func clientIDSecret(in path: String) throws -> String {
         let secret = try SecretFile.password(in: path)
         guard (16...64).contains(secret.utf8.count),

@@ -61,6 +61,14 @@ public struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the disk is full. Nothing was written, and a later write may succeed.
     public var isFull: Bool { code == .full }
+    /// Whether the store may be opened if this is tried again soon: a server does not answer, is busy, or another collector
+    /// changes the tables at the same time.
+    public var mayPass: Bool {
+        switch code {
+        case .unreachable, .server, .busy: true
+        default: false
+        }
+    }
     /// Whether the store was locked. Nothing was written, and a later write may succeed.
     public var isBusy: Bool { code == .busy }
 }

@@ -190,7 +190,7 @@ struct CollectorCommand: AsyncParsableCommand {
             var cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
             cluster.leaseServer = try leaseServer(settings, of: configuration)
             // Wrong settings of the store are an error at the start, as without a cluster.
-            try await check(openStore)
+            try StorePatience.open(openStore).close()
             try await checkLeaseServer(cluster)
             let collector = ClusterCollector(
                 cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore)
@@ -199,19 +199,10 @@ struct CollectorCommand: AsyncParsableCommand {
         guard try settings.value("lease-server", leaseServer, parse: { $0 }) == nil else {
             throw CommandFailure("--lease-server is only for collectors of a cluster: add --cluster")
         }
-        let collector = Collector(configuration, logger: logger, supervisor: Supervisor(), makeStore: openStore)
-        try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
-    }
-
-    /// Opens the store once. Collectors of a cluster that start together may disturb each other while they create tables,
-    /// so that this is tried again.
-    private func check(_ openStore: () throws -> any SampleStore) async throws {
-        for _ in 1...4 {
-            do { return try openStore().close() } catch let error as StoreError where error.code == .server {
-                try await Task.sleep(for: .seconds(1))
-            }
+        let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
+            try StorePatience.open(openStore)
         }
-        try openStore().close()
+        try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
     }
 
     /// Reads a lease once. While a node of the cluster is elected, this is tried again.

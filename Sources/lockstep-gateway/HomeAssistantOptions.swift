@@ -2,6 +2,7 @@ import ArgumentParser
 import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
+import LockstepMQTT
 import LockstepWire
 
 /// The options for Home Assistant.
@@ -26,7 +27,7 @@ struct HomeAssistantOptions: ParsableArguments {
     func configuration(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> HomeAssistantConfiguration? {
         let isOn = try settings.value("home-assistant", homeAssistant ? "true" : nil, parse: Self.truth) ?? false
         var configuration = HomeAssistantConfiguration(
-            broker: gateway.broker, clientID: "lockstep-gateway-\(gateway.id)-home-assistant")
+            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "home", "assistant"))
         configuration.tls = gateway.tls
         configuration.mqttVersion = gateway.mqttVersion
         configuration.keepAlive = gateway.keepAlive

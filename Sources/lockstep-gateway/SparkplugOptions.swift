@@ -2,6 +2,7 @@ import ArgumentParser
 import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
+import LockstepMQTT
 import LockstepModel
 import LockstepSparkplug
 import LockstepWire
@@ -28,7 +29,8 @@ struct SparkplugOptions: ParsableArguments {
         let targets = try targets(settings)
         guard let host = try settings.value("sparkplug-host", sparkplugHost, parse: Self.id) else { return nil }
         var configuration = SparkplugHostConfiguration(
-            broker: gateway.broker, clientID: "lockstep-gateway-\(gateway.id)-sparkplug-host", host: host)
+            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "host"),
+            host: host)
         configuration.tls = gateway.tls
         configuration.mqttVersion = gateway.mqttVersion
         configuration.keepAlive = gateway.keepAlive
@@ -42,7 +44,8 @@ struct SparkplugOptions: ParsableArguments {
     func edge(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugEdgeConfiguration? {
         guard let node = try node(settings) else { return nil }
         var configuration = SparkplugEdgeConfiguration(
-            broker: gateway.broker, clientID: "lockstep-gateway-\(gateway.id)-sparkplug-out", node: node)
+            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "out"),
+            node: node)
         configuration.tls = gateway.tls
         configuration.mqttVersion = gateway.mqttVersion
         configuration.keepAlive = gateway.keepAlive

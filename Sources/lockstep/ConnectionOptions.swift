@@ -34,7 +34,7 @@ struct ConnectionOptions: ParsableArguments {
     ) throws -> (link: BrokerLink, address: BrokerAddress) {
         let address = try broker.address(settings)
         let tls = try broker.tls(settings)
-        let id = "lockstep-\(purpose)-\(Epoch.random())"
+        let id = MQTTOptions.clientID(purpose, Epoch.random().rawValue)
         let keepAlive = try broker.keepAlive(settings) ?? 15
         let link = BrokerLink(wakeup: wakeup, version: try broker.version(settings)) { version in
             MQTTOptions(address: address, clientID: id, keepAlive: keepAlive, version: version, tls: tls)

@@ -10,8 +10,14 @@ struct MQTTErrorTests {
         arguments: [
             (1, .three, .unsupportedVersion, "the broker does not support MQTT 3.1.1"),
             (132, .five, .unsupportedVersion, "the broker does not support MQTT 5"),
-            (2, .three, .refused, "the broker refused the client id"),
-            (133, .five, .refused, "the broker refused the client id"),
+            (
+                2, .three, .refused,
+                "the broker refused the client id: its rules must allow ids of letters, digits, - and _"
+            ),
+            (
+                133, .five, .refused,
+                "the broker refused the client id: its rules must allow ids of letters, digits, - and _"
+            ),
             (3, .three, .refused, "the broker refused the connection: "),
             (136, .five, .refused, "the broker refused the connection: "),
             (4, .three, .badCredentials, "the broker refused the user name or password"),

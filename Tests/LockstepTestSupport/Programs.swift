@@ -10,11 +10,16 @@ public enum Programs {
     /// Whether a system program is installed. Tests that need a missing one are reported as skipped.
     public static func isInstalled(_ name: String) -> Bool { installed(name) != nil }
 
-    /// The path of a system program, or nil if it is not installed.
+    /// The path of a system program, or nil if it is not installed. With `LOCKSTEP_NATS=current`, `nats-server` is that of
+    /// the reference packages, which is newer than Debian's.
     public static func installed(_ name: String) -> String? {
-        ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/bin"].map { "\($0)/\(name)" }
+        if name == "nats-server", isNATSCurrent { return referenceProgram(name) }
+        return ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/bin"].map { "\($0)/\(name)" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
+
+    /// Whether tests use the current NATS server instead of Debian's.
+    public static let isNATSCurrent = ProcessInfo.processInfo.environment["LOCKSTEP_NATS"] == "current"
 
     /// Whether the system's Python is installed and can import `module`.
     public static func pythonHas(_ module: String) -> Bool {
@@ -27,12 +32,16 @@ public enum Programs {
     }
 
     /// The Python with the reference packages, such as numpy and chdb; nil if it is not installed.
-    public static let referencePython: String? = {
+    public static let referencePython = referenceProgram("python")
+
+    /// The path of a program in the folder of the Python with the reference packages; nil if it is not installed.
+    private static func referenceProgram(_ name: String) -> String? {
         let environment = ProcessInfo.processInfo.environment
         let cache = environment["XDG_CACHE_HOME"] ?? (environment["HOME"] ?? "") + "/.cache"
-        let path = environment["LOCKSTEP_REFERENCE_PYTHON"] ?? cache + "/lockstep/reference/bin/python"
+        let python = environment["LOCKSTEP_REFERENCE_PYTHON"] ?? cache + "/lockstep/reference/bin/python"
+        let path = URL(fileURLWithPath: python).deletingLastPathComponent().path + "/" + name
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
-    }()
+    }
 
     /// The path of a file of the checkout, such as `deploy/certs`.
     public static func source(_ path: String) -> String {

@@ -12,6 +12,7 @@ import fcntl
 import json
 import math
 import queue
+import re
 import secrets
 import signal
 import sqlite3
@@ -103,6 +104,12 @@ class Outbox:
         self.database.execute("COMMIT")
 
 
+def part_of_id(name):
+    """Returns a name as a part of a client id, with characters that every broker accepts."""
+    name = re.sub("[-_]", lambda match: "_" + match[0], name)
+    return name.replace(".", "_2E")
+
+
 class Agent:
     def __init__(self, options):
         self.topic = f"lockstep/{options.group}/{options.device}/"
@@ -114,7 +121,7 @@ class Agent:
         self.is_connected = False
         self.sent = {}  # when batches were sent, by number
         self.patience = 5.0  # seconds until a batch is sent again
-        name = f"lockstep-agent-{options.group}-{options.device}"
+        name = "-".join(["lockstep-agent", part_of_id(options.group), part_of_id(options.device)])
         versions = getattr(mqtt, "CallbackAPIVersion", None)  # since paho-mqtt 2.0
         self.client = mqtt.Client(*([versions.VERSION2] if versions else []), client_id=name, clean_session=True)
         self.client.on_pre_connect = lambda *_: self.set_will()

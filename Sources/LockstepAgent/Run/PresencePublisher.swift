@@ -26,7 +26,8 @@ final class PresencePublisher {
         let will = Presence(epoch: outbox.epoch, session: session, phase: .lost, at: now, reason: "connection-lost")
         return MQTTOptions(
             address: configuration.broker,
-            clientID: "lockstep-agent-\(configuration.address.group)-\(configuration.address.device)",
+            clientID: MQTTOptions.clientID(
+                "agent", configuration.address.group.rawValue, configuration.address.device.rawValue),
             keepAlive: configuration.keepAlive, will: message(will), version: version, tls: configuration.tls)
     }
 

@@ -1,7 +1,8 @@
 import LockstepStore
 
 extension ClickHouseSchema {
-    /// Creates and updates the tables and views on every replica that answers.
+    /// Creates and updates the tables and views on every replica that answers. One that stops meanwhile is left out, as in a
+    /// run.
     /// - Returns: how rows are to be inserted.
     /// - Throws: ``StoreError`` if too few replicas answer, or one has no keeper or no name.
     func updateReplicas(
@@ -15,30 +16,22 @@ extension ClickHouseSchema {
                 "--quorum \(quorum.number(of: given)) needs at least \(quorum.number(of: given)) hosts, but the address has "
                     + "\(given)")
         }
-        var replicas: [ClickHouseClient] = []
-        var failure: StoreError?
-        for server in address.servers {
-            let client = try ClickHouseClient(address.on(server), timeout: 20_000)
-            do {
-                client.settings = try ServerVersion(client).settings
-                replicas.append(client)
-            } catch {
-                guard error.code == .unreachable else { throw error }
-                failure = error
-            }
-        }
-        for client in replicas { try client.checkReplicaName() }
+        var clients: [ClickHouseClient] = []
+        for server in address.servers { clients.append(try ClickHouseClient(address.on(server), timeout: 20_000)) }
+        var replicas = AnsweringServers(clients)
+        try replicas.perform { (client) throws(StoreError) in client.settings = try ServerVersion(client).settings }
+        try replicas.perform { (client) throws(StoreError) in try client.checkReplicaName() }
         // The base tables come before the others: an insert needs them on as many replicas as the quorum has.
-        for client in replicas { try createTables(client, database: database) }
+        try replicas.perform { (client) throws(StoreError) in try createTables(client, database: database) }
         var count = given
-        for client in replicas {
+        try replicas.perform { (client) throws(StoreError) in
             let rows = try client.rows(
                 "SELECT max(total_replicas) FROM system.replicas WHERE database = '\(database)'", inDatabase: false)
             count = max(count, rows.first?[0].flatMap { Int($0) } ?? 0)
         }
         let insert = QuorumInsert(replicas: quorum.number(of: count), version: version)
-        if replicas.count < min(insert.replicas, given), let failure { throw failure }
-        for client in replicas {
+        replicas.required = min(insert.replicas, given)
+        try replicas.perform { (client) throws(StoreError) in
             client.insertSettings = insert.settings
             client.readsReplicas = true
             try update(client, database: database)

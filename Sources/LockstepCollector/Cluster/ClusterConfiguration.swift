@@ -1,6 +1,7 @@
 import LockstepMQTT
 public import LockstepModel
 public import LockstepNATS
+import LockstepWire
 
 /// The configuration of a ``ClusterCollector``.
 public struct ClusterConfiguration: Sendable {
@@ -42,14 +43,14 @@ public struct ClusterConfiguration: Sendable {
         configuration.mqttVersion = mqttVersion
         configuration.peerTimeout = Self.peerTimeout
         // The session belongs to the share, so that the next owner receives what this one leaves.
-        configuration.clientID = clientID("share", share.description)
+        configuration.clientID = clientID("share", of: share)
         if share.partitions > 1 {
             configuration.id = CollectorID(
                 unchecked: "\(collector.id)\(leaseServer == nil ? "." : "-")\(share.partition)")
         }
         // Each device's request is answered once.
         configuration.answersClock = collector.answersClock && share.partition == 0
-        configuration.clockClientID = clientID("clock", share.description)
+        configuration.clockClientID = clientID("clock", of: share)
         return configuration
     }
 
@@ -72,8 +73,14 @@ public struct ClusterConfiguration: Sendable {
         try bucket.checkWrite(to: keyValueKey("\(collector.root)/\(cluster)/$probe/\(collector.id)"))
     }
 
-    /// Returns an MQTT client id of this cluster: `lockstep-KIND/ROOT/CLUSTER/NAME`. The broker closes a connection when
-    /// another has the same id, so the ids of different roots, clusters and names must differ. A cluster and a name
-    /// contain no slash.
-    func clientID(_ kind: String, _ name: String) -> String { "lockstep-\(kind)/\(collector.root)/\(cluster)/\(name)" }
+    /// The MQTT client id of the connection that shows that the collector runs.
+    var memberClientID: String {
+        MQTTOptions.clientID("member", collector.root.description, cluster, collector.id.rawValue)
+    }
+
+    /// Returns an MQTT client id of a share. The broker closes a connection when another has the same id, so the ids of
+    /// different roots, clusters and shares differ.
+    func clientID(_ kind: String, of share: CollectorShare) -> String {
+        MQTTOptions.clientID(kind, collector.root.description, cluster, share.description)
+    }
 }

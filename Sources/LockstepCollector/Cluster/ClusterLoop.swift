@@ -84,7 +84,7 @@ final class ClusterLoop {
         let will = MQTTMessage(topic: topics.member(collector.id), payload: [], isRetained: true)
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: collector.node) { version in
             MQTTOptions(
-                address: collector.broker, clientID: configuration.clientID("member", collector.id.rawValue),
+                address: collector.broker, clientID: configuration.memberClientID,
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls,
                 peerTimeout: ClusterConfiguration.peerTimeout)
         }

@@ -36,7 +36,7 @@ final class LeaseLoop {
         link = BrokerLink(wakeup: lease.renewer, version: .three) { version in
             MQTTOptions(
                 address: configuration.collector.broker,
-                clientID: configuration.clientID("lease", lease.share.description),
+                clientID: configuration.clientID("lease", of: lease.share),
                 keepAlive: ClusterConfiguration.keepAlive, will: will, version: version,
                 tls: configuration.collector.tls, peerTimeout: ClusterConfiguration.peerTimeout)
         }

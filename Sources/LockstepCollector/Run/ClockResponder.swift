@@ -45,7 +45,8 @@ final class ClockResponder: Sendable {
         ) { version in
             MQTTOptions(
                 address: configuration.broker,
-                clientID: configuration.clockClientID ?? "lockstep-collector-\(configuration.id)-clock",
+                clientID: configuration.clockClientID
+                    ?? MQTTOptions.clientID("collector", configuration.id.rawValue, "clock"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
         let boot = BootIdentity.current()

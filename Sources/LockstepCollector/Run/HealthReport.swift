@@ -61,7 +61,8 @@ final class HealthReport {
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
             store: isStalled ? store : nil, groups: configuration.reportedGroups)
         return MQTTOptions(
-            address: configuration.broker, clientID: configuration.clientID ?? "lockstep-collector-\(configuration.id)",
+            address: configuration.broker,
+            clientID: configuration.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
             keepsSession: true,
             keepAlive: configuration.keepAlive, will: message(will), version: version,
             receiveMaximum: configuration.receiveMaximum, tls: configuration.tls, peerTimeout: configuration.peerTimeout

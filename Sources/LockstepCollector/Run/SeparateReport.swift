@@ -26,7 +26,8 @@ struct SeparateReport {
             version in
             MQTTOptions(
                 address: configuration.broker,
-                clientID: "lockstep-collector-\(configuration.id)-report-\(UInt32.random(in: .min ... .max))",
+                clientID: MQTTOptions.clientID(
+                    "collector", configuration.id.rawValue, "report", "\(UInt32.random(in: .min ... .max))"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
         link.onMessage = { message in

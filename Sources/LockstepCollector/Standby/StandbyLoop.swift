@@ -36,7 +36,8 @@ final class StandbyLoop {
         self.supervisor = supervisor
         machine = StandbyMachine(healthInterval: configuration.healthInterval)
         // Several standbys may wait.
-        let clientID = "lockstep-standby-\(configuration.id)-\(UInt32.random(in: .min ... .max))"
+        let clientID = MQTTOptions.clientID(
+            "standby", configuration.id.rawValue, "\(UInt32.random(in: .min ... .max))")
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
                 address: configuration.broker, clientID: clientID, keepAlive: configuration.keepAlive, version: version,

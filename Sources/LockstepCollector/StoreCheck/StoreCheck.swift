@@ -46,7 +46,8 @@ struct StoreCheck {
             [configuration] version in
             MQTTOptions(
                 address: configuration.broker,
-                clientID: "lockstep-collector-\(configuration.id)-check-\(UInt32.random(in: .min ... .max))",
+                clientID: MQTTOptions.clientID(
+                    "collector", configuration.id.rawValue, "check", "\(UInt32.random(in: .min ... .max))"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
         link.onMessage = { message in

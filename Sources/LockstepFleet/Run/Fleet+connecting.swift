@@ -13,7 +13,7 @@ extension Fleet {
 
     /// Creates the link that receives the status of collectors and of the broker.
     static func makeObserver(_ configuration: FleetConfiguration, wakeup: Wakeup) -> BrokerLink {
-        let id = "lockstep-simulate-\(configuration.plan.run.microseconds)"
+        let id = MQTTOptions.clientID("simulate", "\(configuration.plan.run.microseconds)")
         return BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
                 address: configuration.broker, clientID: id, keepAlive: configuration.keepAlive, version: version,
@@ -39,7 +39,8 @@ extension Fleet {
     /// Returns the options of the connection that these devices share.
     private func options(of number: Int, devices indexes: [Int], version: MQTTVersion) -> MQTTOptions {
         MQTTOptions(
-            address: configuration.broker, clientID: "lockstep-simulate-\(plan.run.microseconds)-\(number)",
+            address: configuration.broker,
+            clientID: MQTTOptions.clientID("simulate", "\(plan.run.microseconds)", "\(number)"),
             keepAlive: configuration.keepAlive,
             // A connection has only one last will, so shared connections have none.
             will: indexes.count == 1 ? presence(of: indexes[0], .lost, reason: "connection-lost") : nil,

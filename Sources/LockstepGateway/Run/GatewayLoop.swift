@@ -96,7 +96,8 @@ final class GatewayLoop {
         intake = GatewayIntake(configuration)
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
-                address: configuration.broker, clientID: "lockstep-gateway-\(configuration.id)", keepsSession: true,
+                address: configuration.broker, clientID: MQTTOptions.clientID("gateway", configuration.id),
+                keepsSession: true,
                 keepAlive: configuration.keepAlive, will: Self.will(configuration), version: version,
                 tls: configuration.tls)
         }

@@ -105,7 +105,9 @@ extension MQTTError {
         case (.three, 4), (.five, 134): self.init(.badCredentials, "the broker refused the user name or password")
         case (.three, 5), (.five, 135):
             self.init(.notAuthorized, "the broker denied access: check user name, password and access rights")
-        case (.three, 2), (.five, 133): self.init(.refused, "the broker refused the client id")
+        case (.three, 2), (.five, 133):
+            self.init(
+                .refused, "the broker refused the client id: its rules must allow ids of letters, digits, - and _")
         case (.three, _):
             self.init(
                 .refused, "the broker refused the connection: \(String(cString: mosquitto_connack_string(reason)))")

@@ -1,6 +1,7 @@
 import LockstepClickHouse
 import LockstepHTTP
 import LockstepLive
+import LockstepMQTT
 import LockstepModel
 import LockstepStore
 import LockstepWire
@@ -31,7 +32,8 @@ struct ServerParts: Sendable {
             configuration.store, threads: configuration.limits.storeThreads,
             maximumWaiting: configuration.limits.waitingReads)
         var feedConfiguration = FeedConfiguration(
-            broker: configuration.broker, clientID: "lockstep-serve-\(Epoch.random())", root: configuration.root)
+            broker: configuration.broker, clientID: MQTTOptions.clientID("serve", Epoch.random().rawValue),
+            root: configuration.root)
         feedConfiguration.tls = configuration.brokerTLS
         feedConfiguration.serverCertificateFile = configuration.tls?.certificateFile
         feedConfiguration.mqttVersion = configuration.mqttVersion

@@ -17,11 +17,11 @@ struct ClusterConfigurationTests {
                     let own = configuration.configuration(of: share)
                     ids += [own.clientID, own.clockClientID].compactMap(\.self)
                 }
-                ids += ["c", "c-d"].map { configuration.clientID("member", $0) }
-                ids += configuration.shares.map { configuration.clientID("lease", $0.description) }
+                ids.append(configuration.memberClientID)
+                ids += configuration.shares.map { configuration.clientID("lease", of: $0) }
             }
         }
-        #expect(ids.count == 2 * 3 * 17)
+        #expect(ids.count == 2 * 3 * 16)
         #expect(Set(ids).count == ids.count)
     }
 

@@ -66,9 +66,11 @@ struct NATSClusterTests {
             #expect(reader.messages.map(\.topic) == ["lockstep/lab/arm-left/steps"])
             for topic in forbidden {
                 let subject = "lockstep." + topic.replacing("/", with: ".")
+                // Newer versions than 2.9 do not name the user, but the client id, as all do.
+                let user = Programs.isNATSCurrent ? "" : "User \"CN=lab/arm-left\", "
                 #expect(
-                    await cluster.nodes[0].waitForOutput(
-                        "Publish Violation - User \"CN=lab/arm-left\", Subject \"\(subject)\""), "\(cluster.text)")
+                    await cluster.nodes[0].waitForOutput("Publish Violation - \(user)Subject \"\(subject)\""),
+                    "\(cluster.text)")
             }
             await device.stop()
             await reader.stop()
