@@ -79,7 +79,10 @@ struct GatewayIntake {
         var isAnyAccepted = false
         for report in translation.reports {
             receipt.number = receipt.number ?? report.sequence?.number
-            guard !report.readings.isEmpty || report.presence != nil || report.shared != nil else { continue }
+            guard !report.readings.isEmpty || report.presence != nil || report.shared != nil else {
+                omissions += report.omissions
+                continue
+            }
             do {
                 omissions += report.omissions + (try add(report, of: message, outbox: outbox))
                 isAnyAccepted = true
@@ -128,7 +131,10 @@ struct GatewayIntake {
         var lastRefusal: Refusal?
         for reading in report.readings {
             do {
-                if let sample = try fitter.sample(reading, at: message.receivedAt) { fitted.append(sample) }
+                if let sample = try fitter.sample(reading, at: message.receivedAt) {
+                    fitted.append(sample)
+                    omissions += sample.omissions
+                }
             } catch {
                 lastRefusal = error
                 omissions.append(error.description)
