@@ -158,14 +158,15 @@ struct SparkplugTimeline {
 
     /// Returns the last value of a column before a sample. A historical value is no current one.
     ///
-    /// A sample without a required column cannot be stored, so this one gets the first value after the sample if there is
-    /// none before it.
+    /// Without one, it gets the first value after the sample: many nodes give the values of a birth the time of the birth,
+    /// which may be after the time of the next sample. A historical sample gets it only for a required column, without which
+    /// it could not be stored.
     private func value(of column: Column, at sample: Open) -> Reading.Value? {
         let end = column.entries.upperBound(of: sample.time, \.time)
         if let last = column.entries[..<end].last(where: { sample.isHistorical || !$0.isHistorical }) {
             return last.value
         }
-        guard column.isRequired else { return nil }
+        guard column.isRequired || !sample.isHistorical else { return nil }
         return column.entries[end...].lazy.compactMap(\.value).first
             ?? column.entries[..<end].last { $0.value != nil }?.value
     }
