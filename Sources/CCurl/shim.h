@@ -26,6 +26,18 @@ static inline CURLcode curl_set_writer(
     return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_WRITEDATA, context) : code;
 }
 
+// The lines of an answer: headers of HTTP, or the replies of a mail server.
+static inline CURLcode curl_set_header_reader(
+    CURL *handle, size_t (*reader)(char *bytes, size_t size, size_t count, void *context), void *context) {
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, reader);
+    return code == CURLE_OK ? curl_easy_setopt(handle, CURLOPT_HEADERDATA, context) : code;
+}
+
+// The header Retry-After in seconds, also if it is a date; 0 without it.
+static inline CURLcode curl_get_retry_after(CURL *handle, curl_off_t *seconds) {
+    return curl_easy_getinfo(handle, CURLINFO_RETRY_AFTER, seconds);
+}
+
 static inline CURLcode curl_get_status(CURL *handle, long *status) {
     return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, status);
 }

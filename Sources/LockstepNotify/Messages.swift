@@ -34,7 +34,7 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
         return Transfer.post(Array(event.text.utf8), to: url, headers: headers)
     case .mail(let mail):
         return Transfer.mail(
-            mailText(event, mail), url: mail.url, from: mail.from, to: mail.to, user: mail.user,
+            mailText(event, mail), url: mail.url, from: mail.from, to: mail.recipient, user: mail.user,
             password: mail.password)
     case .command(let arguments):
         return runCommand([arguments[0]] + arguments.dropFirst().map { fill($0, event) })

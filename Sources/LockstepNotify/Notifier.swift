@@ -10,7 +10,10 @@ import Synchronization
 package final class Notifier: Sendable {
     private struct State {
         var ways: [String: Way] = [:]
-        var queues: [String: DispatchQueue] = [:]
+        /// By target: the recipients of a mail target share its server.
+        var queues: [Substring: DispatchQueue] = [:]
+        /// The times before which a target has asked for no requests, in µs of the boot clock.
+        var pauses: [Substring: Int64] = [:]
         var isStopped = false
     }
 
@@ -25,22 +28,35 @@ package final class Notifier: Sendable {
 
     /// Sends a notification when it is due, and repeats it until it succeeds or is given up.
     package func add(_ delivery: EventDelivery) {
+        // A time that is further away than any delay shows that the clock was set.
+        add(delivery, after: min(RetrySchedule.longestPause, max(0, delivery.due - Moment.now().wall)))
+    }
+
+    private func add(_ delivery: EventDelivery, after wait: Int64) {
+        let target = Self.target(of: delivery)
         let queue = state.withLock { state in
-            if let known = state.queues[delivery.way] { return known }
-            let new = DispatchQueue(label: "lockstep.notify.\(delivery.way)")
-            state.queues[delivery.way] = new
+            if let known = state.queues[target] { return known }
+            let new = DispatchQueue(label: "lockstep.notify.\(target)")
+            state.queues[target] = new
             return new
         }
-        let wait = min(RetrySchedule.longest, max(0, delivery.due - Moment.now().wall))
         queue.asyncAfter(deadline: .now() + .microseconds(Int(wait))) { [weak self] in self?.attempt(delivery) }
     }
+
+    /// Returns the name of the target: the part of the way before the recipient.
+    private static func target(of delivery: EventDelivery) -> Substring { delivery.way.prefix { $0 != "/" } }
 
     /// Makes no more attempts. Pending notifications stay in the store.
     package func stop() { state.withLock { $0.isStopped = true } }
 
     private func attempt(_ delivery: EventDelivery) {
-        let (way, isStopped) = state.withLock { ($0.ways[delivery.way], $0.isStopped) }
+        let target = Self.target(of: delivery)
+        let (way, isStopped, pausedUntil) = state.withLock {
+            ($0.ways[delivery.way], $0.isStopped, $0.pauses[target])
+        }
         guard !isStopped else { return }
+        let pause = (pausedUntil ?? 0) - Moment.now().boot
+        guard pause <= 0 else { return add(delivery, after: pause) }
         let outcome =
             way.map { send(delivery.event, by: $0) } ?? .refused("the rules have no target '\(delivery.way)' any more")
         let now = Moment.now().wall
@@ -48,9 +64,14 @@ package final class Notifier: Sendable {
             switch outcome {
             case .success:
                 DeliveryUpdate(of: delivery, state: .sent, attempts: delivery.attempts, due: now, error: nil)
-            case .failed(let error): RetrySchedule.failure(delivery, error, isFinal: false, at: now)
+            case .failed(let error, let pause):
+                RetrySchedule.failure(delivery, error, isFinal: false, pause: pause, at: now)
             case .refused(let error): RetrySchedule.failure(delivery, error, isFinal: true, at: now)
             }
+        if case .failed(_, let pause) = outcome, pause > 0 {
+            let end = Moment.now().boot + min(RetrySchedule.longestPause, pause)
+            state.withLock { $0.pauses[target] = end }
+        }
         report(update)
         guard update.state == .pending else { return }
         var next = delivery

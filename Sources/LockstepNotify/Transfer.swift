@@ -6,8 +6,8 @@ struct Transfer {
     /// The result of a request.
     enum Outcome: Equatable {
         case success
-        /// The request failed; a later attempt may succeed.
-        case failed(String)
+        /// The request failed; a later attempt may succeed, but not before the pause that the receiver asks for, in µs.
+        case failed(String, pause: Int64 = 0)
         /// The receiver will never accept this request.
         case refused(String)
     }
@@ -37,22 +37,26 @@ struct Transfer {
                 guard code == CURLE_OK else { return .failed(String(cString: curl_easy_strerror(code))) }
                 var status = 0
                 _ = curl_get_status(handle, &status)
-                return judge(status)
+                var pause: curl_off_t = 0
+                _ = curl_get_retry_after(handle, &pause)
+                return judge(status, retryAfter: Int64(pause))
             }
         }
     }
 
     /// Returns what a status of HTTP means for further attempts.
-    static func judge(_ status: Int) -> Outcome {
-        switch status {
+    /// - Parameter retryAfter: the value of the header `Retry-After` in s, or 0 without it.
+    static func judge(_ status: Int, retryAfter: Int64 = 0) -> Outcome {
+        let pause = min(max(0, retryAfter), 1 << 32) * 1_000_000
+        return switch status {
         case 200...299: .success
         case 400, 410, 413, 422: .refused("the server answered with status \(status)")
-        default: .failed("the server answered with status \(status)")
+        default: .failed("the server answered with status \(status)", pause: pause)
         }
     }
 
-    /// Sends a message by SMTP, with TLS if the server offers it.
-    static func mail(_ text: [UInt8], url: String, from: String, to: [String], user: String?, password: String?)
+    /// Sends a message to one recipient by SMTP, with TLS if the server offers it.
+    static func mail(_ text: [UInt8], url: String, from: String, to recipient: String, user: String?, password: String?)
         -> Outcome
     {
         perform(url) { handle in
@@ -63,12 +67,20 @@ struct Transfer {
             if let user { _ = curl_set_pointer(handle, CURLOPT_USERNAME, user) }
             if let password { _ = curl_set_pointer(handle, CURLOPT_PASSWORD, password) }
             _ = curl_set_pointer(handle, CURLOPT_MAIL_FROM, "<\(from)>")
-            var list: UnsafeMutablePointer<curl_slist>?
-            for recipient in to { list = curl_slist_append(list, "<\(recipient)>") }
+            let list = curl_slist_append(nil, "<\(recipient)>")
             defer { curl_slist_free_all(list) }
             _ = curl_set_pointer(handle, CURLOPT_MAIL_RCPT, list)
             _ = curl_set_long(handle, CURLOPT_UPLOAD, 1)
             var upload = Upload(rest: text[...])
+            let replies = Replies()
+            _ = curl_set_header_reader(
+                handle,
+                { bytes, size, count, context in
+                    guard let bytes, let context else { return 0 }
+                    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+                    Unmanaged<Replies>.fromOpaque(context).takeUnretainedValue().value.add(line)
+                    return size * count
+                }, Unmanaged.passUnretained(replies).toOpaque())
             return withUnsafeMutablePointer(to: &upload) { pointer in
                 let reader:
                     @convention(c) (
@@ -83,14 +95,20 @@ struct Transfer {
                         return part.count
                     }
                 _ = curl_set_reader(handle, reader, pointer)
-                let code = curl_easy_perform(handle)
-                return code == CURLE_OK ? .success : .failed(String(cString: curl_easy_strerror(code)))
+                let code = withExtendedLifetime(replies) { curl_easy_perform(handle) }
+                guard code != CURLE_OK else { return .success }
+                return replies.value.outcome(isLogin: code == CURLE_LOGIN_DENIED)
+                    ?? .failed(String(cString: curl_easy_strerror(code)))
             }
         }
     }
 
     private struct Upload {
         var rest: ArraySlice<UInt8>
+    }
+
+    private final class Replies {
+        var value = MailReplies()
     }
 
     private static func perform(_ url: String, _ body: (UnsafeMutableRawPointer) -> Outcome) -> Outcome {

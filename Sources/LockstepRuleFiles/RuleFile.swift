@@ -36,6 +36,8 @@ struct RuleFileReader {
     let streams: StreamCatalog
     var set = RuleSet()
     var places: [String: Area] = [:]
+    /// The names of the ways of each target.
+    var targets: [String: [String]] = [:]
 
     static let ruleKeys = [
         "when", "groups", "devices", "schedule", "cooldown", "late", "late-after", "to", "message",
@@ -64,17 +66,18 @@ struct RuleFileReader {
         rule.late = try fields.value("late") { try choice($0, of: Rule.LatePolicy.self) } ?? .mark
         rule.lateAfter = try fields.value("late-after", parseDuration) ?? rule.lateAfter
         rule.message = try fields.value("message") { try checkPlaceholders($0, Rule.messagePlaceholders) }
-        let ways = set.ways
-        rule.ways = try fields.values("to") { way in
-            guard ways[way] != nil else {
+        let targets = targets
+        let ways = try fields.values("to") { target in
+            guard let ways = targets[target] else {
                 throw CommandFailure(
-                    "'\(way)' is not a target; "
-                        + (ways.isEmpty
+                    "'\(target)' is not a target; "
+                        + (targets.isEmpty
                             ? "add it to the section 'targets'"
-                            : "known targets: \(ways.keys.sorted().joined(separator: ", "))"))
+                            : "known targets: \(targets.keys.sorted().joined(separator: ", "))"))
             }
-            return way
+            return ways
         }
+        rule.ways = ways.flatMap { $0 }
         try fields.finish(Self.ruleKeys)
         return rule
     }

@@ -25,11 +25,14 @@ extension RuleFileReader {
         for name in fields.keys {
             try check(name, fields)
             guard let node = fields.node(name) else { continue }
-            set.ways[name] = try way(node, name)
+            let ways = try ways(node, name)
+            set.ways.merge(ways) { $1 }
+            targets[name] = ways.keys.sorted()
         }
     }
 
-    private func way(_ node: YAMLNode, _ name: String) throws -> Way {
+    /// Returns the ways of a target by their names: one for each recipient of a mail, else one with the name of the target.
+    private func ways(_ node: YAMLNode, _ name: String) throws -> [String: Way] {
         var fields = try Fields(node, "target '\(name)'", file: file)
         let found = Self.wayKinds.filter(fields.has)
         guard found.count == 1, let kind = found.first else {
@@ -42,12 +45,12 @@ extension RuleFileReader {
             }
             let isRetained = try fields.value("retain", yesOrNo) ?? false
             try fields.finish(["mqtt", "retain"])
-            return .mqtt(isRetained: isRetained)
+            return [name: .mqtt(isRetained: isRetained)]
         case "webhook":
             let url = try fields.value("webhook", webAddress) ?? ""
             let secret = try fields.secret("secret-file")
             try fields.finish(["webhook", "secret-file"])
-            return .webhook(url: url, secret: secret)
+            return [name: .webhook(url: url, secret: secret)]
         case "ntfy":
             let url = try fields.value("ntfy", webAddress) ?? ""
             let token = try fields.secret("token-file")
@@ -58,7 +61,7 @@ extension RuleFileReader {
                 return text
             }
             try fields.finish(["ntfy", "token-file", "priority"])
-            return .ntfy(url: url, token: token, priority: priority)
+            return [name: .ntfy(url: url, token: token, priority: priority)]
         case "mail":
             let url = try fields.value("mail") { text in
                 guard text.hasPrefix("smtp://") || text.hasPrefix("smtps://"), isPlain(text) else {
@@ -66,20 +69,25 @@ extension RuleFileReader {
                 }
                 return text
             }
-            let mail = Way.Mail(
-                url: url ?? "", from: try address(fields.required("from", "lockstep@example.org"), "from", fields),
-                to: try fields.texts("to").map { try address($0, "to", fields) }, user: try fields.text("user"),
-                password: try fields.secret("password-file"))
-            guard !mail.to.isEmpty else { throw fields.failure("has no 'to': add the recipients") }
+            let from = try address(fields.required("from", "lockstep@example.org"), "from", fields)
+            let recipients = try fields.texts("to").map { try address($0, "to", fields) }
+            let user = try fields.text("user")
+            let password = try fields.secret("password-file")
+            guard !recipients.isEmpty else { throw fields.failure("has no 'to': add the recipients") }
             try fields.finish(["mail", "from", "to", "user", "password-file"])
-            return .mail(mail)
+            let ways = recipients.map { recipient in
+                let mail = Way.Mail(
+                    url: url ?? "", from: from, to: recipients, recipient: recipient, user: user, password: password)
+                return ("\(name)/\(recipient)", Way.mail(mail))
+            }
+            return Dictionary(ways) { first, _ in first }
         default:
             let arguments = try fields.texts("command")
             guard arguments[0].hasPrefix("/") else {
                 throw fields.failure("command", "expects the full path of a program, and its arguments as a list")
             }
             try fields.finish(["command"])
-            return .command(arguments)
+            return [name: .command(arguments)]
         }
     }
 

@@ -35,6 +35,7 @@ struct SparkplugOptions: ParsableArguments {
         configuration.mqttVersion = gateway.mqttVersion
         configuration.keepAlive = gateway.keepAlive
         configuration.maximumPayload = gateway.maximumPayload
+        configuration.maximumFuture = gateway.maximumFuture
         configuration.targets = targets
         configuration.ownNode = try node(settings)
         return configuration

@@ -147,9 +147,11 @@ extension FuzzTarget {
             SparkplugTopic.MessageType.nodeBirth, .deviceBirth, .deviceData, .nodeData, .deviceDeath, .nodeDeath,
         ] {
             let topic = SparkplugTopic(type, node, device: type.hasDevice ? "d" : nil)
-            guard let result = try? nodes.handle(topic, bytes, at: moment) else { continue }
+            let translations = (nodes.handle(topic, bytes, at: moment) + nodes.release(at: moment, all: true))
+                .compactMap { try? $0.result.get() }
+            guard !translations.isEmpty else { continue }
             outcome = .accepted
-            for reading in result.translation.reports.flatMap(\.readings) {
+            for reading in translations.flatMap(\.reports).flatMap(\.readings) {
                 guard let sample = try? fitter.sample(reading, at: moment.wall) else { continue }
                 for (column, value) in zip(sample.stream.columns, sample.values)
                 where !column.kind.accepts(value) && !(value.isNaN && !column.isRequired) {

@@ -40,6 +40,20 @@ struct MappingTests {
         #expect(try SampleFitter().sample(Reading("x/unknown", at: 5), at: receipt) == nil)
     }
 
+    @Test("an invalid value of a column that may be null costs only this value")
+    func invalidValue() throws {
+        let reading = Reading(
+            "location", at: 1_795_575_600_000_000,
+            [("lat", .number(50)), ("lon", .number(8)), ("fix", .number(2.5)), ("alt", .word("high"))])
+        let sample = try #require(try SampleFitter().sample(reading, at: receipt))
+        #expect(sample.values.prefix(2) == [50, 8] && sample.values.dropFirst(2).allSatisfy(\.isNaN))
+        #expect(sample.omissions.count == 2)
+        let nothing = Reading("location", at: 1_795_575_600_000_000, [("alt", .word("high"))])
+        #expect(throws: Refusal.self) { try SampleFitter().sample(nothing, at: receipt) }
+        let half = Reading("location", at: 1_795_575_600_000_000, [("lat", .number(91)), ("lon", .number(8))])
+        #expect(throws: Refusal.self) { try SampleFitter().sample(half, at: receipt) }
+    }
+
     @Test("samples without a required value, or with an implausible time, are refused")
     func implausible() {
         func kind(_ reading: Reading) -> Refusal.Kind? {

@@ -1,6 +1,7 @@
-import LockstepGateway
 import LockstepModel
 import Testing
+
+@testable import LockstepGateway
 
 @Suite("SenML")
 struct SenMLTests {
@@ -66,7 +67,57 @@ struct SenMLTests {
         #expect(translation.readings("location").first?.number("lon") == -0.1)
         #expect(translation.readings("battery").first?.number("level") == 0.42)
         #expect(translation.readings("battery").first?.word("state") == "unknown")
-        #expect(translation.reports.first?.omissions.count == 1)
+        #expect(translation.reports.first?.omissions.count == 2, "a wrong unit, and a measurement without a column")
+    }
+
+    @Test(
+        "secondary units and percentages are converted without rounding",
+        arguments: [
+            (57, "/100", "%", 57), (0.5, "/", "%", 50), (57, "%RH", "%", 57), (36, "km/h", "m/s", 10),
+            (42, "%EL", "", 0.42), (1, "kWh", "Wh", 1000), (12, "mm/h", "mm/h", 12), (1013.25, "hPa", "kPa", 101.325),
+            (9.80665, "m/s2", "g", 1), (20, "Cel", "K", 293.15), (30, "dBm", "dBW", 0), (180, "deg", "rad", .pi),
+            (7, "count", "", 7), (400, "ppm", "ppm", 400), (1, "MB/s", "Mbit/s", 8),
+        ] as [(Double, String, String, Double)])
+    func conversions(_ number: Double, _ unit: String, _ target: String, _ result: Double) {
+        #expect(SenMLUnit.convert(number, from: unit, to: target) == result)
+        #expect(SenMLUnit.convert(number, from: "cd", to: target) == nil)
+    }
+
+    @Test("a version is the sum of its features, of which secondary units are known", arguments: [5, 10, 26])
+    func version(_ version: Int) throws {
+        let text = #"[{"bver":\#(version),"n":"a:humidity","u":"/100","v":45}]"#
+        #expect(try adapter.translate("senml", text).readings("x/room").first?.number("humidity") == 45)
+        let higher = #"[{"bver":\#(version + 32),"n":"a:humidity","u":"/100","v":45}]"#
+        #expect(try adapter.refusal("senml", higher) == .malformed)
+    }
+
+    @Test("records without a name of their own are placed by their unit, as in RFC 8428, and others are reported")
+    func byUnit() throws {
+        let humidity = try SensorStream(
+            declaring: "x/senml/humidity",
+            columns: [try .init(declaring: "value", kind: .real, unit: "%", isRequired: true)])
+        let adapter = SenMLAdapter(catalog: try StreamCatalog(declared: [humidity]))
+        let name = "urn:dev:ow:10e2073a01080063"
+        let text = #"""
+            [{"bn":"\#(name)","bt":1.320067464e+09,"bu":"%RH","v":20},
+             {"u":"lon","v":24.30621},{"u":"lat","v":60.07965},{"u":"%EL","t":150,"v":98}]
+            """#
+        let tracker = try adapter.translate("senml", text)
+        #expect(tracker.reports.map(\.sender.parts) == [[name]] && tracker.reports[0].omissions.isEmpty)
+        #expect(tracker.readings("x/senml/humidity").first?.number("value") == 20)
+        #expect(tracker.readings("location").first?.number("lat") == 60.07965)
+        #expect(tracker.readings("location").first?.number("lon") == 24.30621)
+        #expect(tracker.readings("battery").first?.number("level") == 0.98)
+        // A name below the device is not part of its name.
+        let below = try adapter.translate("senml", #"[{"n":"\#(name):east","u":"%RH","v":20}]"#)
+        #expect(below.reports.map(\.sender.parts) == [[name]])
+        // What maps to nothing is refused, with what to do.
+        #expect(adapter.refusal("senml", #"[{"n":"\#(name)","u":"Cel","v":23.1}]"#) == .malformed)
+        let named = SenMLAdapter(
+            targets: ["Cel": try #require(SenMLTarget("x/senml/humidity.value"))],
+            catalog: try StreamCatalog(declared: [humidity]))
+        #expect(named.refusal("senml", #"[{"n":"\#(name)","u":"V","v":23.1},{"n":"x:y","vd":""}]"#) == .malformed)
+        #expect(named.refusal("senml", #"[{"n":"\#(name)","s":23.1}]"#) == .malformed)
     }
 
     @Test("base values are added, and a topic below the setting names the device")

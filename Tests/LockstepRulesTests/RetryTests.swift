@@ -42,6 +42,38 @@ import Testing
         #expect(Transfer.judge(503) == .failed("the server answered with status 503"))
     }
 
+    @Test("a server that names a time gets no attempt before it, up to an hour")
+    func pause() {
+        let seconds: Int64 = 1_000_000
+        #expect(
+            Transfer.judge(429, retryAfter: 600)
+                == .failed("the server answered with status 429", pause: 600 * seconds))
+        func wait(_ pause: Int64, attempts: Int = 0) -> Int64 {
+            let now = Timestamp(microseconds: 5)
+            return RetrySchedule.failure(delivery(attempts), "x", isFinal: false, pause: pause, at: now).due - now
+        }
+        #expect(wait(600 * seconds) == 600 * seconds)
+        #expect(wait(2 * seconds, attempts: 6) == 64 * seconds)
+        #expect(wait(.max) == 3600 * seconds)
+    }
+
+    @Test("the reply of a mail server is shown, and final from 500 on, but not for a login")
+    func mailReplies() {
+        func outcome(_ lines: [String], isLogin: Bool = false) -> Transfer.Outcome? {
+            var replies = MailReplies()
+            for line in lines { replies.add(Array((line + "\r\n").utf8)) }
+            return replies.outcome(isLogin: isLogin)
+        }
+        let start = ["220 test", "250-test", "250 SIZE 1000", "250 ok"]
+        #expect(
+            outcome(start + ["550-5.1.1 no such user", "550 5.1.1 here", "221 bye"])
+                == .refused("the mail server answered: 550-5.1.1 no such user 5.1.1 here"))
+        #expect(outcome(start + ["451 later"]) == .failed("the mail server answered: 451 later"))
+        #expect(outcome(start + ["535 wrong"], isLogin: true) == .failed("the mail server answered: 535 wrong"))
+        #expect(outcome(["220 test", "502 no EHLO", "250 test"]) == nil, "the refusal was of no consequence")
+        #expect(outcome(["hello", ""]) == nil)
+    }
+
     @Test("the signature is the HMAC-SHA256 of RFC 4231, test case 2")
     func hmac() {
         #expect(
@@ -92,7 +124,10 @@ import Testing
         let text = String(
             decoding: mailText(
                 StoredEvent(id: 3, event: event),
-                .init(url: "smtp://x", from: "a@example.org", to: ["b@example.org"])), as: UTF8.self)
+                .init(
+                    url: "smtp://x", from: "a@example.org", to: ["b@example.org", "c@example.org"],
+                    recipient: "b@example.org")), as: UTF8.self)
+        #expect(text.contains("To: <b@example.org>, <c@example.org>\r\n"))
         #expect(text.contains("Subject: Lockstep: aBcc: x lab/left\r\n"))
         #expect(text.contains("Date: 01 Jan 1970 00:00:00 +0000\r\n"))
         #expect(text.contains("\r\n\r\nfirst\r\nsecond\r\n"))

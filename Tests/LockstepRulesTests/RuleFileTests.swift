@@ -67,7 +67,7 @@ import Testing
               bus: {mqtt: event, retain: true}
               desk: {webhook: "https://example.org/x"}
               phone: {ntfy: "https://ntfy.example.org/t", priority: high}
-              post: {mail: "smtps://mail.example.org:465", from: a@example.org, to: [b@example.org]}
+              post: {mail: "smtps://mail.example.org:465", from: a@example.org, to: [b@example.org, c@example.org]}
               log: {command: [/usr/bin/logger, "{message}"]}
             rules:
               a: {when: {enter: yard}, to: [bus, desk, phone, post, log], cooldown: 1h, late: ignore, late-after: 5m}
@@ -76,7 +76,10 @@ import Testing
             """
         let rules = try parseRules(yaml, file: "r.yaml")
         #expect(rules.rules.map(\.name) == ["a", "b", "c"])
-        #expect(rules.rules[0].ways.count == 5 && rules.rules[0].late == .ignore)
+        #expect(
+            rules.rules[0].ways == ["bus", "desk", "phone", "post/b@example.org", "post/c@example.org", "log"],
+            "each recipient of a mail is accepted, refused and repeated on its own")
+        #expect(rules.rules[0].late == .ignore)
         #expect(rules.rules[0].lateAfter == 300_000_000 && rules.rules[0].cooldown == 3_600_000_000)
         #expect(Set(rules.ways.values.map(\.kind)).count == 5)
         #expect(try parseRules("# nothing", file: "r.yaml") == RuleSet())

@@ -13,6 +13,10 @@ public struct FakePhone: Sendable {
     public var inputs: String
     /// The values of all buffers.
     public var buffers: [String: [Double]] = [:]
+    /// The size of all buffers; 0 for buffers that grow. A full one drops its oldest value for each new one.
+    public var size = 0
+    /// Whether the sensor records a sample between two buffers of an answer, as a real phone does.
+    public var recordsWhileAnswering = false
     /// The id of the session, which is new after a start of the app.
     public var session = "abcdef"
     private var isMeasuring = false
@@ -41,7 +45,32 @@ public struct FakePhone: Sendable {
     public mutating func append(_ time: Double, _ x: Double, _ y: Double, _ z: Double) {
         for (name, value) in [("acc_time", time), ("accX", x), ("accY", y), ("accZ", z)] {
             buffers[name, default: []].append(value)
+            if size > 0, buffers[name, default: []].count > size { buffers[name]?.removeFirst() }
         }
+    }
+
+    /// Records the next sample of the accelerometer: all values are its time.
+    private mutating func record() {
+        let time = (buffers["acc_time"]?.last ?? 0) + 0.0625
+        append(time, time, time, time)
+    }
+
+    /// Returns the answer to a path with a query, and records while it is written.
+    public mutating func answerWhileRecording(_ target: String) -> String? {
+        guard recordsWhileAnswering, let query = target.split(separator: "?").dropFirst().first else {
+            return answer(target)
+        }
+        var answers: [String] = []
+        for parameter in query.split(separator: "&") {
+            if let answer = answer(parameter: String(parameter)) { answers.append(answer) }
+            record()
+        }
+        return object(answers)
+    }
+
+    private func object(_ answers: [String]) -> String {
+        #"{"buffer":{\#(answers.joined(separator: ",\n"))},"status":{"session":"\#(session)","#
+            + #""measuring":\#(isMeasuring),"timedRun":false,"countDown":0}}"#
     }
 
     /// Returns the answer to a path with a query, or nil if there is no such path.
@@ -57,8 +86,7 @@ public struct FakePhone: Sendable {
         case "/get":
             let query = parts.count > 1 ? parts[1].split(separator: "&").map(String.init) : []
             let answers = query.compactMap { answer(parameter: $0) }
-            return #"{"buffer":{\#(answers.joined(separator: ",\n"))},"status":{"session":"\#(session)","#
-                + #""measuring":\#(isMeasuring),"timedRun":false,"countDown":0}}"#
+            return object(answers)
         default: return nil
         }
     }
@@ -79,7 +107,7 @@ public struct FakePhone: Sendable {
             selected = zip(values, reference).filter { $0.1 > raised }.map(\.0)
         }
         let texts = selected.map { $0.isFinite ? Self.format($0) : "null" }
-        return #""\#(pair[0])":{"size":0,"updateMode":"partial", "buffer":[\#(texts.joined(separator: ","))]}"#
+        return #""\#(pair[0])":{"size":\#(size),"updateMode":"partial", "buffer":[\#(texts.joined(separator: ","))]}"#
     }
 
     /// Eight digits, as the app writes numbers: `1.2345678E2`.

@@ -89,6 +89,9 @@ struct PhyphoxInput: Equatable {
             }
     }
 
+    /// The number of values by which the buffers of one answer can differ while the sensor records.
+    private static let usualLag = 1000
+
     /// How far an input has been read.
     struct Progress: Equatable {
         /// The maximum number of samples that are remembered. More with one time come again and are stored once.
@@ -106,12 +109,6 @@ struct PhyphoxInput: Equatable {
             if readings.count < Self.maxReadings { readings.append(reading) }
         }
 
-        /// Adds the progress of another input with the same buffer of times.
-        mutating func merge(_ other: Progress) {
-            if other.time > time { self = other }
-            if other.time == time { for reading in other.readings where !readings.contains(reading) { add(reading) } }
-        }
-
         /// The time to ask for. The phone writes eight digits, and raises the time by one of the last digit.
         var threshold: Double {
             var digit = 1e-7
@@ -120,13 +117,13 @@ struct PhyphoxInput: Equatable {
         }
     }
 
-    /// Returns the parameters that ask for all values after the last ones, and some before.
-    /// - Parameter last: nil for all values.
-    func query(after last: Progress?) -> [String] {
-        // The threshold applies to the buffer of times, so that all buffers have the same samples.
+    /// Returns the parameters that ask for all values after a time.
+    /// - Parameter threshold: the time, or nil for all values.
+    func query(after threshold: Double?) -> [String] {
+        // The threshold applies to the buffer of times, so that all buffers begin with the same sample.
         let all = [time] + buffers.sorted { $0.key < $1.key }.map(\.value)
         return all.map { buffer in
-            guard let threshold = last?.threshold else { return "\(buffer)=full" }
+            guard let threshold else { return "\(buffer)=full" }
             return buffer == time ? "\(buffer)=\(threshold)" : "\(buffer)=\(threshold)%7C\(time)"
         }
     }
@@ -136,24 +133,42 @@ struct PhyphoxInput: Equatable {
     ///   - content: the object `buffer` of the answer to `/get`.
     ///   - last: samples before its time, and those that it contains, are left out.
     /// - Returns: the new samples, and the new progress.
-    /// - Throws: ``Refusal`` if the buffers do not match.
+    /// - Throws: ``Refusal`` if a buffer is missing.
     func read(
         _ content: JSONValue, times: PhyphoxTimes, after last: Progress?
-    ) throws(Refusal) -> (readings: [Reading], last: Progress?) {
+    ) throws(Refusal) -> (readings: [Reading], last: Progress?, omission: String?) {
         guard let sensor = Self.sensors[source], let clock = content[time]?["buffer"]?.array else {
             throw Refusal(.malformed, "the answer has no buffer '\(time)'")
         }
         var columns: [(column: Column, values: [JSONValue])] = []
         for column in sensor.columns {
             guard let buffer = buffers[column.output] else { continue }
-            guard let values = content[buffer]?["buffer"]?.array, values.count == clock.count else {
-                throw Refusal(.malformed, "the buffers '\(buffer)' and '\(time)' have different sizes")
+            guard let values = content[buffer]?["buffer"]?.array else {
+                throw Refusal(.malformed, "the answer has no buffer '\(buffer)'")
             }
             columns.append((column, values))
         }
+        let names = [time] + columns.compactMap { buffers[$0.column.output] }
+        // A buffer of a fixed size that is full has dropped its oldest values, and others than the buffers that the phone
+        // has read before it. Nothing tells which of its values belong together, so the next poll begins within it.
+        if names.contains(where: { Self.isFull(content[$0]) }) {
+            let start = clock[(clock.count / 4)...].lazy.compactMap(\.number).first { $0 > last?.time ?? -.infinity }
+            return (
+                [], start.map { Progress($0) } ?? last,
+                "the buffers with '\(time)' are full: the oldest values are skipped"
+            )
+        }
+        // The phone reads one buffer after the other while the sensor records. What all have belongs together; the rest
+        // comes with the next poll.
+        let lengths = [clock.count] + columns.map(\.values.count)
+        let common = lengths.min() ?? 0
+        var omission: String?
+        if let longest = lengths.max(), longest - common > Self.usualLag, let index = lengths.firstIndex(of: common) {
+            omission = "the buffer '\(names[index])' has \(longest - common) values less than the others of the sensor"
+        }
         var readings: [Reading] = []
         var newest = last
-        for (index, value) in clock.enumerated() {
+        for (index, value) in clock.prefix(common).enumerated() {
             guard let experiment = value.number, experiment.isFinite else { continue }
             if let last, experiment < last.time { continue }
             if experiment > newest?.time ?? -.infinity { newest = Progress(experiment) }
@@ -168,6 +183,13 @@ struct PhyphoxInput: Equatable {
             readings.append(reading)
             if experiment == newest?.time { newest?.add(reading) }
         }
-        return (readings, newest)
+        return (readings, newest, omission)
+    }
+
+    private static func isFull(_ buffer: JSONValue?) -> Bool {
+        guard let size = buffer?["size"]?.integer, size > 0, let count = buffer?["buffer"]?.array?.count else {
+            return false
+        }
+        return count >= size
     }
 }

@@ -26,8 +26,8 @@ struct PhyphoxRecording {
     private var times: PhyphoxTimes?
     /// The session of the phone: another one has other buffers.
     private var session: String?
-    /// How far each input has been read, by its buffer of times.
-    private var last: [String: PhyphoxInput.Progress] = [:]
+    /// How far each input has been read, by its index.
+    private var last: [Int: PhyphoxInput.Progress] = [:]
 
     init(_ phone: PhyphoxPhone) { self.phone = phone }
 
@@ -36,10 +36,10 @@ struct PhyphoxRecording {
         guard let inputs else { return [.config] }
         var query: [String] = []
         for input in inputs {
-            // Two inputs may share a buffer.
-            for parameter in input.query(after: last[input.time]) where !query.contains(parameter) {
-                query.append(parameter)
-            }
+            // Two inputs may share a buffer. Both get what one of them still needs.
+            let thresholds = inputs.indices.filter { inputs[$0].time == input.time }.map { last[$0]?.threshold }
+            let threshold = thresholds.contains(nil) ? nil : thresholds.compactMap { $0 }.min()
+            for parameter in input.query(after: threshold) where !query.contains(parameter) { query.append(parameter) }
         }
         return [.get(query: query.joined(separator: "&")), .time]
     }
@@ -51,9 +51,9 @@ struct PhyphoxRecording {
     /// - Throws: ``Refusal`` if it cannot be read.
     mutating func skip(to bytes: [UInt8]) throws(Refusal) {
         let content = try JSONParser.parse(bytes)
-        for input in inputs ?? [] {
+        for (index, input) in (inputs ?? []).enumerated() {
             guard let newest = content["buffer"]?[input.time]?["buffer"]?.array?.last?.number else { continue }
-            last[input.time] = PhyphoxInput.Progress(newest)
+            last[index] = PhyphoxInput.Progress(newest)
         }
     }
 
@@ -81,7 +81,7 @@ struct PhyphoxRecording {
     struct Content: Equatable {
         var report: ForeignReport
         /// The progress after the samples are stored.
-        fileprivate var last: [String: PhyphoxInput.Progress]
+        fileprivate var last: [Int: PhyphoxInput.Progress]
     }
 
     /// Takes the answers of a poll. ``didStore(_:)`` must follow when the samples are on disk.
@@ -102,11 +102,12 @@ struct PhyphoxRecording {
         self.times = newTimes
         session = newSession
         var result = Content(report: ForeignReport(sender: phone.sender), last: last)
-        for input in inputs ?? [] where newTimes.hasStarted {
+        for (index, input) in (inputs ?? []).enumerated() where newTimes.hasStarted {
             do throws(Refusal) {
-                let (readings, newest) = try input.read(buffer, times: newTimes, after: last[input.time])
+                let (readings, newest, omission) = try input.read(buffer, times: newTimes, after: last[index])
                 result.report.readings += readings
-                if let newest { result.last[input.time, default: newest].merge(newest) }
+                if let omission { result.report.omissions.append(omission) }
+                result.last[index] = newest
             } catch {
                 result.report.omissions.append(error.description)
             }

@@ -14,7 +14,8 @@ public struct SenMLAdapter: GatewayAdapter {
     /// Creates an adapter.
     /// - Parameters:
     ///   - topic: the topic; the last level of a topic below it names the device.
-    ///   - targets: the columns of measurements, by the end of their names, in addition to ``SenMLTarget/standard``.
+    ///   - targets: the columns of measurements, by the end of their names or by their units, in addition to
+    ///     ``SenMLTarget/standard``.
     ///   - catalog: the streams, which give the units of their columns.
     public init(
         topic: String = "senml", targets: [String: SenMLTarget] = [:], catalog: StreamCatalog = .builtIn
@@ -39,7 +40,7 @@ public struct SenMLAdapter: GatewayAdapter {
         var indexes: [ForeignName: Int] = [:]
         var latest: [ReadingKey: Int] = [:]
         for record in pack.records {
-            let (device, measurement) = Self.split(record.name)
+            let (device, target) = place(record)
             let sender = ForeignName(name, senderNames(named, device, user: message.request?.user))
             let index = indexes[sender] ?? reports.count
             if index == reports.count {
@@ -47,8 +48,11 @@ public struct SenMLAdapter: GatewayAdapter {
                 reports.append(ForeignReport(sender: sender))
                 if !message.isRetained { reports[index].presence = ForeignPresence(.foreground, reason: "message") }
             }
-            do { try add(record, measurement, to: &reports[index], index, &latest) } catch {
-                reports[index].omissions.append(error.description)
+            do { try add(record, target, to: &reports[index], index, &latest) } catch {
+                // A series has one reason.
+                if reports[index].omissions.last != error.description {
+                    reports[index].omissions.append(error.description)
+                }
             }
         }
         let omissions = reports.flatMap(\.omissions)
@@ -73,6 +77,16 @@ public struct SenMLAdapter: GatewayAdapter {
         return [user, named ?? device].filter { !$0.isEmpty }
     }
 
+    /// Returns the device and the column of a record: by the end of its name, else by its unit.
+    private func place(_ record: SenMLPack.Record) -> (device: String, target: SenMLTarget?) {
+        let (device, measurement) = Self.split(record.name)
+        if let target = targets[measurement] ?? exported(measurement) { return (device, target) }
+        let target = record.unit.flatMap { targets[$0] ?? SenMLTarget.byUnit[$0] }
+        // A device with one sensor may give it no name of its own: urn:dev:ow:10e2073a01080063 (RFC 9039).
+        let isDevice = device.isEmpty || record.name.hasPrefix("urn:dev:") && device.count { $0 == ":" } < 3
+        return (isDevice ? record.name : device, target)
+    }
+
     /// Splits a name after its last `:` or `/`, without this character: `urn:dev:mac:0024befffe804ff1:pressure`.
     private static func split(_ name: String) -> (device: String, measurement: String) {
         guard let end = name.lastIndex(where: { $0 == ":" || $0 == "/" }) else { return ("", name) }
@@ -91,22 +105,25 @@ public struct SenMLAdapter: GatewayAdapter {
     ///   - number: the number of the report.
     ///   - latest: the index of the last reading of each stream and time.
     private func add(
-        _ record: SenMLPack.Record, _ measurement: String, to report: inout ForeignReport, _ number: Int,
+        _ record: SenMLPack.Record, _ target: SenMLTarget?, to report: inout ForeignReport, _ number: Int,
         _ latest: inout [ReadingKey: Int]
     ) throws(Refusal) {
-        // Measurements that nobody has asked for are no errors.
-        guard let target = targets[measurement] ?? exported(measurement),
-            let stream = catalog.stream(ofChannel: target.stream),
+        guard let target, let stream = catalog.stream(ofChannel: target.stream),
             let column = stream.columns.first(where: { $0.name == target.column })
-        else { return }
+        else {
+            throw Refusal(
+                .malformed,
+                "'\(record.name)' with the unit '\(record.unit ?? "")' has no column: name one in the section 'senml', by the "
+                    + "end of the name or by the unit")
+        }
         let value: Reading.Value
         switch record.value {
         case .word: value = record.value
         case .number(let number):
-            guard let converted = SenMLTarget.convert(number, from: record.unit, to: column.unit) else {
+            guard let converted = SenMLUnit.convert(number, from: record.unit, to: column.unit) else {
                 throw Refusal(
                     .malformed,
-                    "'\(measurement)' has the unit '\(record.unit ?? "")', but \(stream) needs '\(column.unit)'")
+                    "'\(record.name)' has the unit '\(record.unit ?? "")', but \(stream) needs '\(column.unit)'")
             }
             value = .number(converted)
         }

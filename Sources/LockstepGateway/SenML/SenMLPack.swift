@@ -13,8 +13,11 @@ struct SenMLPack {
     /// The records with a number, a word or a Boolean.
     private(set) var records: [Record] = []
 
-    /// The highest version of the format that is known.
+    /// The highest version of the format; lower ones are those of drafts. Higher numbers add the features of which a pack
+    /// makes use (RFC 9100).
     private static let version: Int64 = 10
+    /// The feature of secondary units. They are read in packs of each version.
+    private static let secondaryUnits: Int64 = 1 << 4
     /// Times below this number of seconds are relative to now.
     private static let relativeLimit: Int64 = 1 << 28
 
@@ -28,6 +31,9 @@ struct SenMLPack {
             guard case .object(let members) = item else { throw Refusal(.malformed, "a record is not an object") }
             try base.update(members)
             if let record = try base.record(members, at: now) { records.append(record) }
+        }
+        guard !records.isEmpty else {
+            throw Refusal(.malformed, "no record of the pack has a value that is read ('v', 'vb' or 'vs')")
         }
     }
 
@@ -45,8 +51,13 @@ struct SenMLPack {
                     .malformed, "the pack needs the extension '\(unknown.prefix(40))', which is not supported")
             }
             if let version = members["bver"] {
-                guard let number = version.integer, (1...SenMLPack.version).contains(number) else {
-                    throw Refusal(.malformed, "the version of the pack is not supported")
+                guard let number = version.integer,
+                    (1...SenMLPack.version).contains(number)
+                        || number == SenMLPack.version | SenMLPack.secondaryUnits
+                else {
+                    throw Refusal(
+                        .malformed,
+                        "the version ('bver') of the pack is not supported: 1 to 10 and 26, with secondary units, are")
                 }
             }
             if let name = try SenMLPack.text("bn", members) { self.name = name }

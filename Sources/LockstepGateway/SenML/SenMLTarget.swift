@@ -28,27 +28,10 @@ public struct SenMLTarget: Sendable, Hashable {
         "pressure": SenMLTarget("pressure", "pressure"), "battery": SenMLTarget("battery", "level"),
     ]
 
-    /// Converts a number from a SenML unit (RFC 8428, section 12.1, and RFC 8798) to the unit of a column.
-    /// - Returns: nil if there is no conversion.
-    static func convert(_ number: Double, from unit: String?, to target: String) -> Double? {
-        guard let unit, unit != target else { return number }
-        switch (unit, target) {
-        case ("Pa", "hPa"): return number / 100
-        case ("kPa", "hPa"): return number * 10
-        case ("m/s2", "g"): return number / 9.80665
-        case ("rad", "°"): return number * 180 / .pi
-        case ("lat", "°"), ("lon", "°"), ("deg", "°"), ("Cel", "°C"), ("/", ""), ("count", ""), ("1", ""):
-            return number
-        case ("T", "µT"): return number * 1_000_000
-        case ("uT", "µT"): return number
-        case ("K", "°C"), ("K", "Cel"): return number - 273.15
-        case ("km/h", "m/s"): return number / 3.6
-        case ("%EL", ""), ("%", ""): return number / 100
-        case ("/", "%"): return number * 100
-        case ("%RH", "%"), ("%EL", "%"): return number
-        case ("km", "m"): return number * 1000
-        case ("mm", "m"): return number / 1000
-        default: return nil
-        }
-    }
+    /// The columns of units that tell what is measured, for records whose name has no column.
+    static let byUnit: [String: SenMLTarget] = [
+        "lat": SenMLTarget("location", "lat"), "lon": SenMLTarget("location", "lon"),
+        "%EL": SenMLTarget("battery", "level"), "%RH": SenMLTarget("x/senml/humidity", "value"),
+        "Cel": SenMLTarget("x/senml/temperature", "value"),
+    ]
 }

@@ -86,29 +86,30 @@ private final class SparkplugHostLoop {
         let session = Session()
         self.session = session
         stateTopic = SparkplugTopic.state(of: configuration.host)
-        nodes = SparkplugNodes(configuration.targets)
+        nodes = SparkplugNodes(configuration.targets, maximumFuture: configuration.maximumFuture)
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             session.start = Moment.now().wall
             return MQTTOptions(
                 address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-                will: Self.state(false, configuration, session), version: version, tls: configuration.tls)
+                will: Self.state(false, configuration, at: session.start), version: version, tls: configuration.tls)
         }
         link.onMessage = { [unowned self] message in receive(message) }
     }
 
     private static func state(
-        _ isOnline: Bool, _ configuration: SparkplugHostConfiguration, _ session: Session
+        _ isOnline: Bool, _ configuration: SparkplugHostConfiguration, at time: Timestamp
     ) -> MQTTMessage {
         var object = JSONObjectWriter()
         object.member("online", isOnline)
-        object.member("timestamp", session.start.microseconds / 1000)
+        object.member("timestamp", time.microseconds / 1000)
         return MQTTMessage(
             topic: SparkplugTopic.state(of: configuration.host), payload: object.finish(), isRetained: true)
     }
 
     func turn() {
-        link.wait(until: .now + .milliseconds(500))
+        link.wait(until: .now + .milliseconds(nodes.isWaiting ? 200 : 500))
         for event in link.read(limit: 1000) { handle(event) }
+        take(nodes.release(at: Moment.now()))
         if link.isUp { check() }
         reportFigures()
         deliver()
@@ -128,7 +129,10 @@ private final class SparkplugHostLoop {
     }
 
     func stop() {
-        publish(Self.state(false, configuration, session))
+        take(nodes.release(at: Moment.now(), all: true))
+        deliver()
+        // Unlike the will, the message of a clean stop has the time of the stop. It is never before that of the birth.
+        publish(Self.state(false, configuration, at: max(session.start, Moment.now().wall)))
         for event in link.write() { handle(event) }
         link.stop(until: .now + .seconds(1))
     }
@@ -154,20 +158,22 @@ private final class SparkplugHostLoop {
                     .malformed,
                     "the message has \(message.payload.count) bytes, more than \(configuration.maximumPayload)")
             }
-            let outcome = try nodes.handle(parsed, Array(message.payload), at: moment)
-            report(outcome.finding, of: parsed)
-            guard !outcome.translation.reports.isEmpty else { return }
-            messages.append(TranslatedMessage(.success(outcome.translation), from: topic, receivedAt: moment.wall))
+            take(nodes.handle(parsed, Array(message.payload), at: moment))
         } catch {
             messages.append(TranslatedMessage(.failure(error), from: topic, receivedAt: moment.wall))
         }
     }
 
-    private func report(_ finding: SparkplugNodes.Finding?, of topic: SparkplugTopic) {
-        guard case .missing(let count) = finding else { return }
-        figures.missing += Int(clamping: count)
-        logger.warning(
-            "Sparkplug messages missing", metadata: ["node": "\(topic.node)", "messages": "\(count)"])
+    private func take(_ outputs: [SparkplugNodes.Output]) {
+        for output in outputs {
+            if case .missing(let count) = output.finding {
+                figures.missing += count
+                logger.warning(
+                    "Sparkplug messages missing", metadata: ["before": "\(output.source)", "messages": "\(count)"])
+            }
+            if case .success(let translation) = output.result, translation.reports.isEmpty { continue }
+            messages.append(TranslatedMessage(output.result, from: output.source, receivedAt: output.receivedAt))
+        }
     }
 
     /// Hands the messages of this turn over to the gateway.
@@ -178,7 +184,9 @@ private final class SparkplugHostLoop {
         guard !messages.isEmpty else { return }
         let outcomes = gateway.accept(messages)
         messages = zip(messages, outcomes).compactMap { $1 == .unavailable && $0.reportsLost ? $0 : nil }
-        if outcomes.contains(.unavailable), link.isUp {
+        guard outcomes.contains(.unavailable) else { return }
+        nodes.removeValues()
+        if link.isUp {
             handle(link.abandon(MQTTError(.other, "the outbox cannot be written")))
         }
     }
@@ -187,7 +195,7 @@ private final class SparkplugHostLoop {
     private func check() {
         if isContradicted {
             isContradicted = false
-            publish(Self.state(true, configuration, session))
+            publish(Self.state(true, configuration, at: session.start))
         }
         let now = Moment.now()
         guard now.boot >= nextCheck else { return }
@@ -226,8 +234,8 @@ private final class SparkplugHostLoop {
                 try link.subscribe(to: stateTopic, qos: .atLeastOnce)
                 for type in Self.types { try link.subscribe(to: SparkplugTopic.filter(type), qos: .atLeastOnce) }
             } catch { logger.error("cannot subscribe", metadata: ["error": "\(error)"]) }
-            publish(Self.state(true, configuration, session))
-            nodes.reset()
+            publish(Self.state(true, configuration, at: session.start))
+            take(nodes.reset(at: Moment.now()))
             logger.info(
                 "connected for Sparkplug",
                 metadata: ["broker": "\(configuration.broker)", "host": "\(configuration.host)"])

@@ -21,6 +21,8 @@ public struct SparkplugHostConfiguration: Sendable {
     public var ownNode: SparkplugNode?
     /// The maximum size of a message in bytes.
     public var maximumPayload = 1 << 20
+    /// The maximum time that a value may be in the future, in µs.
+    public var maximumFuture = SampleFitter().maximumFuture
 
     /// Creates a configuration with default values.
     public init(broker: BrokerAddress, clientID: String, host: String) {

@@ -5,11 +5,26 @@ import LockstepSparkplug
 extension SparkplugNodes {
     /// Forgets the metrics of all nodes, and lets them all be born again, because messages may have been lost.
     ///
-    /// Their devices are kept, so that those that have died meanwhile are reported as lost.
-    mutating func reset() {
-        nodes = nodes.mapValues { $0.withoutBirths(targets) }
+    /// Their devices are kept, so that those that have died meanwhile are reported as lost, and their values, which the
+    /// births repeat.
+    /// - Returns: what has waited.
+    mutating func reset(at moment: Moment) -> [Output] {
+        let outputs = release(at: moment, all: true)
+        nodes = nodes.mapValues { $0.withoutBirths() }
         watched.formUnion(nodes.keys)
         metricCount = nodes.values.reduce(0) { $0 + $1.metricCount }
+        return outputs
+    }
+
+    /// Forgets the values of all nodes, because they may not be stored. The next births give them again.
+    mutating func removeValues() {
+        for name in nodes.keys {
+            guard var node = nodes[name] else { continue }
+            node.own.removeValues()
+            for device in node.devices.keys { node.devices[device]?.source.removeValues() }
+            node.waiting = []
+            save(node, name)
+        }
     }
 
     /// Adds nodes and devices that were present before a restart, and lets them be born again.
@@ -69,6 +84,7 @@ extension SparkplugNodes {
             for (device, state) in node.devices.sorted(by: { $0.key < $1.key }) where !state.hasBirth {
                 metricCount -= state.size
                 node.devices[device] = nil
+                node.waiting.remove(device)
                 reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))
             }
             save(node, name)

@@ -16,8 +16,8 @@ extension SparkplugNodes {
         var deathNumber: Int64?
         /// Whether its birth message was received.
         var hasBirth = false
-        /// The number of its last message.
-        var lastNumber: UInt8?
+        /// The messages that wait for those before them.
+        var order = SparkplugOrder<Message>()
         /// Its own metrics.
         var own: SparkplugSource
         /// Whether a birth message has made it a device of its own.
@@ -32,33 +32,24 @@ extension SparkplugNodes {
         /// The time at which devices that are not born again count as lost, in µs of the boot clock.
         var deviceDeadline: Int64?
 
+        /// The devices with samples that wait for other values of their time.
+        var waiting: Set<String> = []
+        /// Whether samples of the node or its devices wait.
+        var isWaiting: Bool { own.isWaiting || !waiting.isEmpty }
         var metricCount: Int { own.count + devices.values.reduce(0) { $0 + $1.size } }
 
-        /// Returns the node before new birth messages: what it has shown as present must be born again or is lost.
-        func withoutBirths(_ targets: SparkplugTargets) -> Node {
-            var result = Node(own: SparkplugSource(targets: targets), needsBirth: true)
-            result.deathNumber = deathNumber
-            result.isPresent = isPresent
-            result.devices = devices.mapValues { _ in
-                Device(source: SparkplugSource(targets: targets), hasBirth: false)
-            }
-            return result
+        mutating func set(_ device: Device, _ name: String) {
+            devices[name] = device
+            if device.source.isWaiting { waiting.insert(name) } else { waiting.remove(name) }
         }
 
-        /// Records the number of a message.
-        mutating func note(_ number: UInt8?) -> Finding? {
-            guard hasBirth else {
-                needsBirth = true
-                return .unknown
-            }
-            guard let number else { return nil }
-            defer { lastNumber = number }
-            // The same number again is a repetition of the message.
-            guard let last = lastNumber, number != last else { return nil }
-            let missing = Int(number &- last &- 1)
-            guard missing > 0 else { return nil }
-            needsBirth = true
-            return .missing(missing)
+        /// Returns the node before new birth messages: what it has shown as present must be born again or is lost.
+        func withoutBirths() -> Node {
+            var result = Node(own: own.withoutMembers(), needsBirth: true)
+            result.deathNumber = deathNumber
+            result.isPresent = isPresent
+            result.devices = devices.mapValues { Device(source: $0.source.withoutMembers(), hasBirth: false) }
+            return result
         }
     }
 

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSparkplug
 
-/// The metrics of one node or device since its last birth message, and their last values.
+/// The metrics of one node or device since its last birth message, and the values of its streams.
 struct SparkplugSource {
     /// A metric.
     private struct Member {
@@ -9,146 +9,146 @@ struct SparkplugSource {
         let kind: SparkplugKind?
         /// The column; nil for a metric that is ignored.
         let target: SparkplugTarget?
+        /// The index of the column in the timeline of its stream.
+        var column = 0
     }
 
-    /// A column of a stream that a metric has.
-    private struct Column {
-        let name: String
-        /// The last value that is not historical; nil if it is null or unknown.
-        var last: Reading.Value?
-    }
-
+    private let targets: SparkplugTargets
     private var members: [Member] = []
-    /// The columns by the names of their streams. A stream has few of them, however many metrics there are.
-    private var columns: [String: [Column]] = [:]
     private var indexes: [String: Int] = [:]
     private var aliases: [UInt64: Int] = [:]
+    /// The values by the names of their streams. A stream has few columns, however many metrics there are.
+    private var timelines: [String: SparkplugTimeline] = [:]
 
     /// The number of metrics.
     var count: Int { members.count }
     /// The number of metrics that have a column.
     var mappedCount: Int { members.count { $0.target != nil } }
+    /// Whether samples wait for other values of their time.
+    var isWaiting: Bool { timelines.values.contains(where: \.isWaiting) }
 
     /// Creates a source from the metrics of its birth message.
-    init(_ birth: [SparkplugMetric] = [], targets: SparkplugTargets) {
+    /// - Parameter earlier: the source before the birth message, whose values a birth message repeats.
+    init(_ birth: [SparkplugMetric] = [], targets: SparkplugTargets, earlier: SparkplugSource? = nil) {
+        self.targets = targets
         for metric in birth {
             guard let name = metric.name, indexes[name] == nil else { continue }
             if let alias = metric.alias { aliases[alias] = members.count }
             indexes[name] = members.count
-            let target = targets.target(of: name)
-            members.append(Member(name: name, kind: metric.kind, target: target))
-            guard let target, columns[target.stream]?.contains(where: { $0.name == target.column }) != true else {
-                continue
+            var member = Member(name: name, kind: metric.kind, target: targets.target(of: name))
+            if let target = member.target {
+                member.column = timelines[target.stream, default: SparkplugTimeline(target.stream)].add(
+                    target.column, isRequired: targets.column(of: target)?.column.isRequired ?? false,
+                    earlier: earlier?.timelines[target.stream])
             }
-            columns[target.stream, default: []].append(Column(name: target.column))
+            members.append(member)
         }
     }
 
-    /// The samples of a message.
+    /// Returns the source before a new birth message: without metrics, but with the values.
+    func withoutMembers() -> SparkplugSource {
+        var result = SparkplugSource(targets: targets)
+        result.timelines = timelines
+        return result
+    }
+
+    /// What a message has shown.
     struct Content {
-        /// The samples of current values and of historical ones.
-        var current: [Reading] = []
-        var historical: [Reading] = []
+        /// Whether a value was used.
+        var hasValues = false
         /// The metrics that were left out.
         var omissions: [String] = []
         /// Whether a metric is not in the last birth message.
         var needsBirth = false
     }
 
-    /// The samples of one stream and time.
-    private struct Group {
-        let stream: String
-        let time: Int64
-        let isHistorical: Bool
-        /// At most one value of each column.
-        var values: [(column: String, value: Reading.Value?)] = []
-    }
-
-    /// Returns the samples of a message, and records its values.
-    ///
-    /// A node sends a metric only when its value changes. So a sample of current values has the last values of all
-    /// other columns of its stream.
-    /// - Parameter fallback: the time of metrics without one, in ms since 1970.
-    mutating func read(_ metrics: [SparkplugMetric], fallback: Int64) -> Content {
+    /// Records the values of a message. ``release(at:all:)`` returns their samples.
+    /// - Parameters:
+    ///   - payload: the message.
+    ///   - isBirth: whether it is the birth message of this source.
+    ///   - maximumFuture: the maximum time that a value may be in the future, in µs.
+    mutating func read(
+        _ payload: SparkplugPayload, isBirth: Bool = false, at moment: Moment, maximumFuture: Int64 = .max / 2
+    ) -> Content {
         var content = Content()
-        var groups: [Group] = []
-        var latest: [GroupKey: Int] = [:]
-        for metric in metrics {
+        var values: [(stream: String, value: SparkplugTimeline.Value)] = []
+        let writtenAt = payload.time.flatMap(ForeignTime.microseconds(milliseconds:))
+        let latest = moment.wall.microseconds + maximumFuture
+        for metric in payload.metrics {
             guard let index = member(of: metric) else {
                 content.needsBirth = true
                 content.omissions.append("the metric \(Self.label(metric)) is not in the last birth message")
                 continue
             }
-            guard let target = members[index].target else { continue }
-            let value: Reading.Value?
-            do { value = try self.value(of: metric, member: index) } catch {
+            let member = members[index]
+            guard let target = member.target else { continue }
+            let milliseconds = metric.time ?? payload.time ?? moment.wall.microseconds / 1000
+            guard let time = ForeignTime.microseconds(milliseconds: milliseconds), time > 0, time <= latest else {
+                content.omissions.append("the time of the metric '\(member.name.prefix(100))' is out of range")
+                continue
+            }
+            var value = SparkplugTimeline.Value(
+                column: member.column, time: time, value: nil, isHistorical: metric.isHistorical, writtenAt: writtenAt)
+            do throws(Refusal) { value.value = try self.value(of: metric, member) } catch {
                 content.omissions.append(error.description)
-                continue
+                // The value is unknown from then on. A column that cannot be null keeps its last value, so that the others
+                // are stored.
+                if targets.column(of: target)?.column.isRequired != false { continue }
             }
-            guard let time = ForeignTime.microseconds(milliseconds: metric.time ?? fallback) else {
-                content.omissions.append("the time of the metric '\(members[index].name.prefix(100))' is out of range")
-                continue
-            }
-            let key = GroupKey(stream: target.stream, time: time, isHistorical: metric.isHistorical)
-            if let number = latest[key], !groups[number].values.contains(where: { $0.column == target.column }) {
-                groups[number].values.append((target.column, value))
-            } else {
-                latest[key] = groups.count
-                groups.append(
-                    Group(
-                        stream: target.stream, time: time, isHistorical: metric.isHistorical,
-                        values: [(target.column, value)]))
-            }
+            values.append((target.stream, value))
         }
+        content.hasValues = !values.isEmpty
         // Of equal times, the order of the message decides.
-        for group in groups.enumerated().sorted(by: { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }) {
-            add(group.element, to: &content)
+        values = values.enumerated().sorted { ($0.element.value.time, $0.offset) < ($1.element.value.time, $1.offset) }
+            .map(\.element)
+        if isBirth {
+            for (stream, values) in Dictionary(grouping: values, by: \.stream) {
+                timelines[stream]?.add(birth: values.map(\.value), at: moment.boot)
+            }
+        } else {
+            for (stream, value) in values { timelines[stream]?.add(value, at: moment.boot) }
         }
         return content
     }
 
-    private struct GroupKey: Hashable {
-        let stream: String
-        let time: Int64
-        let isHistorical: Bool
+    /// Removes and returns the samples that wait no longer, the oldest first.
+    /// - Parameter all: whether no sample waits any longer.
+    mutating func release(at boot: Int64, all: Bool = false) -> [SparkplugTimeline.Row] {
+        timelines.keys.sorted().flatMap { timelines[$0]?.release(at: boot, all: all) ?? [] }
+            .sorted { $0.reading.time < $1.reading.time }
     }
 
-    private mutating func add(_ group: Group, to content: inout Content) {
-        var reading = Reading(group.stream, at: group.time)
-        if group.isHistorical {
-            reading.values = group.values.compactMap { column, value in value.map { (column, $0) } }
-            if !reading.values.isEmpty { content.historical.append(reading) }
-            return
-        }
-        for (column, value) in group.values {
-            guard let index = columns[group.stream]?.firstIndex(where: { $0.name == column }) else { continue }
-            columns[group.stream]?[index].last = value
-        }
-        reading.values = (columns[group.stream] ?? []).compactMap { column in column.last.map { (column.name, $0) } }
-        if !reading.values.isEmpty { content.current.append(reading) }
+    /// Forgets all values, because they may not be stored.
+    mutating func removeValues() {
+        for stream in timelines.keys { timelines[stream]?.removeAll() }
     }
 
     private func member(of metric: SparkplugMetric) -> Int? {
         metric.name.flatMap { indexes[$0] } ?? metric.alias.flatMap { aliases[$0] }
     }
 
-    private func value(of metric: SparkplugMetric, member index: Int) throws(Refusal) -> Reading.Value? {
-        let member = members[index]
-        guard let raw = metric.value else { return nil }
+    private func value(of metric: SparkplugMetric, _ member: Member) throws(Refusal) -> Reading.Value? {
+        guard let raw = metric.value, let target = member.target else { return nil }
         guard let kind = metric.kind ?? member.kind else {
             throw Refusal(.malformed, "the metric '\(member.name.prefix(100))' has no data type")
         }
-        guard let value = kind.value(of: raw) else {
+        let reading: Reading.Value
+        switch kind.value(of: raw) {
+        case .number(let number): reading = target.reading(.number(number))
+        case .text(let text): reading = .word(text)
+        case nil:
             throw Refusal(
                 .malformed,
                 kind.isReadable
                     ? "the value of the metric '\(member.name.prefix(100))' is not of its type \(kind)"
                     : "the metric '\(member.name.prefix(100))' has the type \(kind), which is no single number or text")
         }
-        switch value {
-        case .number(let number): return member.target?.reading(.number(number))
-        case .text(let text): return .word(text)
+        if let (stream, column) = targets.column(of: target) {
+            do throws(Refusal) { _ = try SampleFitter.number(reading, column, of: stream) } catch {
+                throw Refusal(.malformed, "the metric '\(member.name.prefix(100))' is left out: \(error)")
+            }
         }
+        return reading
     }
 
     private static func label(_ metric: SparkplugMetric) -> String {

@@ -19,11 +19,10 @@ public struct SparkplugTarget: Sendable, Hashable {
         self.offset = offset
     }
 
-    /// Returns the value of the column for the value of a metric; nil if it is not finite.
-    func reading(_ value: Reading.Value) -> Reading.Value? {
+    /// Returns the value of the column for the value of a metric.
+    func reading(_ value: Reading.Value) -> Reading.Value {
         guard case .number(let number) = value else { return value }
-        let result = number * factor + offset
-        return result.isFinite ? .number(result) : nil
+        return .number(number * factor + offset)
     }
 }
 
@@ -61,6 +60,14 @@ public struct SparkplugTargets: Sendable {
             stream.columns.contains(where: { $0.name == "value" })
         else { return nil }
         return SparkplugTarget(stream: stream.name, column: "value")
+    }
+
+    /// Returns the stream and the column of a target, or nil if they are not declared.
+    func column(of target: SparkplugTarget) -> (stream: SensorStream, column: SensorStream.Column)? {
+        guard let stream = catalog.stream(ofChannel: target.stream),
+            let column = stream.columns.first(where: { $0.name == target.column })
+        else { return nil }
+        return (stream, column)
     }
 
     /// Returns a name with small letters, and `_` for each character that the name of a stream cannot contain.

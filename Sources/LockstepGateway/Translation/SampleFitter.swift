@@ -21,15 +21,15 @@ public struct SampleFitter: Sendable {
         public let time: Timestamp
         /// One value for each column; NaN is null.
         public let values: [Double]
-        /// The optional values that are left out because they are invalid.
-        public let omissions: [String]
+        /// The values that were left out because they are invalid. Their columns are null.
+        public var omissions: [String] = []
     }
 
     /// Returns the sample of a reading.
     /// - Parameter now: the current time.
     /// - Returns: nil if the gateway does not know the stream.
-    /// - Throws: ``Refusal`` if the time is not plausible, or a required value is missing, invalid or out of range. An
-    ///   optional value that is invalid costs only its column.
+    /// - Throws: ``Refusal`` if the time is not plausible, a required value is missing, invalid or out of range, or all values
+    ///   are invalid.
     public func sample(_ reading: Reading, at now: Timestamp) throws(Refusal) -> Sample? {
         guard let stream = catalog.stream(ofChannel: reading.stream) else { return nil }
         try checkTime(reading.time, of: stream, at: now)
@@ -37,26 +37,37 @@ public struct SampleFitter: Sendable {
         var omissions: [String] = []
         for (name, value) in reading.values {
             guard let index = stream.columns.firstIndex(where: { $0.name == name }) else { continue }
-            if let number = Self.number(value, stream.columns[index].kind) {
-                values[index] = number
-                continue
+            let column = stream.columns[index]
+            do throws(Refusal) { values[index] = try Self.number(value, column, of: stream) } catch {
+                // One invalid value must not cost the others. But half a position is none.
+                guard !column.isRequired, Self.limit(of: column, in: stream) == nil else { throw error }
+                omissions.append(error.description)
             }
-            let problem = "'\(name)' of \(stream) has an invalid value"
-            guard !stream.columns[index].isRequired else { throw Refusal(.malformed, problem) }
-            omissions.append(problem)
         }
         for (column, value) in zip(stream.columns, values) where column.isRequired && value.isNaN {
             throw Refusal(.malformed, "'\(column.name)' of \(stream) is missing")
         }
-        if stream == .location {
-            for (column, value) in zip(stream.columns, values) {
-                guard let limit = ["lat": 90.0, "lon": 180.0][column.name], abs(value) > limit else { continue }
-                throw Refusal(.malformed, "'\(column.name)' of \(stream) is out of range")
-            }
-        }
-        guard !values.allSatisfy(\.isNaN) || omissions.isEmpty else { throw Refusal(.malformed, omissions[0]) }
+        if let first = omissions.first, values.allSatisfy(\.isNaN) { throw Refusal(.malformed, first) }
         return Sample(
             stream: stream, time: Timestamp(microseconds: reading.time), values: values, omissions: omissions)
+    }
+
+    /// Returns the number for a value of a column.
+    /// - Throws: ``Refusal`` if the column cannot have this value.
+    static func number(
+        _ value: Reading.Value, _ column: SensorStream.Column, of stream: SensorStream
+    ) throws(Refusal) -> Double {
+        guard let number = number(value, column.kind) else {
+            throw Refusal(.malformed, "'\(column.name)' of \(stream) has an invalid value")
+        }
+        if let limit = limit(of: column, in: stream), abs(number) > limit {
+            throw Refusal(.malformed, "'\(column.name)' of \(stream) is out of range")
+        }
+        return number
+    }
+
+    private static func limit(of column: SensorStream.Column, in stream: SensorStream) -> Double? {
+        stream == .location ? ["lat": 90, "lon": 180][column.name] : nil
     }
 
     /// Checks that a time is plausible.

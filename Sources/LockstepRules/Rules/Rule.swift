@@ -4,7 +4,7 @@ public import LockstepModel
 public struct RuleSet: Sendable, Hashable {
     /// The rules, in the order of the file.
     public var rules: [Rule]
-    /// The ways out by name.
+    /// The ways out by name. That of a mail target has a way for each recipient: `TARGET/RECIPIENT`.
     public var ways: [String: Way]
 
     /// Creates a set of rules.
@@ -90,18 +90,24 @@ public enum Way: Sendable, Hashable {
         public var url: String
         /// The sender.
         public var from: String
-        /// The recipients.
+        /// The recipients, as the header lists them.
         public var to: [String]
+        /// The one of them to whom this way sends. Each recipient has a way of its own, because a server accepts or refuses
+        /// each of them, and because a repetition must not reach the others again.
+        public var recipient: String
         /// The user at the server, or nil for none.
         public var user: String?
         /// The password at the server, or nil for none.
         public var password: String?
 
         /// Creates the settings of an e-mail.
-        public init(url: String, from: String, to: [String], user: String? = nil, password: String? = nil) {
+        public init(
+            url: String, from: String, to: [String], recipient: String, user: String? = nil, password: String? = nil
+        ) {
             self.url = url
             self.from = from
             self.to = to
+            self.recipient = recipient
             self.user = user
             self.password = password
         }

@@ -24,7 +24,14 @@ public struct SparkplugPayload: Sendable, Hashable {
     /// Decodes a payload.
     /// - Throws: ``SparkplugError`` if the bytes are no payload.
     public init(decoding bytes: [UInt8]) throws(SparkplugError) {
-        guard let count = Self.metricCount(bytes) else { throw SparkplugError("the payload is not Sparkplug B") }
+        guard let (count, identifier) = Self.outline(bytes) else {
+            throw SparkplugError("the payload is not Sparkplug B")
+        }
+        guard identifier != Self.compressed else {
+            throw SparkplugError(
+                "the payload is compressed (\(Self.compressed)), which is not supported: switch off the compression of the "
+                    + "node")
+        }
         guard count <= Self.maxMetrics else {
             throw SparkplugError("the message has \(count) metrics, more than \(Self.maxMetrics)")
         }
@@ -55,10 +62,14 @@ public struct SparkplugPayload: Sendable, Hashable {
         return (try? wire.serializedBytes()) ?? []
     }
 
-    /// Returns the number of metrics without decoding them; nil if the bytes are damaged.
-    private static func metricCount(_ bytes: [UInt8]) -> Int? {
+    /// The identifier (`uuid`) of a payload whose body is another payload, compressed, as Eclipse Tahu writes it.
+    private static let compressed = "SPBV1.0_COMPRESSED"
+
+    /// Returns the number of metrics without decoding them, and the identifier of the payload; nil if the bytes are damaged.
+    private static func outline(_ bytes: [UInt8]) -> (metrics: Int, identifier: String?)? {
         var index = 0
         var count = 0
+        var identifier: String?
         func varint() -> UInt64? {
             var value: UInt64 = 0
             for shift in stride(from: UInt64(0), to: 70, by: 7) {
@@ -84,9 +95,10 @@ public struct SparkplugPayload: Sendable, Hashable {
             default: return nil
             }
             guard length <= bytes.count - index else { return nil }
+            if tag == 4 << 3 | 2 { identifier = String(decoding: bytes[index..<index + length], as: UTF8.self) }
             index += length
         }
-        return count
+        return (count, identifier)
     }
 
     /// The number that births and deaths share; nil if there is none.

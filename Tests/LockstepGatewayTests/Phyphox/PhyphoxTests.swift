@@ -67,6 +67,79 @@ struct PhyphoxTests {
         #expect(Set(values).count == 500)
     }
 
+    /// Polls a phone that records while it answers.
+    /// - Returns: the samples, and the number of those whose columns do not belong together.
+    private func pollRecording(_ phone: inout FakePhone, polls: Int) throws -> (samples: [Reading], wrong: Int) {
+        var recording = try makeRecording()
+        phone.recordsWhileAnswering = true
+        phone.measure(true, experiment: 0, system: 1000)
+        try recording.didReceiveConfig(Array(try #require(phone.answer("/config")).utf8))
+        var samples: [Reading] = []
+        for _ in 0..<polls {
+            let answers = recording.requests.map { Array((phone.answerWhileRecording($0.path) ?? "").utf8) }
+            let content = try #require(try recording.didReceive(values: answers[0], times: answers[1]))
+            recording.didStore(content)
+            samples += content.report.readings
+        }
+        let wrong = samples.count { sample in
+            let time = Double(sample.time) / 1e6 - 1000
+            return !["x", "y", "z"].allSatisfy { abs((sample.number($0) ?? 0) * -9.80665 - time) < 1e-3 }
+        }
+        return (samples, wrong)
+    }
+
+    @Test("buffers that grow while the phone answers give each sample once, with the values of its time")
+    func growing() throws {
+        var phone = FakePhone()
+        let (samples, wrong) = try pollRecording(&phone, polls: 50)
+        #expect(wrong == 0)
+        // The samples since the buffer of times was read come with the next poll.
+        let times = samples.indices.map { 1_000_062_500 + Int64($0) * 62_500 }
+        #expect(samples.map(\.time) == times)
+        #expect(samples.count >= 4 * 49)
+    }
+
+    @Test("full buffers of a fixed size, which drop values while the phone answers, give no wrong pairs")
+    func ring() throws {
+        var phone = FakePhone()
+        phone.size = 40
+        for index in 1...100 {
+            let time = Double(index) * 0.0625
+            phone.append(time, time, time, time)
+        }
+        let (samples, wrong) = try pollRecording(&phone, polls: 50)
+        #expect(wrong == 0)
+        #expect(samples.count >= 4 * 47)
+    }
+
+    @Test("two sensors with one buffer of times lose nothing if one of them is read later")
+    func sharedTimes() throws {
+        var phone = FakePhone()
+        phone.inputs = """
+            {"source":"pressure","outputs":[{"x":"p"},{"t":"t"}]}, {"source":"light","outputs":[{"x":"l"},{"t":"t"}]}
+            """
+        phone.buffers = ["t": [1, 2], "p": [1000], "l": [300, 301]]
+        phone.measure(true, experiment: 0, system: 1000)
+        var recording = try makeRecording()
+        #expect(try poll(&recording, phone)?.readings.count == 3)
+        phone.buffers["p"] = [1000, 1001]
+        #expect(
+            try poll(&recording, phone)?.readings == [
+                Reading("pressure", at: 1_002_000_000, [("pressure", .number(1001))])
+            ])
+    }
+
+    @Test("a buffer that stays far behind the others is reported")
+    func stalled() throws {
+        var phone = FakePhone()
+        phone.measure(true, experiment: 0, system: 1000)
+        for index in 1...1500 { phone.append(Double(index), 0, 0, 0) }
+        phone.buffers["accY"] = []
+        var recording = try makeRecording()
+        let report = try #require(try poll(&recording, phone))
+        #expect(report.readings.isEmpty && report.omissions.count == 1 && report.omissions[0].contains("accY"))
+    }
+
     @Test("a pause stops the experiment time, but not the clock")
     func pause() throws {
         var phone = FakePhone()
@@ -177,7 +250,7 @@ struct PhyphoxTests {
         }
         for buffers in [
             "{}", #"{"acc_time":{"buffer":[1]}}"#,
-            #"{"acc_time":{"buffer":[1]},"accX":{"buffer":[1]},"accY":{"buffer":[1]},"accZ":{"buffer":[1,2]}}"#,
+            #"{"acc_time":{"buffer":[1]},"accX":{"buffer":[1]},"accY":{"buffer":[1]},"accZ":{"buffer":7}}"#,
         ] {
             var recording = try start()
             let values = #"{"buffer":\#(buffers),"status":{"session":"a","measuring":true}}"#

@@ -26,7 +26,7 @@ extension SparkplugNodesTests {
             var node = try Node()
             try node.bear()
             try node.send(.deviceBirth, 2, [], device: "fan")
-            node.nodes.reset()
+            _ = node.nodes.reset(at: Moment(wall: receipt, boot: node.boot, awake: node.boot))
             #expect(node.nodes.takeLostDevices(at: late).isEmpty)
             #expect(throws: Refusal.self) { try node.send(.deviceData, 3, [temperature(1, at: 2)]) }
             try answer(&node)
@@ -58,8 +58,8 @@ extension SparkplugNodesTests {
         try node.send(
             .nodeBirth, 0,
             [.deathNumber(4), SparkplugMetric(name: "T", alias: 1, time: 1, kind: .double, value: .real(10))])
-        node.nodes.reset()
-        node.nodes.reset()
+        _ = node.nodes.reset(at: Moment(wall: receipt, boot: node.boot, awake: node.boot))
+        _ = node.nodes.reset(at: Moment(wall: receipt, boot: node.boot, awake: node.boot))
         for turn in 0..<20 as Range<Int64> { _ = node.nodes.takeRebirths(at: turn * SparkplugNodes.rebirthInterval) }
         let reports = node.nodes.takeLostDevices(at: 0)
         #expect(reports.map(\.sender.description) == ["sparkplug/plant/line1"])
@@ -88,7 +88,7 @@ extension SparkplugNodesTests {
         #expect(silent.lost == ["sparkplug/plant/line1/oven no-answer", "sparkplug/plant/line1 no-answer"])
         let born = try after(["oven", "fan"]) { try $0.bear() }
         #expect(born.lost == ["sparkplug/plant/line1/fan nbirth"])
-        var dead: SparkplugNodes.Outcome?
+        var dead: SparkplugOutcome?
         let died = try after(["", "oven"]) { dead = try $0.send(.nodeDeath, nil, [.deathNumber(77)], time: nil) }
         #expect(died.lost.isEmpty)
         #expect(

@@ -4,8 +4,20 @@ import Testing
 
 @testable import LockstepGateway
 
-extension SparkplugNodes.Outcome {
-    fileprivate var readings: [Reading] { translation.reports.flatMap(\.readings) }
+/// What messages have added.
+struct SparkplugOutcome {
+    var translation = Translation()
+    var finding: SparkplugNodes.Finding?
+
+    /// - Throws: the refusal of a message.
+    init(_ outputs: [SparkplugNodes.Output]) throws {
+        for output in outputs {
+            finding = finding ?? output.finding
+            translation.reports += try output.result.get().reports
+        }
+    }
+
+    var readings: [Reading] { translation.reports.flatMap(\.readings) }
 }
 
 @Suite("Sparkplug B host application")
@@ -60,7 +72,7 @@ struct SparkplugNodesTests {
         #expect(rooms.map(\.time) == [30_000, 35_000, 40_000, 40_000])
         #expect(rooms.map { $0.number("temperature") } == [16, 16, 21, 21.5])
         #expect(rooms.map { $0.word("mode") } == ["on", "off", "off", "off"])
-        #expect(many.readings.last?.time == 1_795_575_600_000_000)
+        #expect(many.readings.contains { $0.stream != "x/room" && $0.time == 1_795_575_600_000_000 })
     }
 
     @Test("historical values are late, and do not become the current ones")
@@ -71,7 +83,12 @@ struct SparkplugNodesTests {
             .deviceData, 2,
             [temperature(100, at: 1, isHistorical: true), SparkplugMetric(alias: 2, time: 9, value: .whole(5))])
         try #require(old.translation.reports.map(\.isLate) == [true, nil])
-        #expect(old.translation.reports[0].readings == [Reading("x/room", at: 1000, [("temperature", .number(51))])])
+        #expect(
+            old.translation.reports[0].readings == [
+                Reading(
+                    "x/room", at: 1000,
+                    [("temperature", .number(51)), ("humidity", .number(-1)), ("mode", .word("on"))])
+            ])
         #expect(old.translation.reports[1].readings.first?.number("temperature") == 6)
     }
 
@@ -125,7 +142,7 @@ struct SparkplugNodesTests {
             }
             #expect(requests == SparkplugNodes.maxRequests)
             number += 1
-            #expect(try node.send(.deviceData, number, [temperature(1, at: 3)]).readings.count == 1)
+            #expect(try node.send(.deviceData, number, [temperature(1, at: Int64(number))]).readings.count == 1)
             #expect(node.nodes.takeRebirths(at: (series + 1) * 100 * SparkplugNodes.rebirthInterval - 1).isEmpty)
         }
     }
@@ -210,13 +227,23 @@ struct SparkplugNodesTests {
         let names = (0..<SparkplugPayload.maxMetrics - 1).map { "m\($0)" }
         var entries = ["T": room]
         if areMapped { for name in names { entries[name] = room } }
-        let birth = (["T"] + names).map { SparkplugMetric(name: $0, time: 0, kind: .double, value: .real(-1)) }
+        let birth = (["T"] + names).map { SparkplugMetric(name: $0, time: 1, kind: .double, value: .real(-1)) }
         var source = SparkplugSource(birth, targets: SparkplugTargets(entries))
-        #expect(source.read(birth, fallback: 0).current.count == (areMapped ? birth.count : 1))
-        let data = birth.indices.map { SparkplugMetric(name: "T", time: Int64($0), value: .real(Double($0))) }
-        let content = source.read(data, fallback: 0)
-        #expect(content.current.count == data.count)
-        #expect(content.current.last == Reading("x/room", at: 49_999_000, [("temperature", .number(49_999))]))
+        #expect(read(birth, &source, isBirth: true).count == 1)
+        let data = birth.indices.map { SparkplugMetric(name: "T", time: Int64($0) + 1, value: .real(Double($0))) }
+        let readings = read(data, &source)
+        #expect(readings.count == data.count)
+        #expect(readings.last == Reading("x/room", at: 50_000_000, [("temperature", .number(49_999))]))
+        let sameTime = birth.indices.map { SparkplugMetric(name: "T", time: 60_000, value: .real(Double($0))) }
+        #expect(read(sameTime, &source).count == sameTime.count)
+    }
+
+    private func read(
+        _ metrics: [SparkplugMetric], _ source: inout SparkplugSource, isBirth: Bool = false
+    ) -> [Reading] {
+        let moment = Moment(wall: receipt, boot: 0, awake: 0)
+        _ = source.read(SparkplugPayload(metrics: metrics), isBirth: isBirth, at: moment)
+        return source.release(at: 0, all: true).map(\.reading)
     }
 
     @Test("of two metrics with the same column, the newer value counts")
@@ -224,11 +251,11 @@ struct SparkplugNodesTests {
         let room = SparkplugTarget(stream: "x/room", column: "temperature")
         let birth = ["a", "b"].map { SparkplugMetric(name: $0, time: 1, kind: .double, value: .real(1)) }
         var source = SparkplugSource(birth, targets: SparkplugTargets(["a": room, "b": room]))
-        _ = source.read(birth, fallback: 0)
+        _ = read(birth, &source, isBirth: true)
         for (index, name) in ["b", "a", "b"].enumerated() {
             let value = Double(index + 2)
-            let data = source.read([SparkplugMetric(name: name, time: 2, value: .real(value))], fallback: 0)
-            #expect(data.current == [Reading("x/room", at: 2000, [("temperature", .number(value))])])
+            let data = read([SparkplugMetric(name: name, time: 2, value: .real(value))], &source)
+            #expect(data == [Reading("x/room", at: 2000, [("temperature", .number(value))])])
         }
     }
 
@@ -241,9 +268,10 @@ struct SparkplugNodesTests {
         try node.bear()
         let other = try #require(SparkplugNode("plant/line2"))
         #expect(throws: Refusal.self) {
-            try node.nodes.handle(
-                SparkplugTopic(.nodeBirth, other), SparkplugPayload(metrics: [.deathNumber(1)]).encoded(),
-                at: Moment(wall: receipt, boot: 0, awake: 0))
+            try SparkplugOutcome(
+                node.nodes.handle(
+                    SparkplugTopic(.nodeBirth, other), SparkplugPayload(metrics: [.deathNumber(1)]).encoded(),
+                    at: Moment(wall: receipt, boot: 0, awake: 0)))
         }
     }
 }
@@ -275,16 +303,33 @@ extension SparkplugNodesTests {
             nodes = SparkplugNodes(targets, limits: limits)
         }
 
+        /// Sends a message, and waits until nothing waits any longer.
         @discardableResult
         mutating func send(
             _ type: SparkplugTopic.MessageType, _ number: UInt8?, _ metrics: [SparkplugMetric], device: String? = nil,
             time: Int64? = 1_795_575_600_000
-        ) throws -> SparkplugNodes.Outcome {
-            let topic = SparkplugTopic(type, try #require(name), device: type.hasDevice ? device ?? "oven" : nil)
-            return try nodes.handle(
-                topic, SparkplugPayload(time: time, metrics: metrics, number: number).encoded(),
-                at: Moment(wall: receipt, boot: boot, awake: boot))
+        ) throws -> SparkplugOutcome {
+            let outputs = try pass(type, number, metrics, device: device, time: time)
+            return try SparkplugOutcome(outputs + nodes.release(at: moment(), all: true))
         }
+
+        /// Sends a message. What it adds may wait.
+        mutating func pass(
+            _ type: SparkplugTopic.MessageType, _ number: UInt8?, _ metrics: [SparkplugMetric], device: String? = nil,
+            time: Int64? = 1_795_575_600_000
+        ) throws -> [SparkplugNodes.Output] {
+            let topic = SparkplugTopic(type, try #require(name), device: type.hasDevice ? device ?? "oven" : nil)
+            return nodes.handle(
+                topic, SparkplugPayload(time: time, metrics: metrics, number: number).encoded(), at: moment())
+        }
+
+        /// Returns what has waited for this time in µs.
+        mutating func wait(_ time: Int64) throws -> SparkplugOutcome {
+            boot += time
+            return try SparkplugOutcome(nodes.release(at: moment()))
+        }
+
+        private func moment() -> Moment { Moment(wall: receipt, boot: boot, awake: boot) }
 
         /// Sends the births of the node and its device.
         mutating func bear(_ deathNumber: Int64 = 4) throws {

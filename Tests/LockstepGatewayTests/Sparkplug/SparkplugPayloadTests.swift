@@ -116,4 +116,15 @@ struct SparkplugPayloadTests {
         ] { #expect(SparkplugTopic(text) == nil, "\(text)") }
         for text in ["a", "a/", "/b", "a/b/c", "a/+", "#/b"] { #expect(SparkplugNode(text) == nil, "\(text)") }
     }
+
+    @Test("a compressed payload is refused with a reason that names the compression")
+    func compressed() {
+        let bytes = SparkplugPayload(time: 1, metrics: [], number: 0).encoded()
+        let identifier = Array("SPBV1.0_COMPRESSED".utf8)
+        let error = #expect(throws: SparkplugError.self) {
+            try SparkplugPayload(decoding: bytes + [0x22, UInt8(identifier.count)] + identifier + [0x2a, 1, 0])
+        }
+        #expect(error?.description.contains("compress") == true)
+        #expect(throws: Never.self) { try SparkplugPayload(decoding: bytes + [0x22, 1, 0x41]) }
+    }
 }
