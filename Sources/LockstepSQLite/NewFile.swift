@@ -5,12 +5,12 @@ import Glibc
 /// SQLite makes files that every user can read, unless the umask forbids it. The samples of a database are private, so a
 /// file is readable by its owner only, unless the umask gives rights to the group and none to others. That is a decision,
 /// as in the systemd unit of the collector, and no default of a system.
-enum NewFile {
+package enum NewFile {
     /// Returns the permissions with a umask.
     static func permissions(umask: mode_t) -> mode_t { umask & 0o007 == 0o007 ? 0o640 & ~umask : 0o600 }
 
     /// Creates an empty file, unless there is one. SQLite reports any error when it opens the file.
-    static func create(_ path: String) {
+    package static func create(_ path: String) {
         guard !path.isEmpty, path != ":memory:" else { return }
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
         if descriptor >= 0 { close(descriptor) }

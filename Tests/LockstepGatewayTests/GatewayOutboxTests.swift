@@ -54,7 +54,7 @@ struct GatewayOutboxTests {
             #expect(try commit(1) == [1])
             for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
             #expect(try commit(2) == [2])
-            #expect(outbox.takeRewriting() && !outbox.takeRewriting())
+            #expect(outbox.takeRestoration() == .written && outbox.takeRestoration() == nil)
             #expect(rename(path, path + "-moved") == 0)
             #expect(try commit(3) == [3])
             unlink(path)
@@ -62,7 +62,7 @@ struct GatewayOutboxTests {
             let error = #expect(throws: OutboxError.self) { try commit(4) }
             #expect(error?.description.contains("this gateway still has its outbox open") == true)
             unlink(path)
-            #expect(try commit(4) == [4] && outbox.takeRewriting())
+            #expect(try commit(4) == [4] && outbox.takeRestoration() == .written)
             // As after SIGKILL.
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(atPath: path + suffix, toPath: folder + "/copy" + suffix)
@@ -71,8 +71,29 @@ struct GatewayOutboxTests {
             let pending = try #require(copy.devices.index(of: address("a")).map { copy.devices[$0].pending })
             #expect(pending.values.map(\.ranges) == [[1...4]])
             #expect(copy.devices.hasSameBatches(as: outbox.devices))
-            #expect(try commit(5) == [5] && !outbox.takeRewriting())
+            #expect(try commit(5) == [5] && outbox.takeRestoration() == nil)
             #expect(!copy.devices.hasSameBatches(as: outbox.devices))
+        }
+    }
+
+    @Test("neither batches nor filters are written to the earlier file if only the statements could not be prepared")
+    func statements() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/g.db"
+            let outbox = try GatewayOutbox(path: path)
+            let a = index("a", in: outbox)
+            unlink(path)
+            #expect(try outbox.file.restore() == .written)
+            _ = try outbox.commit([.init(device: a, samples: block(1), isLate: false)])
+            unlink(path)
+            #expect(try outbox.replaceFilters(with: ["a/#"]) == [] && outbox.takeRestoration() == .written)
+            // As after SIGKILL.
+            for suffix in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: path + suffix, toPath: folder + "/copy" + suffix)
+            }
+            let copy = try GatewayOutbox(path: folder + "/copy")
+            #expect(copy.devices.hasSameBatches(as: outbox.devices))
+            #expect(try copy.replaceFilters(with: ["b/#"]) == ["a/#"])
         }
     }
 

@@ -47,6 +47,32 @@ struct AddressRaceTests {
         #expect(winner.connection.descriptor.flatMap(peer) == listener.address && winner.unanswered.isEmpty)
     }
 
+    @Test("an attempt of another link that has just begun at the same address does not end this one")
+    func otherLink() throws {
+        let listener = try LoopbackListener()
+        let memory = AddressMemory()
+        for address in ["127.0.0.1", "127.0.0.2"] {
+            _ = try #require(memory.begin(AddressMemory.Target(address: address, port: listener.port)))
+        }
+        let winner = try race(port: listener.port, memory, ["127.0.0.1", "127.0.0.2"]).run()
+        #expect(winner.connection.descriptor.flatMap(peer) == "127.0.0.1")
+    }
+
+    @Test("only an attempt without an answer for more than two seconds keeps others from the same address and port")
+    func running() {
+        let memory = AddressMemory()
+        let now = ContinuousClock.now
+        func target(_ port: UInt16) -> AddressMemory.Target { AddressMemory.Target(address: "192.0.2.1", port: port) }
+        #expect(memory.begin(target(1883), at: now) == now)
+        let second = now + .seconds(2)
+        #expect(memory.begin(target(1883), at: second) == second)
+        let late = now + .seconds(3)
+        #expect(memory.begin(target(1883), at: late) == nil && memory.begin(target(8883), at: late) == late)
+        memory.end(target(1883), begunAt: now)
+        #expect(memory.begin(target(1883), at: late) == late)
+        #expect(memory.begin(target(1883), at: late + .seconds(2)) == nil, "the second attempt still runs")
+    }
+
     @Test("if no address accepts a connection, the error is that of an address")
     func none() throws {
         let unused = try LoopbackListener()

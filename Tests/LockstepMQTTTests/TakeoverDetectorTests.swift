@@ -10,11 +10,12 @@ struct TakeoverDetectorTests {
     /// Connects and loses the connection.
     /// - Returns: whether the detector reports a takeover.
     private mutating func connection(
-        hasLostSession: Bool = false, for duration: Duration = .seconds(1), _ code: MQTTError.Code = .connectionLost,
+        hasLostSession: Bool = false, after connectTime: Duration = .zero, for duration: Duration = .seconds(1),
+        _ code: MQTTError.Code = .connectionLost,
         isListening: Bool = true
     ) -> Bool {
         now += .seconds(1)
-        detector.didConnect(hasLostSession: hasLostSession, at: now)
+        detector.didConnect(hasLostSession: hasLostSession, after: connectTime, at: now)
         now += duration
         return detector.didLose(code, isListening: isListening, at: now)
     }
@@ -40,6 +41,20 @@ struct TakeoverDetectorTests {
         ] {
             let isTakenOver = connection(for: .milliseconds(duration))
             #expect(isTakenOver == isExpected)
+        }
+    }
+
+    @Test("on a slow link, a short connection is longer, because the other client needs longer to connect")
+    mutating func slowLink() {
+        // The backoff delay, and a way to the broker of 600 ms and back.
+        for isExpected in [false, false, true] {
+            let isTakenOver = connection(after: .milliseconds(1200), for: .milliseconds(2900))
+            #expect(isTakenOver == isExpected)
+        }
+        #expect(detector.probeLimit == .milliseconds(1450))
+        for _ in 0..<3 {
+            let isTakenOver = connection(after: .seconds(60), for: .seconds(6))
+            #expect(!isTakenOver, "another reason than the link")
         }
     }
 
@@ -111,11 +126,11 @@ struct TakeoverDetectorTests {
             return true
         }
         for count in [0, 1, 2] {
-            detector.didConnect(hasLostSession: false, at: now)
+            detector.didConnect(hasLostSession: false, after: .zero, at: now)
             _ = detector.didLose(.connectionLost, isListening: isListening(), at: now)
             #expect(contacts == count)
         }
-        detector.didConnect(hasLostSession: false, at: now)
+        detector.didConnect(hasLostSession: false, after: .zero, at: now)
         _ = detector.didLose(.connectionLost, isListening: isListening(), at: now + .seconds(10))
         #expect(contacts == 2)
     }

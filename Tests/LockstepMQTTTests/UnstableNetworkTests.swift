@@ -23,7 +23,15 @@ struct UnstableNetworkTests {
         #expect(try #require(delays.last) >= .milliseconds(32), "\(delays)")
     }
 
-    private func delaysAfterLosses(count: Int, _ answer: AnsweringBroker.Answer) throws -> [Duration] {
+    @Test("if this side ends each connection because it cannot use what is delivered, the delay grows")
+    func abandoned() throws {
+        let delays = try delaysAfterLosses(count: 6, .message, abandons: true)
+        #expect(try #require(delays.last) >= .milliseconds(32), "\(delays)")
+    }
+
+    private func delaysAfterLosses(
+        count: Int, _ answer: AnsweringBroker.Answer, abandons: Bool = false
+    ) throws -> [Duration] {
         let broker = try AnsweringBroker(answer)
         defer { broker.stop() }
         let link = BrokerLink(
@@ -33,11 +41,18 @@ struct UnstableNetworkTests {
                 address: BrokerAddress(host: "127.0.0.1", port: broker.port), clientID: "test", version: version)
         }
         link.probesBroker = false
+        var hasMessage = false
+        link.onMessage = { _ in hasMessage = true }
         var delays: [Duration] = []
         let deadline = ContinuousClock.now + .seconds(60)
         while delays.count < count, ContinuousClock.now < deadline {
             link.wait(until: .now + .milliseconds(5))
-            for event in link.read() + link.write() {
+            var events = link.read(while: { !abandons || !hasMessage })
+            if abandons, hasMessage, link.isUp {
+                hasMessage = false
+                events.append(link.abandon(MQTTError(.other, "the message cannot be stored")))
+            }
+            for event in events + link.write() {
                 switch event {
                 case .connected: try link.publish(MQTTMessage(topic: "t", payload: [1]))
                 case .disconnected(_, let delay): delays.append(delay)

@@ -74,11 +74,10 @@ public final class Outbox {
     var newest: [String: Int64]
 
     /// The open file.
-    private let file: OutboxFile
+    let file: OutboxFile
     var database: SQLiteDatabase { file.database }
-    /// Whether the file was written again since the last call of ``takeRewriting()``, because it was removed or moved, or a
-    /// copy is used.
-    private var isRewritten = false
+    /// What was done since the last call of ``takeRestoration()``, because the file was removed or moved.
+    private var restoration: OutboxFile.Restoration?
     /// The space that is released when the disk is full.
     let reservedSpace: ReservedSpace
     /// Returns whether the disk has free space in addition to the reserved space. Tests replace it.
@@ -114,7 +113,7 @@ public final class Outbox {
         do {
             file = try OutboxFile(path: path) { try OutboxSchema.open($0) }
             let database = file.database
-            let reservedSpace = ReservedSpace(path: path + "-ballast")
+            let reservedSpace = ReservedSpace(path: file.path + "-ballast")
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }
             try Self.limitLog(of: database, reservedSpace)
@@ -180,10 +179,11 @@ public final class Outbox {
 
     /// Writes the file again if it was removed or moved, see ``OutboxFile``. Call it before each write that must last.
     func restoreFile() throws {
-        guard try file.restore() else { return }
-        isRewritten = true
-        statements = try OutboxStatements(database, streams: streams)
+        if let done = try file.restore() { restoration = done }
+        // They are prepared in a later call if that failed.
+        guard statements.database !== database else { return }
         try Self.limitLog(of: database, reservedSpace)
+        statements = try OutboxStatements(database, streams: streams)
     }
 
     private func hasSameContent(_ database: SQLiteDatabase) throws -> Bool {
@@ -193,11 +193,8 @@ public final class Outbox {
             && other.nextSeq(base: ids.base(of: epoch) ?? 0) == nextSeq
     }
 
-    /// Returns whether the file was written again since the last call, because it was removed or moved.
-    func takeRewriting() -> Bool {
-        defer { isRewritten = false }
-        return isRewritten
-    }
+    /// Returns what was done since the last call, because the file was removed or moved.
+    func takeRestoration() -> OutboxFile.Restoration? { restoration.take() }
 
     /// The number of the newest batch of the current epoch, or 0.
     var lastSeq: Int64 { nextSeq - 1 }

@@ -24,9 +24,9 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
             description =
                 "another \(owner)\(pid.map { " (process \($0))" } ?? "") uses the outbox '\(path)'. "
                 + "Give each \(owner) its own --outbox and \(name)."
-        case let error as SQLiteError where error.isFull:
-            isFull = true
-            description = "cannot write outbox '\(path)': the disk is full. Free some space."
+        case let error as SQLiteError where error.isFull: self = Self.full(path)
+        // The space, or the quota of the user.
+        case FileLockError.cannotOpen(_, ENOSPC), FileLockError.cannotOpen(_, EDQUOT): self = Self.full(path)
         case is NotAnOutboxError:
             isFull = false
             isNotAnOutbox = true
@@ -63,6 +63,10 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
             isFull: false, description: "'\(path)' is a folder. Name a file with --outbox, such as '\(file)'.")
     }
 
+    private static func full(_ path: String) -> Self {
+        Self(isFull: true, description: "cannot write outbox '\(path)': the disk is full. Free some space.")
+    }
+
     private init(isFull: Bool, description: String) {
         self.isFull = isFull
         self.description = description
@@ -80,9 +84,20 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
                 + "Check the disk (see dmesg) and mount it for writing."
         case 0, ENOENT, ENOTDIR:
             return "cannot write outbox '\(path)'. Check that its folder exists and that you may write to it."
-        default:
+        case EIO, ENXIO, ENODEV, EUCLEAN:
             return "cannot use outbox '\(path)': its disk reports an error "
                 + "(\(String(cString: strerror(systemError)))). Check the disk (see dmesg)."
+        case EMFILE:
+            return "cannot use outbox '\(path)': this process has too many open files. "
+                + "Raise its limit (ulimit -n, or LimitNOFILE of its unit)."
+        case ENFILE:
+            return "cannot use outbox '\(path)': the system has too many open files. "
+                + "Close programs, or raise the limit (sysctl fs.file-max)."
+        case ENOLCK:
+            return "cannot use outbox '\(path)': its file system has no locks. Choose a local disk with --outbox."
+        case ELOOP:
+            return "cannot use outbox '\(path)': its symbolic links lead to no file. Correct them."
+        default: return "cannot use outbox '\(path)': \(String(cString: strerror(systemError)))."
         }
     }
 

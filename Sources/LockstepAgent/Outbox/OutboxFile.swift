@@ -6,9 +6,26 @@ package import LockstepSQLite
 /// Without it, batches would be written to a file that no path leads to, and would be lost when the process ends. Until
 /// then the open file still has all accepted batches, and so the copy has them, too. The check costs three system calls.
 package final class OutboxFile {
-    /// The path of the file.
+    /// What ``restore()`` had to do.
+    package enum Restoration: Sendable, CustomStringConvertible {
+        /// The file was written again.
+        case written
+        /// A copy with the same content at the path is used.
+        case copyOpened
+
+        /// The text for the log.
+        package var description: String {
+            switch self {
+            case .written: "outbox file was removed or moved, written again"
+            case .copyOpened: "outbox file was replaced by a copy with the same batches, which is used now"
+            }
+        }
+    }
+
+    /// The path of the file without symbolic links, as SQLite has its log beside the file itself. So a file that is written
+    /// again has the place of the earlier one, and not that of a link to it.
     package let path: String
-    /// The connection to the file. It changes when ``restore()`` returns true.
+    /// The connection to the file. It changes when ``restore()`` returns a value.
     package private(set) var database: SQLiteDatabase
 
     /// Returns whether a database has the content that the outbox had after its last commit.
@@ -25,21 +42,22 @@ package final class OutboxFile {
     /// - Throws: `OutboxError` for a folder, `FileLockError`, or the error of `open`.
     package init(path: String, open: @escaping (String) throws -> SQLiteDatabase) throws {
         try OutboxError.refuseFolder(path)
-        self.path = path
         openDatabase = open
         lock = try FileLock(path: path)
         lockIdentity = FileIdentity(path: lock.file)
         database = try Self.openLocked(path, open)
+        // A link may have led to a file that did not exist before.
+        self.path = realPath(path)
         try didOpen()
     }
 
     /// Checks that the path leads to the open file, and writes the file again if it was removed or moved. A copy with the same
     /// content at the path is used instead, such as after a disk was removed and mounted again. Call it before each write that
     /// must last.
-    /// - Returns: whether another file is open now. All statements must then be prepared again.
+    /// - Returns: nil if nothing was to be done. Otherwise another file is open now, and all statements must be prepared again.
     /// - Throws: `ReplacedFileError` if another file is at the path, `FileLockError` if another process uses the path, or
     ///   `SQLiteError` if the file cannot be written. The next call tries again.
-    package func restore() throws -> Bool {
+    package func restore() throws -> Restoration? {
         if Self.isLost(lock.file, lockIdentity) {
             lock = try FileLock(path: path)
             lockIdentity = FileIdentity(path: lock.file)
@@ -47,11 +65,11 @@ package final class OutboxFile {
         let isFileLost = Self.isLost(path, identity)
         if isFileLost, FileIdentity(path: path) != nil {
             try useCopy()
-            return true
+            return .copyOpened
         }
-        guard isFileLost || Self.isLost(path + "-wal", logIdentity) else { return false }
+        guard isFileLost || Self.isLost(path + "-wal", logIdentity) else { return nil }
         try writeAgain()
-        return true
+        return .written
     }
 
     /// Whether a path no longer leads to a file. A path that cannot be examined does not count: then writes fail, too.
@@ -90,6 +108,9 @@ package final class OutboxFile {
     private func writeAgain() throws {
         let copy = path + ".new"
         unlink(copy)
+        // Otherwise, every user could read it. A copy that was not finished takes up space that the disk may not have.
+        NewFile.create(copy)
+        defer { unlink(copy) }
         try database.execute(
             "VACUUM INTO '\(copy.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
         try Self.sync(copy)

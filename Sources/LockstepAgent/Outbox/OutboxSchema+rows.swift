@@ -13,7 +13,8 @@ extension OutboxSchema {
                 id INTEGER PRIMARY KEY, -- base of the epoch + seq: in the order of acceptance
                 stream TEXT NOT NULL,
                 samples INTEGER NOT NULL, -- number of samples in the payload
-                created INTEGER NOT NULL, -- µs since 1970
+                newest INTEGER NOT NULL, -- time of the last sample in µs since 1970
+                boot INTEGER NOT NULL, -- when the row was written, in µs of the boot clock
                 journal INTEGER NOT NULL, -- 1: written with --journal, kept after the acknowledgement
                 done INTEGER, -- every entry up to this id is acknowledged or dropped; NULL except in the last of a commit
                 unpublished TEXT, -- ranges of seq that were never published, as of this commit; NULL if there are none
@@ -57,8 +58,8 @@ extension OutboxSchema {
         }
         try database.execute(
             """
-            INSERT INTO entries (id, stream, samples, created, journal, payload)
-            SELECT p.base + b.seq, b.stream, b.samples, b.created, 0, b.payload
+            INSERT INTO entries (id, stream, samples, newest, boot, journal, payload)
+            SELECT p.base + b.seq, b.stream, b.samples, b.created, 0, 0, b.payload
             FROM batches_1 b JOIN epochs p USING (epoch) ORDER BY 1;
             -- The batches of unknown age.
             UPDATE meta SET value = (

@@ -4,25 +4,19 @@ import LockstepSQLite
 extension OutboxSchema {
     /// Migrates to version 3. Programs that read the outbox find `batches` and `journal` as views.
     static func recordTimes(_ database: SQLiteDatabase) throws {
+        try database.execute("DROP VIEW IF EXISTS batches; DROP VIEW IF EXISTS journal")
+        // A file of version 2 that was written before. Its rows are not copied, which would need twice the space.
+        if try database.integer("SELECT EXISTS (SELECT * FROM pragma_table_info('entries') WHERE name = 'created')")
+            == 1
+        {
+            try database.execute(
+                """
+                ALTER TABLE entries RENAME COLUMN created TO newest;
+                ALTER TABLE entries ADD COLUMN boot INTEGER NOT NULL DEFAULT 0;
+                """)
+        }
         try database.execute(
             """
-            DROP VIEW IF EXISTS batches;
-            DROP VIEW IF EXISTS journal;
-            ALTER TABLE entries RENAME TO entries_2;
-            CREATE TABLE entries (
-                id INTEGER PRIMARY KEY, -- base of the epoch + seq: in the order of acceptance
-                stream TEXT NOT NULL,
-                samples INTEGER NOT NULL, -- number of samples in the payload
-                newest INTEGER NOT NULL, -- time of the last sample in µs since 1970
-                boot INTEGER NOT NULL, -- when the row was written, in µs of the boot clock
-                journal INTEGER NOT NULL, -- 1: written with --journal, kept after the acknowledgement
-                done INTEGER, -- every entry up to this id is acknowledged or dropped; NULL except in the last of a commit
-                unpublished TEXT, -- ranges of seq that were never published, as of this commit; NULL if there are none
-                payload BLOB NOT NULL -- as published
-            );
-            INSERT INTO entries (id, stream, samples, newest, boot, journal, done, unpublished, payload)
-                SELECT id, stream, samples, created, 0, journal, done, unpublished, payload FROM entries_2 ORDER BY id;
-            DROP TABLE entries_2;
             CREATE TABLE newest ( -- newest sample of each stream in the current epoch, except in entries
                 stream TEXT PRIMARY KEY,
                 time INTEGER NOT NULL -- µs since 1970

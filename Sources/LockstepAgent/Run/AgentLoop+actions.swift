@@ -49,9 +49,8 @@ extension AgentLoop {
         } catch {
             event = .writeFailed(blocks, error)
         }
-        if outbox.takeRewriting() {
-            logger.warning(
-                "outbox file was removed or moved, written again", metadata: ["outbox": "\(configuration.outboxPath)"])
+        if let restoration = outbox.takeRestoration() {
+            logger.warning("\(restoration)", metadata: ["outbox": "\(configuration.outboxPath)"])
         }
         send(event, at: moment)
     }

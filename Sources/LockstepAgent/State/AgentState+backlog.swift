@@ -28,9 +28,11 @@ extension AgentState {
             budget.spend(bytes)
             return publishNextBacklog(at: boot)
         case .missing:
+            deliveryProblems.unreadable = nil
             delivery.forget([position.epoch: SequenceSet([position.seq...position.seq])])
             return publishNextBacklog(at: boot)
         case .tooLarge:
+            deliveryProblems.unreadable = nil
             let actions = markTooLarge(position)
             return actions + publishNextBacklog(at: boot)
         case .notPublished: return []

@@ -133,6 +133,8 @@ extension AgentState {
     /// Updates the problem in the presence, and logs that a collector refuses batches, or that none acknowledges them.
     mutating func reviewDelivery(at boot: Int64) -> [Action] {
         deliveryProblems.removeRefusal { !delivery.contains($0) }
+        // The unreadable batches were dropped, or stored before.
+        if !delivery.hasBacklog { deliveryProblems.unreadable = nil }
         presence.problem = deliveryProblems.text(at: boot)
         return reportRefusal(at: boot) + reportSilence(at: boot)
     }

@@ -1,3 +1,5 @@
+import LockstepMQTT
+
 /// Finds the subscriptions that the session of a collector still has from earlier settings.
 ///
 /// A broker keeps them with the session, and no client can ask for them. They show by the messages that they deliver: a
@@ -5,8 +7,6 @@
 struct EarlierSubscriptions {
     /// The maximum number of filters for each connection, because a client could invent topics.
     static let maxFilters = 1000
-    /// The minimum time between two reports, in µs.
-    static let reportInterval: Int64 = 60_000_000
 
     /// Whether the session may have existed before the connection.
     private var isResumed = true
@@ -14,10 +14,8 @@ struct EarlierSubscriptions {
     private var found: Set<String> = []
     /// The filters to unsubscribe from.
     private(set) var pending: [String] = []
-    /// The number of messages outside of the scope since the last report.
-    private var outside = 0
-    private var topic = ""
-    private var reportedAt = Int64.min / 2
+    /// The messages outside of the scope.
+    private var outside = UnhandledMessages()
 
     /// Begins a connection. Messages that were read together with the broker's answer have been recorded before.
     mutating func connected(sessionPresent: Bool) {
@@ -36,8 +34,7 @@ struct EarlierSubscriptions {
 
     /// Records a message outside of the collector's scope.
     mutating func receivedOutside(_ topic: String, of scope: CollectorScope) {
-        outside += 1
-        self.topic = topic
+        outside.add(topic)
         add(scope.foreignFilters(matching: topic))
     }
 
@@ -57,9 +54,6 @@ struct EarlierSubscriptions {
     /// there is nothing to report now.
     /// - Parameter boot: the time in µs of the boot clock.
     mutating func takeReport(at boot: Int64) -> (messages: Int, topic: String)? {
-        guard outside > 0, boot - reportedAt >= Self.reportInterval else { return nil }
-        reportedAt = boot
-        defer { outside = 0 }
-        return (outside, topic)
+        outside.takeReport(at: boot)
     }
 }

@@ -57,10 +57,10 @@ public final class GatewayOutbox {
     /// The size of all payloads in bytes.
     public private(set) var bytes: Int64 = 0
 
-    private let file: OutboxFile
+    let file: OutboxFile
     private var statements: GatewayOutboxStatements
-    /// Whether the file was written again since the last call of ``takeRewriting()``, because it was removed or moved.
-    private var isRewritten = false
+    /// What was done since the last call of ``takeRestoration()``, because the file was removed or moved.
+    private var restoration: OutboxFile.Restoration?
     private let streams: StreamCatalog
     private let encoding: BatchEncoding
     private let maxBytes: Int64
@@ -168,16 +168,14 @@ public final class GatewayOutbox {
 
     /// Writes the file again if it was removed or moved, see `OutboxFile`.
     private func restoreFile() throws {
-        guard try file.restore() else { return }
-        isRewritten = true
+        if let done = try file.restore() { restoration = done }
+        // They are prepared in a later call if that failed.
+        guard statements.database !== file.database else { return }
         statements = try GatewayOutboxStatements(file.database)
     }
 
-    /// Returns whether the file was written again since the last call, because it was removed or moved.
-    func takeRewriting() -> Bool {
-        defer { isRewritten = false }
-        return isRewritten
-    }
+    /// Returns what was done since the last call, because the file was removed or moved.
+    func takeRestoration() -> OutboxFile.Restoration? { restoration.take() }
 
     /// Records topic filters to which the gateway subscribes. The broker keeps them with the session, whose owner is this
     /// outbox.
@@ -185,6 +183,7 @@ public final class GatewayOutbox {
     /// - Throws: `OutboxError`.
     public func replaceFilters(with filters: [String]) throws -> [String] {
         do {
+            try restoreFile()
             // None is ever removed, because it is not known whether the broker has received the end of a subscription.
             let all = try statements.database.transaction { try statements.addFilters(filters) }
             return all.filter { !filters.contains($0) }

@@ -91,12 +91,33 @@ extension GatewayLoop {
 
     private func subscribeToForeignMessages() {
         let filters = configuration.adapters.flatMap(\.topicFilters)
+        var earlier: [String] = []
+        // Before the broker knows them: otherwise, a subscription that is not recorded could never be ended.
+        do { earlier = try outbox.replaceFilters(with: filters) } catch {
+            logger.error(
+                "cannot record subscriptions in outbox, those of earlier settings stay",
+                metadata: ["error": "\(error)"])
+        }
         do {
             for filter in filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
-            try link.unsubscribe(from: outbox.replaceFilters(with: filters))
+            try link.unsubscribe(from: earlier)
         } catch {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// Logs the messages of topics that no format has, at most once a minute.
+    func reportUnhandledMessages() {
+        guard let report = unhandled.takeReport(at: Moment.now().boot) else { return }
+        logger.warning(
+            "messages of other topics dropped",
+            metadata: [
+                "messages": "\(report.messages)", "topic": "\(report.topic.prefix(200))",
+                "hint": """
+                the session of this id had subscriptions of earlier settings, which are ended now; to use such messages, \
+                start the gateway with their format again before it connects
+                """,
+            ])
     }
 
     private func didDisconnect() {
@@ -129,8 +150,12 @@ extension GatewayLoop {
         let foreign = ForeignMessage(
             origin: .topic(topic), payload: Array(message.payload.prefix(limit + 1)),
             isRetained: message.isRetained, receivedAt: Moment.now().wall)
-        // A late acknowledgement of a device that this gateway no longer has.
-        guard intake.adapter(of: foreign) != nil else { return }
+        guard intake.adapter(of: foreign) != nil else {
+            // A late acknowledgement of a device that this gateway no longer has is none of them.
+            if case .device(_, .ack) = try? configuration.root.parse(topic) { return }
+            unhandled.add(topic)
+            return
+        }
         if message.needsAcknowledgement { hasUnacknowledged = true }
         _ = try? ingest(foreign)
     }

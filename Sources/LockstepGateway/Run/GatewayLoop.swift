@@ -80,6 +80,9 @@ final class GatewayLoop {
     /// The number of refused messages since the last such entry.
     var unloggedRefusals = 0
 
+    /// The messages of topics that no format has.
+    var unhandled = UnhandledMessages()
+
     /// - Throws: `OutboxError` if the outbox cannot be opened.
     init(
         _ configuration: GatewayConfiguration, inbox: GatewayInbox, wakeup: Wakeup, logger: Logger,
@@ -147,6 +150,7 @@ final class GatewayLoop {
         guard commit() else { return }
         check()
         reportHealth()
+        reportUnhandledMessages()
         // This also sends the PUBACKs of the messages that were just committed.
         for event in link.write() { handle(event) }
     }
@@ -168,10 +172,8 @@ final class GatewayLoop {
             }
             do {
                 let result = try outbox.commit(additions, presences: changes.records, removing: removed)
-                if outbox.takeRewriting() {
-                    logger.warning(
-                        "outbox file was removed or moved, written again",
-                        metadata: ["outbox": "\(configuration.outboxPath)"])
+                if let restoration = outbox.takeRestoration() {
+                    logger.warning("\(restoration)", metadata: ["outbox": "\(configuration.outboxPath)"])
                 }
                 for index in removed.keys { deliveries[index].removable = [:] }
                 removalDeadline = nil

@@ -5,11 +5,17 @@ final class AddressMemory: Sendable {
     /// The one that all links share.
     static let shared = AddressMemory()
 
+    /// What a connection is made to.
+    struct Target: Hashable {
+        let address: String
+        let port: UInt16
+    }
+
     private struct State {
         /// The address that worked last and the time that its connection took, by host.
         var used: [String: (address: String, duration: Duration)] = [:]
-        /// The addresses to which a connection is being made.
-        var pending: Set<String> = []
+        /// The starts of the attempts that are running, the earliest first.
+        var running: [Target: [ContinuousClock.Instant]] = [:]
     }
 
     /// The shortest and the longest time between the attempts at two addresses (RFC 8305, section 5).
@@ -31,8 +37,22 @@ final class AddressMemory: Sendable {
     }
 
     /// Begins an attempt.
-    /// - Returns: whether there was none: an address that does not answer keeps a thread busy for minutes.
-    func begin(_ address: String) -> Bool { state.withLock { $0.pending.insert(address).inserted } }
+    /// - Returns: its start, or nil if another attempt has had no answer for some time: an address that does not answer keeps
+    ///   a thread busy for minutes. An attempt that has just begun, such as that of another link, says nothing.
+    func begin(_ target: Target, at now: ContinuousClock.Instant = .now) -> ContinuousClock.Instant? {
+        state.withLock {
+            if let earliest = $0.running[target]?.first, now - earliest > Self.delays.longest { return nil }
+            $0.running[target, default: []].append(now)
+            return now
+        }
+    }
 
-    func end(_ address: String) { state.withLock { _ = $0.pending.remove(address) } }
+    /// Ends an attempt.
+    func end(_ target: Target, begunAt start: ContinuousClock.Instant) {
+        state.withLock {
+            guard var starts = $0.running.removeValue(forKey: target) else { return }
+            if let index = starts.firstIndex(of: start) { starts.remove(at: index) }
+            if !starts.isEmpty { $0.running[target] = starts }
+        }
+    }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// Connects to the first of a host's addresses that answers (RFC 8305): if an address has not answered after a fraction of a
 /// second, the next one is tried as well.
@@ -29,61 +28,46 @@ struct AddressRace {
         var waiting = HostAddress.inTurn(addresses, preferred: memory.preferred(of: host))[...]
         let delay = memory.delay(of: host)
         let changed = DispatchSemaphore(value: 0)
-        var attempts: [AddressAttempt] = []
+        var attempts: [(address: String, attempt: Attempt<MQTTConnection>)] = []
         var errors: [MQTTError] = []
         while true {
             if let next = waiting.popFirst() {
-                guard memory.begin(next.text) else {
+                guard let attempt = attempt(at: next.text, changed) else {
                     errors.append(MQTTError(.unreachable, "no answer from \(next.text)"))
                     continue
                 }
-                attempts.append(AddressAttempt(next.text, options, memory, changed))
+                attempts.append((next.text, attempt))
             } else if attempts.isEmpty {
                 // The errors of TLS say more than those of an address that does not answer.
                 throw errors.first { $0.code != .unreachable } ?? errors.first ?? MQTTError(.unreachable, "no address")
             }
             if waiting.isEmpty { changed.wait() } else { _ = changed.wait(timeout: .now() + (delay / .seconds(1))) }
-            for (index, attempt) in attempts.enumerated().reversed() {
+            for (index, (address, attempt)) in attempts.enumerated().reversed() {
                 switch attempt.outcome {
                 case nil: continue
                 case .failure(let error):
                     errors.append(error)
                     attempts.remove(at: index)
                 case .success(let connection):
-                    memory.didConnect(to: attempt.address, of: host, after: .now - start)
+                    memory.didConnect(to: address, of: host, after: .now - start)
                     // Those that were tried later had less time.
                     return Winner(connection: connection, unanswered: attempts[..<index].map(\.address))
                 }
             }
         }
     }
-}
 
-/// An attempt to connect to one address on another thread. If it succeeds too late, its connection is closed.
-private final class AddressAttempt: Sendable {
-    let address: String
-    /// The outcome; locked while the attempt is running.
-    private let result = Mutex<Result<MQTTConnection, MQTTError>?>(nil)
-
-    init(_ address: String, _ options: MQTTOptions, _ memory: AddressMemory, _ changed: DispatchSemaphore) {
-        self.address = address
-        DispatchQueue.global().async { [self] in
-            result.withLock { result in
-                do throws(MQTTError) {
-                    let connection = try MQTTConnection(options)
-                    try connection.open(at: address)
-                    result = .success(connection)
-                } catch {
-                    result = .failure(error)
-                }
-            }
-            memory.end(address)
+    /// Begins an attempt at one address, or returns nil if an earlier one has been without an answer for long.
+    private func attempt(at address: String, _ changed: DispatchSemaphore) -> Attempt<MQTTConnection>? {
+        let target = AddressMemory.Target(address: address, port: options.address.port)
+        guard let start = memory.begin(target) else { return nil }
+        return Attempt { [memory] in
+            memory.end(target, begunAt: start)
             changed.signal()
+        } _: { [options] () throws(MQTTError) in
+            let connection = try MQTTConnection(options)
+            try connection.open(at: address)
+            return connection
         }
-    }
-
-    /// The outcome, or nil while the attempt is running. It can be read only once.
-    var outcome: Result<MQTTConnection, MQTTError>? {
-        result.withLockIfAvailable { $0.take() } ?? nil
     }
 }

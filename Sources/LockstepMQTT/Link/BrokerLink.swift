@@ -1,6 +1,6 @@
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
 /// failure, it uses the next of the broker's nodes. If the host of a node has several addresses, it uses the first one that
-/// answers. A connection that delivered something resets the backoff.
+/// answers. A connection that delivered something before it was lost resets the backoff.
 ///
 /// Use it from a loop on one thread: call ``wait(until:)``, then ``read(limit:while:)``, then ``write()``. Only the TCP
 /// and TLS connect, which may take minutes, runs on another thread.
@@ -23,7 +23,7 @@ public final class BrokerLink {
     private enum State {
         /// Not connected, waiting for the next attempt.
         case waiting(until: ContinuousClock.Instant)
-        case connecting(ConnectAttempt, until: ContinuousClock.Instant)
+        case connecting(Attempt<AddressRace.Winner>, until: ContinuousClock.Instant)
         /// Connected by TCP, waiting for the broker's CONNACK.
         case handshaking(MQTTConnection, until: ContinuousClock.Instant)
         case up(MQTTConnection)
@@ -77,9 +77,10 @@ public final class BrokerLink {
     private var generator = SystemRandomNumberGenerator()
     private var state: State
     private var nextKeepAlive = ContinuousClock.now
+    private var attemptStart = ContinuousClock.now
     private var upSince = ContinuousClock.now
     private var takeover = TakeoverDetector()
-    /// Whether a takeover is detected by connecting to the broker, which can block for 0.3 s. A group of many links
+    /// Whether a takeover is detected by connecting to the broker, which can block for 0.3 s, or longer on a slow link. A group of many links
     /// turns this off, because its other connections would time out meanwhile.
     var probesBroker = true
     /// The broker's address, to check whether it still listens after the connection is lost.
@@ -179,7 +180,8 @@ public final class BrokerLink {
             nodeNumber = node.current
             options.address = nodes[nodeNumber % nodes.count]
             let limit = hasSeveralNodes ? now + connectLimit : now + .seconds(86_400)
-            state = .connecting(ConnectAttempt(options, wakeup: wakeup, memory: addresses), until: limit)
+            attemptStart = now
+            state = .connecting(attempt(options), until: limit)
             return []
         case .connecting(let attempt, let deadline):
             switch attempt.outcome {
@@ -204,6 +206,17 @@ public final class BrokerLink {
             return [fail(MQTTError(.refused, "no answer to CONNECT: check that the address is an MQTT broker"))]
         case .up(let connection):
             return handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))
+        }
+    }
+
+    /// Begins to establish TCP and TLS.
+    private func attempt(_ options: MQTTOptions) -> Attempt<AddressRace.Winner> {
+        Attempt { [wakeup] in
+            wakeup.signal()
+        } _: { [addresses] () throws(MQTTError) in
+            let winner = try AddressRace(options: options, memory: addresses).run()
+            winner.connection.completeHandshake()
+            return winner
         }
     }
 
@@ -286,7 +299,8 @@ public final class BrokerLink {
                 upSince = .now
                 peer = connection.descriptor.flatMap { PeerAddress(of: $0) }
                 takeover.didConnect(
-                    hasLostSession: connection.options.keepsSession && !sessionPresent, at: upSince)
+                    hasLostSession: connection.options.keepsSession && !sessionPresent, after: upSince - attemptStart,
+                    at: upSince)
                 return .connected(version, sessionPresent: sessionPresent)
             case .published(let id, let refusal): return .published(id: id, refusal: refusal)
             case .subscribed(let id, let isGranted): return .subscribed(id: id, isGranted: isGranted)
@@ -323,7 +337,7 @@ public final class BrokerLink {
     /// - Parameter isFailure: whether the connection was lost. Otherwise this side has ended it.
     private func lose(_ error: MQTTError, isFailure: Bool = true) -> Event {
         choice.didLose()
-        let error = classifyLoss(error)
+        let error = classifyLoss(error, isFailure: isFailure)
         // Another client or a message that is too large says nothing about the node.
         if isFailure, error.code != .takenOver, error.code != .tooLarge { node.leave(nodeNumber) }
         // After a takeover, wait for the maximum delay: otherwise two clients with the same id would disconnect each
@@ -334,14 +348,16 @@ public final class BrokerLink {
     }
 
     /// Records the lost connection, and returns its error: a takeover if another client with the same id has ended it.
-    private func classifyLoss(_ error: MQTTError) -> MQTTError {
-        if case .up(let connection) = state, connection.hasDelivered || ContinuousClock.now - upSince >= Self.stableTime
+    private func classifyLoss(_ error: MQTTError, isFailure: Bool) -> MQTTError {
+        // Otherwise, a network that cuts each connection after a few seconds would be left unused for longer and longer.
+        // If this side cannot use what is delivered, however, each connection would only repeat it.
+        if case .up(let connection) = state,
+            isFailure && connection.hasDelivered || ContinuousClock.now - upSince >= Self.stableTime
         {
-            // Otherwise, a network that cuts each connection after a few seconds would be left unused for longer and longer.
             backoff.reset()
         }
         let isTakenOver = takeover.didLose(
-            error.code, isListening: probesBroker && peer?.isListening() ?? false, at: .now)
+            error.code, isListening: probesBroker && peer?.isListening(within: takeover.probeLimit) ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
         return MQTTError(.takenOver, "another client may be using the same client id")
     }

@@ -13,10 +13,12 @@ struct PeerAddress {
         guard status == 0 else { return nil }
     }
 
-    /// Returns whether a server accepts a TCP connection at this address within 250 ms, and keeps it open. A proxy or a
+    /// Returns whether a server accepts a TCP connection at this address in time, and keeps it open. A proxy or a
     /// terminating process may accept a connection and close it at once.
-    /// - Parameter milliseconds: the time for which the connection must stay open.
-    func isListening(openFor milliseconds: Int32 = 50) -> Bool {
+    /// - Parameters:
+    ///   - limit: the maximum time to connect.
+    ///   - milliseconds: the time for which the connection must stay open.
+    func isListening(within limit: Duration = .milliseconds(250), openFor milliseconds: Int32 = 50) -> Bool {
         let descriptor = socket(
             Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
@@ -25,7 +27,9 @@ struct PeerAddress {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
         }
         if status != 0 {
-            guard errno == EINPROGRESS, poll(descriptor, POLLOUT, milliseconds: 250) else { return false }
+            guard errno == EINPROGRESS, poll(descriptor, POLLOUT, milliseconds: Int32(limit / .milliseconds(1))) else {
+                return false
+            }
             var error: Int32 = 0
             var size = socklen_t(MemoryLayout<Int32>.size)
             guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) == 0, error == 0 else { return false }

@@ -79,7 +79,8 @@ struct OutboxErrorTests {
         "an error of the disk is reported in words",
         arguments: [
             (EROFS, "cannot write outbox '/x': its file system is read-only"), (EIO, "(Input/output error)"),
-            (ENODEV, "(No such device)"), (EACCES, "permission denied"), (EPERM, "permission denied"),
+            (ENODEV, "(No such device)"), (EUCLEAN, "see dmesg"), (EACCES, "permission denied"),
+            (EPERM, "permission denied"),
         ])
     func diskErrors(systemError: Int32, part: String) {
         let text = OutboxError(
@@ -88,6 +89,22 @@ struct OutboxErrorTests {
         #expect(text.contains(part) && !text.contains("778") && !text.contains("INSERT"))
         let locked = OutboxError(path: "/x", FileLockError.cannotOpen(file: "/x.lock", systemError: systemError))
         #expect(locked.description == text)
+    }
+
+    @Test(
+        "an error that is not one of the disk does not blame the disk",
+        arguments: [
+            (EMFILE, "this process has too many open files"), (ENFILE, "the system has too many open files"),
+            (ENOLCK, "has no locks"), (ELOOP, "symbolic links"), (ENOMEM, "Cannot allocate memory"),
+        ])
+    func otherErrors(systemError: Int32, part: String) {
+        for error: any Error in [
+            SQLiteError(code: 14, message: "unable to open database file", systemError: systemError),
+            FileLockError.cannotOpen(file: "/x.lock", systemError: systemError),
+        ] {
+            let error = OutboxError(path: "/x", error)
+            #expect(error.description.contains(part) && !error.description.contains("disk reports"), "\(error)")
+        }
     }
 
     @Test("an outbox that becomes read-only while it is open keeps its content, and can be written again later")
@@ -109,5 +126,9 @@ struct OutboxErrorTests {
         #expect(full.description == "cannot write outbox '/x': the disk is full. Free some space.")
         #expect(OutboxError(path: "/x", SQLiteError(code: 778, message: "disk I/O error", systemError: ENOSPC)).isFull)
         #expect(OutboxError(path: "/y", full) == full)
+        for systemError in [ENOSPC, EDQUOT] {
+            #expect(
+                OutboxError(path: "/x", FileLockError.cannotOpen(file: "/x.lock", systemError: systemError)) == full)
+        }
     }
 }

@@ -25,10 +25,13 @@ struct OutboxFileTests {
     }
 
     /// Expects that the next batch and all earlier ones can be found at the path when the process ends.
-    private func expectAllAtPath(_ outbox: Outbox, next: Int64 = 4) throws {
+    private func expectAllAtPath(
+        _ outbox: Outbox, next: Int64 = 4, after restoration: OutboxFile.Restoration = .written
+    ) throws {
         let accepted = try outbox.accept([block([next])], at: 2)
         #expect(accepted.entries.map(\.position.seq) == [next] && accepted.error == nil)
-        #expect(outbox.takeRewriting() && !outbox.takeRewriting())
+        #expect(outbox.takeRestoration() == restoration && outbox.takeRestoration() == nil)
+        if restoration == .written { #expect(permissions(path) == 0o600) }
         #expect(throws: OutboxError.self, "the lock is held") { try openOutbox() }
         // As after SIGKILL.
         let copy = try Outbox(path: try copyOutbox())
@@ -37,7 +40,12 @@ struct OutboxFileTests {
         for seq in 2...next { #expect(try copy.entry(at: BatchPosition(epoch: copy.epoch, seq: seq)) != nil) }
         // It continues without writing the file again.
         #expect(try outbox.accept([block([next + 1])], at: 3).entries.map(\.position.seq) == [next + 1])
-        #expect(!outbox.takeRewriting() && access(path + ".new", F_OK) != 0)
+        #expect(outbox.takeRestoration() == nil && access(path + ".new", F_OK) != 0)
+    }
+
+    private func permissions(_ path: String) -> mode_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o777 : nil
     }
 
     @Test(
@@ -47,6 +55,47 @@ struct OutboxFileTests {
         let outbox = try filled()
         for suffix in suffixes { remove(suffix) }
         try expectAllAtPath(outbox)
+    }
+
+    @Test("a symbolic link stays, and leads to the file that is written again", arguments: [false, true])
+    func symbolicLink(existsBefore: Bool) throws {
+        let link = TemporaryFolder.path + "/links/link"
+        try FileManager.default.createDirectory(
+            atPath: TemporaryFolder.path + "/links", withIntermediateDirectories: true)
+        if existsBefore { _ = try openOutbox() }
+        #expect(symlink(path, link) == 0)
+        let outbox = try Outbox(path: link)
+        _ = try outbox.accept([block([1]), block([2]), block([3])], at: 0)
+        _ = try outbox.accept([], removing: [outbox.epoch: [1...1]], at: 1)
+        #expect(outbox.takeRestoration() == nil, "the file is not lost")
+        // The space must be reserved on the disk of the file.
+        #expect(access(path + "-ballast", F_OK) == 0 && access(link + "-ballast", F_OK) != 0)
+        remove("")
+        try expectAllAtPath(outbox)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
+        #expect(FileIdentity(path: link) == FileIdentity(path: path))
+    }
+
+    @Test("a copy that cannot be finished does not stay, and is tried again")
+    func unfinished() throws {
+        let outbox = try filled()
+        // Within a transaction, the file cannot be copied.
+        try outbox.database.execute("BEGIN")
+        remove("")
+        #expect(throws: SQLiteError.self) { try outbox.file.restore() }
+        #expect(access(path + ".new", F_OK) != 0)
+        try outbox.database.execute("COMMIT")
+        try expectAllAtPath(outbox)
+    }
+
+    @Test("no batch is written to the earlier file if only the statements could not be prepared")
+    func statements() throws {
+        let outbox = try filled()
+        remove("")
+        #expect(try outbox.file.restore() == .written)
+        #expect(try outbox.accept([block([4])], at: 2).entries.map(\.position.seq) == [4])
+        let copy = try Outbox(path: try copyOutbox())
+        #expect(copy.pending() == [outbox.epoch: [2...4]])
     }
 
     @Test("the file is written again if it was moved, and the log that is left at the path does not damage it")
@@ -63,11 +112,11 @@ struct OutboxFileTests {
         let outbox = try filled()
         #expect(rename(folder, folder + "-moved") == 0)
         #expect(throws: OutboxError.self) { try outbox.accept([block([4])], at: 2) }
-        #expect(!outbox.takeRewriting())
+        #expect(outbox.takeRestoration() == nil)
         #expect(rename(folder + "-moved", folder) == 0)
         #expect(try outbox.accept([block([4])], at: 3).entries.map(\.position.seq) == [4])
         // It is the same file.
-        #expect(!outbox.takeRewriting())
+        #expect(outbox.takeRestoration() == nil)
     }
 
     @Test("another file at the path is not overwritten, and the outbox is written again when it is gone")
@@ -100,7 +149,7 @@ struct OutboxFileTests {
         remove("", "-wal", "-shm")
         #expect(rename(path + "-copy", path) == 0)
         let copy = FileIdentity(path: path)
-        try expectAllAtPath(outbox)
+        try expectAllAtPath(outbox, after: .copyOpened)
         #expect(FileIdentity(path: path) == copy)
     }
 

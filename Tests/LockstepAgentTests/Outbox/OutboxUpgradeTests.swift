@@ -74,6 +74,43 @@ struct OutboxUpgradeTests {
         #expect(dropped.batches == [epoch: [6...6]])
     }
 
+    @Test("an outbox of version 2 is upgraded without a copy of its batches")
+    func second() throws {
+        let count: Int64 = 100
+        try SQLiteDatabase(path: path).execute(
+            """
+            PRAGMA journal_mode = WAL;
+            CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+            CREATE TABLE dropped (
+                epoch TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (epoch, first)
+            ) WITHOUT ROWID;
+            CREATE TABLE entries (
+                id INTEGER PRIMARY KEY, -- a comment
+                stream TEXT NOT NULL, samples INTEGER NOT NULL, created INTEGER NOT NULL, journal INTEGER NOT NULL,
+                done INTEGER, unpublished TEXT, payload BLOB NOT NULL -- as published
+            );
+            CREATE TABLE epochs (base INTEGER PRIMARY KEY, epoch TEXT NOT NULL);
+            CREATE TABLE journaled (first INTEGER PRIMARY KEY, last INTEGER NOT NULL);
+            CREATE VIEW batches AS SELECT id, created FROM entries;
+            CREATE VIEW journal AS SELECT id, created FROM entries WHERE journal;
+            PRAGMA application_id = 0x4C4B4F42;
+            PRAGMA user_version = 2;
+            INSERT INTO meta VALUES ('epoch', '\(epoch)'), ('saved', \(count));
+            INSERT INTO epochs VALUES (0, '\(epoch)');
+            WITH RECURSIVE n(seq) AS (VALUES (1) UNION ALL SELECT seq + 1 FROM n WHERE seq < \(count))
+            INSERT INTO entries (id, stream, samples, created, journal, done, payload)
+            SELECT seq, 'motion/accelerometer', 1, \(start) + seq, 0, iif(seq = \(count), 0, NULL), zeroblob(20000)
+            FROM n;
+            """)
+        let pages = try SQLiteDatabase(path: path).integer("PRAGMA page_count")
+        let outbox = try openOutbox()
+        #expect(outbox.epoch == epoch && outbox.pending() == [epoch: [1...count]])
+        #expect(outbox.bytes == count * 20_000 && outbox.newest == ["motion/accelerometer": start + count])
+        #expect(try outbox.database.integer("PRAGMA page_count") < pages + 20)
+        #expect(try outbox.commit(appending: [block([9])], at: 9).entries.map(\.position.seq) == [count + 1])
+        #expect(try outbox.database.text("PRAGMA integrity_check") == "ok")
+    }
+
     @Test("a large outbox keeps its page size")
     func large() throws {
         try makeFirst()

@@ -23,6 +23,22 @@ struct BacklogTests {
         #expect(during == "outbox problem: \(outboxError)" && loop.state.presence.problem == nil)
     }
 
+    @Test(
+        "an outbox that could not be read is no problem any more if the batch is missing, too large or delivered",
+        arguments: [AgentState.PublishOutcome.missing, .tooLarge, nil])
+    mutating func readAgain(outcome: AgentState.PublishOutcome?) {
+        let position = BatchPosition(epoch: loop.epoch, seq: 1)
+        loop = FakeLoop(pending: [1...1])
+        loop.outcomes[position] = .failed(outboxError)
+        loop.connect()
+        loop.subscribed()
+        for _ in 0..<2 { loop.turn(after: 1_000_000) }
+        let during = loop.state.presence.problem
+        if let outcome { loop.outcomes[position] = outcome } else { loop.acknowledge(through: 1) }
+        for _ in 0..<2 { loop.turn(after: 1_000_000) }
+        #expect(during == "outbox problem: \(outboxError)" && loop.state.presence.problem == nil)
+    }
+
     @Test("backlog waits half a second after the subscription for the retained acknowledgement")
     mutating func start() {
         loop.connect()
