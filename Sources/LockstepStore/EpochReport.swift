@@ -17,8 +17,12 @@ package struct EpochReport: Hashable, Sendable {
 
     /// All batch numbers.
     private static let all = SequenceSet([RangeLedger.validNumbers])
-    /// The maximum number of ranges of ``gone``. Beyond it, the lowest ones are combined.
+    /// The number of ranges of ``gone`` from which it includes the known batches, so that it has few. A report lists at most as
+    /// many ranges in the outbox.
     private static let maxRanges = 1000
+    /// The maximum number of epochs of a device with a report; reports about further earlier epochs are ignored. Each epoch
+    /// costs memory and time, and a device can list any. It exceeds what a presence lists.
+    package static let maxEpochs = 256
 
     /// Returns what a report changes.
     ///
@@ -41,7 +45,8 @@ package struct EpochReport: Hashable, Sendable {
         let gone = report.gone(known: own)
         let before = stored[report.epoch]
         if gone != before?.gone.subtracting(own) ?? SequenceSet() {
-            var new = EpochReport(gone: gone.combined(to: maxRanges), origin: before?.origin ?? 1)
+            var new = EpochReport(gone: gone, origin: before?.origin ?? 1)
+            if gone.rangeCount > maxRanges { new.gone = report.gone(known: SequenceSet()) }
             if before == nil, let lowest = try lowest(report.epoch) {
                 new.origin = (gone.ranges.last { $0.upperBound < lowest }?.upperBound ?? 0) + 1
             }
@@ -49,14 +54,17 @@ package struct EpochReport: Hashable, Sendable {
         }
         // Without a number, the report is only about its own epoch.
         guard report.seq != nil else { return changes }
+        var room = maxEpochs - Set(stored.keys).union(changes.keys).count
         for epoch in Set(report.pending.keys).union(stored.keys) where epoch != report.epoch {
+            guard stored[epoch] != nil || room > 0 else { continue }
             let pending = report.pending[epoch] ?? SequenceSet()
             let new = all.subtracting(pending)
             let before = stored[epoch]
             let relevant = try pending.union(before.map { all.subtracting($0.gone) } ?? SequenceSet())
                 .subtracting(known(epoch))
             guard relevant.intersection(new) != relevant.intersection(before?.gone ?? all) else { continue }
-            changes[epoch] = EpochReport(gone: new.combined(to: maxRanges), origin: before?.origin ?? 1)
+            if before == nil { room -= 1 }
+            changes[epoch] = EpochReport(gone: new, origin: before?.origin ?? 1)
         }
         return changes
     }
@@ -79,14 +87,5 @@ package struct EpochReport: Hashable, Sendable {
             gone.insert((first...last).clamped(to: RangeLedger.validNumbers))
         }
         self.init(gone: gone, origin: max(1, origin))
-    }
-}
-
-extension SequenceSet {
-    /// Returns the set with at most `limit` ranges, of which the first one combines the lowest ones.
-    fileprivate func combined(to limit: Int) -> SequenceSet {
-        let excess = ranges.count - limit
-        guard excess > 0 else { return self }
-        return SequenceSet([ranges[0].lowerBound...ranges[excess].upperBound] + ranges[(excess + 1)...])
     }
 }

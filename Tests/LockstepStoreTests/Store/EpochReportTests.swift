@@ -152,20 +152,45 @@ struct EpochReportTests {
         #expect(try state(path) == ["e: missing [] way [2] before []"])
     }
 
-    @Test("the ranges of a report survive a round trip, and are limited")
+    @Test("a device has a limited number of reports, whatever it lists")
+    func manyEpochs() throws {
+        let (store, path) = try newStore()
+        func list(_ numbers: ClosedRange<Int>) -> [String: SequenceSet] {
+            Dictionary(uniqueKeysWithValues: numbers.map { ("x\($0)", [1...9]) })
+        }
+        for start in stride(from: 0, to: 1000, by: 250) {
+            try store.write(report(seq: 3, pending: list(start...start + 249), batches: batches([1...3])))
+        }
+        #expect(try store.database.integer("SELECT count(*) FROM reports") == 256)
+        // Nor in memory.
+        #expect(store.scopes.keys.count <= 257)
+        // Those that are known are still updated.
+        try store.write(report(seq: 3, pending: list(0...249)))
+        try store.write(IngestGroup(batches: batches([5...5], "x7")))
+        #expect(try state(path).last == "x7: missing [] way [1-4] before []")
+    }
+
+    @Test("the ranges of a report survive a round trip, and are limited without those in the outbox")
     func json() {
         let report = EpochReport(gone: [1...84, 90...90], origin: 85)
         #expect(report.json == "[[1,84],[90,90]]" && EpochReport(json: report.json, origin: 85) == report)
         #expect(EpochReport(json: "[]", origin: 1) == EpochReport(gone: []))
         for damaged in ["", "[[1]]", "[[2,1]]", "[[a,2]]"] { #expect(EpochReport(json: damaged, origin: 1) == nil) }
-        let odd = SequenceSet((1...3000).map { $0 * 2...$0 * 2 })
-        let changes = EpochReport.changes(
-            by: OutboxReport(epoch: epoch("e"), seq: 6001, pending: [epoch("e"): odd]), of: [:]
-        ) { _ in
+        // A presence has at most 1000 ranges in its outbox.
+        let known = SequenceSet((1...3000).map { $0 * 3...$0 * 3 })
+        let pending = SequenceSet((1...1000).map { $0 * 9 - 1...$0 * 9 - 1 })
+        let outbox = OutboxReport(epoch: epoch("e"), seq: 9001, pending: [epoch("e"): pending])
+        let gone = EpochReport.changes(by: outbox, of: [:]) { _ in
             nil
         } known: { _ in
-            []
-        }
-        #expect(changes[epoch("e")]?.gone.ranges.count == 1000)
+            known
+        }[epoch("e")]?.gone
+        #expect(gone == SequenceSet([1...9001]).subtracting(pending))
+        #expect(
+            EpochReport.changes(by: outbox, of: [epoch("e"): EpochReport(gone: gone ?? [])]) { _ in
+                nil
+            } known: { _ in
+                known
+            }.isEmpty)
     }
 }
