@@ -115,7 +115,10 @@ extension ClickHouseStore {
                 }
                 return self.transaction.numbers[number] ?? self.numbers[number]
             }
-            let changes = EpochReport.changes(by: report, of: stored) { epoch -> Int64? in
+            let isNew = deviceIndexes[key.device].flatMap { recent.epochs(of: Int64($0)) } != nil
+            let changes = EpochReport.changes(
+                by: report, of: stored, isNew: isNew, epochs: Set(scopes.map { scopeKeys[$0].epoch })
+            ) { epoch -> Int64? in
                 let isFirst = scopes.allSatisfy { scopeKeys[$0].epoch == epoch }
                 return isFirst ? known(epoch).received.first ?? .max : nil
             } known: {
@@ -163,6 +166,7 @@ extension ClickHouseStore {
             index = known
         } else {
             index = try register(DeviceRecord(address))
+            recent.add(Int64(index))
             loadedNumbers.insert(index)
             for stream in streams.indices { newest[SeriesKey(device: index, stream: stream)] = .some(nil) }
         }

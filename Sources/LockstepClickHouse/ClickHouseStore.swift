@@ -35,6 +35,8 @@ public final class ClickHouseStore: SampleStore {
         public var minInterval = Duration.milliseconds(200)
         /// The time for which nothing must have been stored in a minute before it is summarised for averages.
         public var averageDelay = Duration.seconds(60)
+        /// Returns the time since boot in µs. Tests replace it.
+        package var bootTime: @Sendable () -> Int64 = { Moment.now().boot }
 
         /// Creates the default options.
         public init() {}
@@ -58,6 +60,8 @@ public final class ClickHouseStore: SampleStore {
     var scopeKeys: [DeviceEpoch] = []
     var scopeNumbers: [DeviceEpoch: Int] = [:]
     var numbers: [BatchNumbers] = []
+    /// The devices that this process has just added, by index.
+    var recent: RecentDevices
     /// The numbers of the scopes of each device.
     var scopesByDevice: [DeviceAddress: [Int]] = [:]
     /// The time of the newest sample of each series that has been looked up; nil if there is no sample, see
@@ -95,6 +99,7 @@ public final class ClickHouseStore: SampleStore {
     ) throws(StoreError) {
         self.options = options
         averages = AverageSchedule(delay: options.averageDelay)
+        recent = RecentDevices(now: options.bootTime)
         streams = catalog.streams
         hashers = catalog.streams.map(SampleHasher.init)
         observed = streams.map { _ in false }

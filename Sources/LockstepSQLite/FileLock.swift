@@ -3,8 +3,9 @@ import Glibc
 /// An exclusive advisory lock on a path, among all processes that use this type.
 ///
 /// The lock is held on the file `PATH.lock`, beside the file itself and not beside a symbolic link to it if the file exists
-/// already. It contains the process id of the holder as text. It is released when this object is deallocated, or when the
-/// process ends for any reason. The file remains, so its existence does not mean that the lock is held.
+/// already. Its first line is the process id of the holder. It is released when this object is deallocated, or when the
+/// process ends for any reason. The file remains, so its existence does not mean that the lock is held. Its second line
+/// belongs to the user of the lock, see ``note``.
 ///
 /// A file can have several paths: ``DatabaseLock`` locks the file itself.
 public final class FileLock: Sendable {
@@ -28,7 +29,24 @@ public final class FileLock: Sendable {
             throw .cannotOpen(file: file, systemError: systemError)
         }
         descriptor = opened
-        writePID(opened)
+        // Ignore errors: the process id is only informative. On a full disk it is missing, but the lock still works.
+        _ = write(note)
+    }
+
+    /// The second line of the lock file, which stays when the lock is released; empty if there is none.
+    public var note: String {
+        let lines = readText(descriptor).split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.count > 2 ? String(lines[1]) : ""
+    }
+
+    /// Replaces the ``note`` and syncs it to the disk.
+    /// - Returns: whether this has succeeded.
+    public func setNote(_ note: String) -> Bool { write(note) && fsync(descriptor) == 0 }
+
+    private func write(_ note: String) -> Bool {
+        let text = Array("\(getpid())\n\(note)\(note.isEmpty ? "" : "\n")".utf8)
+        // Truncated last, so that a full disk does not empty the file.
+        return pwrite(descriptor, text, text.count, 0) == text.count && ftruncate(descriptor, off_t(text.count)) == 0
     }
 
     deinit { close(descriptor) }
@@ -52,15 +70,11 @@ public enum FileLockError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 private func readPID(_ descriptor: Int32) -> Int32? {
-    var buffer = [UInt8](repeating: 0, count: 16)
-    let count = pread(descriptor, &buffer, buffer.count, 0)
-    guard count > 0 else { return nil }
-    return Int32(String(decoding: buffer[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    Int32(String(readText(descriptor).prefix { $0 != "\n" }))
 }
 
-private func writePID(_ descriptor: Int32) {
-    // Ignore errors: the process id is only informative. On a full disk it is missing, but the lock still works.
-    guard ftruncate(descriptor, 0) == 0 else { return }
-    let text = Array("\(getpid())\n".utf8)
-    _ = pwrite(descriptor, text, text.count, 0)
+private func readText(_ descriptor: Int32) -> String {
+    var buffer = [UInt8](repeating: 0, count: 256)
+    let count = pread(descriptor, &buffer, buffer.count, 0)
+    return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
 }

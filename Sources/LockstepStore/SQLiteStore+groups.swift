@@ -110,8 +110,12 @@ extension SQLiteStore {
     /// Writes what a report changes. Usually nothing: a device has, or the store has, all batches.
     private func write(_ report: OutboxReport, of address: DeviceAddress) throws(SQLiteError) {
         let device = devices.id(of: address)
+        if devices.added.contains(device) { recent.add(device) }
+        let epochs = reports.isCopy ? nil : recent.epochs(of: device)
         let first = devices.firstEpochs[Int(device)]
-        let changes = try EpochReport.changes(by: report, of: reports[device]) { epoch throws(SQLiteError) in
+        let changes = try EpochReport.changes(
+            by: report, of: reports[device], isNew: epochs != nil, epochs: epochs ?? []
+        ) { epoch throws(SQLiteError) in
             guard !reports.isCopy, first == nil || first == epoch else { return nil }
             let scope = scopes.scope(of: address, device: device, epoch: epoch)
             return try received.numbers(of: scope).first ?? .max

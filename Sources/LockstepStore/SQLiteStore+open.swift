@@ -4,7 +4,7 @@ import LockstepSQLite
 
 /// Opens the database and creates or migrates the schema.
 func openForWriting(
-    _ path: String, _ options: SQLiteStore.Options, _ streams: [SensorStream]
+    _ path: String, _ lock: FileLock, _ options: SQLiteStore.Options, _ streams: [SensorStream]
 ) throws -> SQLiteDatabase {
     let database = try SQLiteDatabase(path: path, mode: .readWriteCreate, busyTimeout: options.busyTimeout)
     guard !database.isReadOnly else {
@@ -17,19 +17,20 @@ func openForWriting(
         try database.execute("PRAGMA page_size = \(StoreSchema.pageSize(for: streams))")
         // Before there is a write-ahead log: the file itself is a store from its first page on, also a copy without the log.
         try StoreSchema.update(database, streams: streams)
-        try StoreFile.record(path, in: database)
+        try StoreFile.record(path, lock, in: database)
     }
     try database.useWriteAheadLog()
     database.disableAutomaticCheckpoint()
     try database.keepLogFiles()
-    try database.execute("PRAGMA synchronous = \(options.survivesPowerLoss ? "FULL" : "NORMAL")")
+    try database.execute("PRAGMA synchronous = FULL")
     try database.execute("PRAGMA cache_size = -\(options.cacheSize)")
     // Debian's SQLite overwrites deleted content with zeros, so that each cleared page of a log would be written again.
     try database.execute("PRAGMA secure_delete = FAST")
     // Shrink the log file after it has grown, for example during a long read or while the disk was full.
     try database.execute("PRAGMA journal_size_limit = 67108864")
     try StoreSchema.update(database, streams: streams)
-    try StoreFile.record(path, in: database)
+    try StoreFile.record(path, lock, in: database)
+    if !options.survivesPowerLoss { try database.execute("PRAGMA synchronous = NORMAL") }
     return database
 }
 

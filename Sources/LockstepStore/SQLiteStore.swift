@@ -25,6 +25,8 @@ public final class SQLiteStore: SampleStore {
         var minDevicesForRuns = RunPlacement.minDevices
         /// The limits of maintenance.
         var limits = MergeLimits()
+        /// Returns the time since boot in µs. Tests replace it.
+        package var bootTime: @Sendable () -> Int64 = { Moment.now().boot }
 
         /// Creates the default options.
         public init() {}
@@ -53,6 +55,8 @@ public final class SQLiteStore: SampleStore {
     var received: RangeLedger
     var dropped: RangeLedger
     var reports: EpochReportTable
+    /// The devices that this process has just added.
+    var recent: RecentDevices
     var conflicts: ConflictTable
     let lifecycle: LifecycleTable
     let rejected: RejectedTable
@@ -120,10 +124,11 @@ public final class SQLiteStore: SampleStore {
             self.path = path
             minDevicesForRuns = options.minDevicesForRuns
             limits = options.limits
+            recent = RecentDevices(now: options.bootTime)
             // They prevent other collectors from opening the store.
             lock = try FileLock(path: path)
             let databaseLock = try DatabaseLock(path: path)
-            database = try openForWriting(path, options, streams)
+            database = try openForWriting(path, lock, options, streams)
             database.lock = databaseLock
             pageSize = Int(try database.integer("PRAGMA page_size"))
             nextCheckpoint = Self.pages(options.limits.checkpointPages, of: pageSize)
@@ -255,7 +260,10 @@ public final class SQLiteStore: SampleStore {
         if database.isInTransaction { try? database.execute("ROLLBACK") }
         observer?.didRollBack()
         // Another device can get the id of a device that was not stored.
-        for device in devices.added { evidence[Int(device)] = nil }
+        for device in devices.added {
+            evidence[Int(device)] = nil
+            recent.remove(device)
+        }
         devices.rollBack()
         epochs.rollBack()
         received.rollBack()
@@ -278,6 +286,8 @@ public final class SQLiteStore: SampleStore {
     /// Adds the batch numbers of a scope to the result of the transaction.
     func markChanged(_ scope: Scope) {
         guard isChangedScope[scope.number] == nil else { return }
+        if devices.added.contains(scope.device) { recent.add(scope.device) }
+        if !recent.isEmpty { recent.add(scope.epoch, of: scope.device) }
         isChangedScope[scope.number] = true
         changedScopes.append(scope)
     }

@@ -236,10 +236,13 @@ struct StoreTests {
             let store = try open(server)
             try store.write(group([received([85], seq: 85)], seq: 85, pending: 80...84))
             #expect(try state() == "missing [] way [80-84] before [1-79]")
+            // Soon after the store knows the device, also between batches that it has.
+            try store.write(group([received([90], seq: 90)], seq: 90, pending: 80...84))
+            #expect(try state() == "missing [] way [80-84] before [1-79, 86-89]")
             store.close()
             let again = try open(server)
-            try again.write(group([], seq: 85, pending: 83...84))
-            #expect(try state() == "missing [80-82] way [83-84] before [1-79]")
+            try again.write(group([], seq: 90, pending: 83...84))
+            #expect(try state() == "missing [80-82] way [83-84] before [1-79, 86-89]")
         }
     }
 

@@ -95,6 +95,31 @@ struct PresenceTests {
         #expect(decoded.ranges.count == 1000 && decoded.last == 6000 && odd.subtracting(decoded).isEmpty)
     }
 
+    @Test("a presence lists the batches of 250 epochs, and always those of its own")
+    func pendingEpochs() throws {
+        let names = (1...300).map { Epoch(unchecked: "e\($0)") }
+        let own = Epoch(unchecked: "zzz")
+        func listed(_ count: Int) throws -> [Epoch: SequenceSet] {
+            let batches = SequenceSet([1...2, 4...5])
+            let pending = Dictionary(uniqueKeysWithValues: (names.prefix(count - 1) + [own]).map { ($0, batches) })
+            let presence = Presence(
+                epoch: own, session: 1, phase: .foreground, at: nil, seq: 6, pending: pending)
+            let decoded = try PresenceJSON.decode(Data(PresenceJSON.encode(presence))).pending
+            #expect(decoded.allSatisfy { pending[$0.key] == $0.value } && decoded[own] != nil)
+            return decoded
+        }
+        #expect(try listed(250).count == 250)
+        #expect(try listed(300).count == 250)
+    }
+
+    @Test("at most a thousand ranges of pending batches are decoded, in all epochs")
+    func manyPending() throws {
+        let ranges = (1...900).map { "[\(2 * $0),\(2 * $0)]" }.joined(separator: ",")
+        let text = #"{"phase":"foreground","pending":{"a":[\#(ranges)],"b":[\#(ranges)],"c":[\#(ranges)]}}"#
+        let pending = try PresenceJSON.decode(Data(text.utf8)).pending
+        #expect(pending.mapValues(\.rangeCount) == [Epoch(unchecked: "a"): 900, Epoch(unchecked: "b"): 100])
+    }
+
     @Test(
         "invalid pending batches are rejected",
         arguments: [

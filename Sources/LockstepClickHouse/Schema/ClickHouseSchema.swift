@@ -55,7 +55,7 @@ struct ClickHouseSchema {
             // Batches that are not stored and that devices no longer have, as a JSON array. See EpochReport.
             """
             CREATE TABLE IF NOT EXISTS received_reports (
-                device_id Int64, epoch String, gone String, origin Int64, version UInt64
+                device_id Int64, epoch String, gone String, before String, version UInt64
             ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_reports")) ORDER BY (device_id, epoch)\(storage.clause)
             """,
             """
@@ -112,8 +112,8 @@ struct ClickHouseSchema {
             (
                 "reports",
                 """
-                SELECT device_id, epoch, latest.1 AS gone, latest.2 AS origin FROM (
-                SELECT device_id, epoch, argMax((gone, origin), version) AS latest FROM received_reports
+                SELECT device_id, epoch, latest.1 AS gone, latest.2 AS before FROM (
+                SELECT device_id, epoch, argMax((gone, before), version) AS latest FROM received_reports
                 GROUP BY device_id, epoch)
                 """
             ),

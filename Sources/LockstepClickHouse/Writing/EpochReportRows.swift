@@ -3,15 +3,15 @@ import LockstepStore
 
 /// The rows of the table `received_reports`.
 enum EpochReportRows {
-    static let columns = ["device_id", "epoch", "gone", "origin", "version"]
+    static let columns = ["device_id", "epoch", "gone", "before", "version"]
 
     static func append(
         _ report: EpochReport, of device: Int64, _ epoch: Epoch, version: UInt64, to rows: inout RowBinary
     ) {
         rows.append(device)
         rows.append(epoch.rawValue)
-        rows.append(report.json)
-        rows.append(report.origin)
+        rows.append(EpochReport.json(report.gone))
+        rows.append(EpochReport.json(report.before))
         rows.append(version)
         rows.endRow()
     }
@@ -22,10 +22,9 @@ enum EpochReportRows {
     ) throws(StoreError) -> [(device: Int64, epoch: Epoch, report: EpochReport)] {
         let condition = condition.map { " WHERE \($0)" } ?? ""
         var reports: [(device: Int64, epoch: Epoch, report: EpochReport)] = []
-        for row in try client.rows("SELECT device_id, epoch, gone, origin FROM reports\(condition)") {
+        for row in try client.rows("SELECT device_id, epoch, gone, before FROM reports\(condition)") {
             guard let device = row[0].flatMap({ Int64($0) }), let epoch = row[1].flatMap({ Epoch(rawValue: $0) }),
-                let origin = row[3].flatMap({ Int64($0) }),
-                let report = row[2].flatMap({ EpochReport(json: $0, origin: origin) })
+                let report = EpochReport(gone: row[2] ?? "", before: row[3] ?? "")
             else { throw StoreError(.corrupt, "a row of reports is damaged: \(row.compactMap(\.self))") }
             reports.append((device, epoch, report))
         }

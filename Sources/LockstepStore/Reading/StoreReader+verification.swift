@@ -70,11 +70,9 @@ public struct EpochVerification: Hashable, Sendable {
         let gaps = received.union(agentDropped).gaps
         self.gaps = gaps
         // A device that reports nothing may have nothing.
-        let gone = report.map { gaps.intersection($0.gone) } ?? (isCurrent ? SequenceSet() : gaps)
-        let origin = report?.origin ?? 1
-        earlier = origin > 1 ? gone.intersection(SequenceSet([1...origin - 1])) : SequenceSet()
-        missing = gone.subtracting(earlier)
-        onItsWay = gaps.subtracting(gone)
+        missing = report.map { gaps.intersection($0.gone) } ?? (isCurrent ? SequenceSet() : gaps)
+        earlier = report.map { gaps.intersection($0.before) } ?? SequenceSet()
+        onItsWay = gaps.subtracting(missing).subtracting(earlier)
     }
 }
 

@@ -54,18 +54,21 @@ let baseViews = [
             ), gaps AS (
                 SELECT device_id, epoch, known_to + 1 AS first, first - 1 AS last FROM reach WHERE first > known_to + 1
             ), gone AS (
-                SELECT device_id, epoch, json_extract(value, '$[0]') AS first, json_extract(value, '$[1]') AS last, origin
+                SELECT device_id, epoch, json_extract(value, '$[0]') AS first, json_extract(value, '$[1]') AS last, 0 AS earlier
                 FROM reports, json_each(gone)
                 UNION ALL
-                SELECT DISTINCT device_id, epoch, 1, 9007199254740991, 1
+                SELECT device_id, epoch, json_extract(value, '$[0]'), json_extract(value, '$[1]'), 1
+                FROM reports, json_each(before)
+                UNION ALL
+                SELECT DISTINCT device_id, epoch, 1, 9007199254740991, 0
                 FROM gaps JOIN merged_devices USING (device_id)
                 WHERE epoch IS NOT session_epoch AND NOT EXISTS (
                     SELECT 1 FROM reports WHERE reports.device_id = gaps.device_id AND reports.epoch = gaps.epoch)
             )
             SELECT group_name, device, gaps.epoch AS epoch, gaps.first AS first, gaps.last AS last,
                 gaps.last - gaps.first + 1 AS batches,
-                ifnull(sum(max(0, min(gaps.last, gone.last) - max(gaps.first, gone.first, gone.origin) + 1)), 0) AS missing,
-                ifnull(sum(max(0, min(gaps.last, gone.last, gone.origin - 1) - max(gaps.first, gone.first) + 1)), 0) AS before
+                ifnull(sum(iif(earlier, 0, max(0, min(gaps.last, gone.last) - max(gaps.first, gone.first) + 1))), 0) AS missing,
+                ifnull(sum(iif(earlier, max(0, min(gaps.last, gone.last) - max(gaps.first, gone.first) + 1), 0)), 0) AS before
             FROM gaps JOIN merged_devices USING (device_id)
             LEFT JOIN gone ON gone.device_id = gaps.device_id AND gone.epoch = gaps.epoch
             GROUP BY gaps.device_id, gaps.epoch, gaps.first

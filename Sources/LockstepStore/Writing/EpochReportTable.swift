@@ -11,7 +11,7 @@ struct EpochReportTable {
             device_id INTEGER NOT NULL,
             epoch TEXT NOT NULL,
             gone TEXT NOT NULL, -- batches that the device no longer has, as a JSON array of [first, last]
-            origin INTEGER NOT NULL, -- those below this number were received by other stores, before this one
+            before TEXT NOT NULL, -- others that the device no longer has, and that other stores received before this one
             PRIMARY KEY (device_id, epoch)
         ) WITHOUT ROWID
         """
@@ -26,7 +26,7 @@ struct EpochReportTable {
         isCopy = try StoreFile.isCopy(database)
         committed = try Self.read(in: database)
         insert = try database.prepare(
-            "INSERT OR REPLACE INTO reports (device_id, epoch, gone, origin) VALUES (?, ?, ?, ?)", persistent: true)
+            "INSERT OR REPLACE INTO reports (device_id, epoch, gone, before) VALUES (?, ?, ?, ?)", persistent: true)
     }
 
     /// The reports of a device, including those of the current transaction.
@@ -38,8 +38,8 @@ struct EpochReportTable {
         for (epoch, report) in changes {
             try insert.bind(device, at: 1)
             try insert.bind(epoch.rawValue, at: 2)
-            try insert.bind(report.json, at: 3)
-            try insert.bind(report.origin, at: 4)
+            try insert.bind(EpochReport.json(report.gone), at: 3)
+            try insert.bind(EpochReport.json(report.before), at: 4)
             try insert.run()
         }
     }
@@ -58,12 +58,12 @@ struct EpochReportTable {
         of device: Int64? = nil, in database: SQLiteDatabase
     ) throws(SQLiteError) -> [Int64: [Epoch: EpochReport]] {
         let select = try database.prepare(
-            "SELECT device_id, epoch, gone, origin FROM reports \(device == nil ? "" : "WHERE device_id = ?1")")
+            "SELECT device_id, epoch, gone, before FROM reports \(device == nil ? "" : "WHERE device_id = ?1")")
         if let device { try select.bind(device, at: 1) }
         var reports: [Int64: [Epoch: EpochReport]] = [:]
         while try select.step() {
             guard let epoch = select.text(at: 1),
-                let report = EpochReport(json: select.text(at: 2) ?? "", origin: select.int64(at: 3))
+                let report = EpochReport(gone: select.text(at: 2) ?? "", before: select.text(at: 3) ?? "")
             else { continue }
             reports[select.int64(at: 0), default: [:]][Epoch(unchecked: epoch)] = report
         }

@@ -30,7 +30,9 @@ public enum PresenceJSON {
         object.member("at", ifPresent: presence.at?.microseconds)
         object.member("reason", ifPresent: presence.reason)
         object.member("seq", ifPresent: presence.seq)
-        if !presence.pending.isEmpty { PendingJSON.encode(presence.pending, into: &object) }
+        if !presence.pending.isEmpty {
+            PendingJSON.encode(presence.pending, current: presence.epoch, into: &object)
+        }
         if !presence.dropped.isEmpty { object.member("dropped", ranges: Array(presence.dropped.prefix(maxRanges))) }
         if presence.droppedSamples > 0 { object.member("dropped_samples", presence.droppedSamples) }
         if !presence.sources.isEmpty { object.member("sources", presence.sources) }

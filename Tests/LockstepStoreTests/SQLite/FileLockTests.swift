@@ -65,6 +65,18 @@ struct FileLockTests {
         #expect(try String(contentsOf: URL(filePath: folder + "/thing.lock"), encoding: .utf8) == "\(getpid())\n")
     }
 
+    @Test("a note in the lock file stays for the next holder")
+    func note() throws {
+        let path = TemporaryFolder.path + "/thing"
+        do {
+            let lock = try FileLock(path: path)
+            #expect(lock.note.isEmpty && lock.setNote("long note") && lock.setNote("note"))
+        }
+        let lock = try FileLock(path: path)
+        #expect(lock.note == "note")
+        #expect(throws: FileLockError.held(path: path, by: getpid())) { try FileLock(path: path) }
+    }
+
     @Test("an error in a missing folder names the file and the cause")
     func noFolder() throws {
         let folder = TemporaryFolder.path

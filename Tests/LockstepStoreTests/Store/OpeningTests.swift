@@ -50,6 +50,35 @@ struct OpeningTests {
         #expect(try SQLiteStore(path: path + "-empty").lifecycles().isEmpty)
     }
 
+    @Test(
+        "a copy that was written into the file of its original is recognised, and a store that is opened again is none")
+    func copyInPlace() throws {
+        let path = TemporaryFolder.path + "/store"
+        let copy = path + "-copy"
+        _ = try SQLiteStore(path: path)
+        for _ in 1...3 { #expect(try !SQLiteStore(path: path).reports.isCopy) }
+        try SQLiteDatabase(path: path).execute("VACUUM INTO '\(copy)'")
+        #expect(try !SQLiteStore(path: path).reports.isCopy)
+        for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.write(contentsOf: Data(contentsOf: URL(filePath: copy)))
+        try file.close()
+        #expect(try SQLiteStore(path: path).reports.isCopy)
+    }
+
+    @Test("a store whose collector was killed while it was opened is no copy, but one without its lock file may be")
+    func killedWhileOpening() throws {
+        let path = TemporaryFolder.path + "/store"
+        _ = try SQLiteStore(path: path)
+        do {
+            let lock = try FileLock(path: path)
+            #expect(lock.setNote(lock.note + " abc"))
+        }
+        #expect(try !SQLiteStore(path: path).reports.isCopy)
+        unlink(path + ".lock")
+        #expect(try SQLiteStore(path: path).reports.isCopy)
+    }
+
     @Test("a missing folder is reported with the command to create it")
     func missingFolder() throws {
         let folder = TemporaryFolder.path

@@ -9,6 +9,7 @@ enum Flood: String, CaseIterable {
     case conflicts = "other values at the same time"
     case states = "a new state in each presence"
     case dropped = "dropped batches of a new epoch in each presence"
+    case pending = "new epochs in the pending batches of each presence"
     case estimates = "16 new estimates of the clock in each presence"
     case sessions = "sessions in the future"
 
@@ -28,6 +29,12 @@ enum Flood: String, CaseIterable {
             case .states:
                 ("presence", #"{"phase":"\#(number % 2 == 0 ? "foreground" : "background")","at":\#(at),"session":1}"#)
             case .dropped: ("presence", #"{"epoch":"d\#(number)","phase":"foreground","dropped":[\#(Self.ranges)]}"#)
+            case .pending:
+                (
+                    "presence",
+                    #"{"epoch":"pending","phase":"foreground","seq":1,"pending":{"#
+                        + (0..<16).map { #""p\#(16 * number + $0)":[[1,9]]"# }.joined(separator: ",") + "}}"
+                )
             case .estimates:
                 (
                     "presence",

@@ -66,6 +66,8 @@ struct HostileDeviceTests {
             // What one device may leave, besides what it may do once more in each interval: see docs/store.md.
             let epochs = try store.integer("SELECT count(*) FROM log_epochs")
             #expect(epochs <= 300, "\(epochs) epochs are stored")
+            let reports = try store.integer("SELECT count(*) FROM reports")
+            #expect(reports <= 600, "\(reports) reports are stored")
             let states = try store.integer("SELECT count(*) FROM states")
             #expect(states <= 400, "\(states) transitions are stored")
             let clocks = try store.integer("SELECT count(*) FROM clocks")
