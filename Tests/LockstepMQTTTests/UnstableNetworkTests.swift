@@ -29,8 +29,14 @@ struct UnstableNetworkTests {
         #expect(try #require(delays.last) >= .milliseconds(32), "\(delays)")
     }
 
+    @Test("the third connection in a row that the broker soon ends is a takeover, if the broker still listens")
+    func takenOver() throws {
+        let delays = try delaysAfterLosses(count: 3, .message, probes: true)
+        #expect(delays.map { $0 == .seconds(1) } == [false, false, true], "\(delays)")
+    }
+
     private func delaysAfterLosses(
-        count: Int, _ answer: AnsweringBroker.Answer, abandons: Bool = false
+        count: Int, _ answer: AnsweringBroker.Answer, abandons: Bool = false, probes: Bool = false
     ) throws -> [Duration] {
         let broker = try AnsweringBroker(answer)
         defer { broker.stop() }
@@ -40,7 +46,7 @@ struct UnstableNetworkTests {
             MQTTOptions(
                 address: BrokerAddress(host: "127.0.0.1", port: broker.port), clientID: "test", version: version)
         }
-        link.probesBroker = false
+        link.probesBroker = probes
         var hasMessage = false
         link.onMessage = { _ in hasMessage = true }
         var delays: [Duration] = []

@@ -356,8 +356,10 @@ public final class BrokerLink {
         {
             backoff.reset()
         }
+        // Read before, because `didLose` has exclusive access while it evaluates `isListening`.
+        let limit = takeover.probeLimit
         let isTakenOver = takeover.didLose(
-            error.code, isListening: probesBroker && peer?.isListening(within: takeover.probeLimit) ?? false, at: .now)
+            error.code, isListening: probesBroker && peer?.isListening(within: limit) ?? false, at: .now)
         guard isTakenOver, error.code != .takenOver else { return error }
         return MQTTError(.takenOver, "another client may be using the same client id")
     }
