@@ -49,7 +49,11 @@ public final class FileLock: Sendable {
         return pwrite(descriptor, text, text.count, 0) == text.count && ftruncate(descriptor, off_t(text.count)) == 0
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // A child process between fork and exec has the descriptor, too, and would keep the lock.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }
 
 /// The reason why a lock could not be acquired.
