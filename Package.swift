@@ -2,6 +2,15 @@
 
 import PackageDescription
 
+/// The modules of other packages, and the package of each.
+let products = [
+    "ArgumentParser": "swift-argument-parser", "Logging": "swift-log", "ServiceLifecycle": "swift-service-lifecycle",
+    "UnixSignals": "swift-service-lifecycle", "Hummingbird": "hummingbird", "HummingbirdCore": "hummingbird",
+    "HummingbirdTLS": "hummingbird", "NIOCore": "swift-nio", "NIOEmbedded": "swift-nio", "NIOPosix": "swift-nio",
+    "NIOHTTPTypes": "swift-nio-extras", "NIOSSL": "swift-nio-ssl", "HTTPTypes": "swift-http-types",
+    "SwiftProtobuf": "swift-protobuf",
+]
+
 /// Compiler settings of every target.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),  // boxing a protocol value has a cost: make it visible
@@ -10,407 +19,241 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),  // tolerated warnings hide new ones
 ]
 
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdTLS: Target.Dependency = .product(name: "HummingbirdTLS", package: "hummingbird")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
-let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
-let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
-let swiftProtobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+/// Targets whose name does not begin with `Lockstep`.
+let otherNames: Set<String> = [
+    "CMosquitto", "CSQLite", "CYAML", "CSodium", "CZlib", "CCurl", "CNATS", "CLinux", "SensorTestSupport",
+    "SystemTests",
+    "CommandTests", "PageTests", "FuzzTests", "ChaosTests", "lockstep", "lockstep-agent", "lockstep-collector",
+    "lockstep-serve", "lockstep-gateway",
+]
+
+/// The full name of a target. Below, `Model` is the module `LockstepModel`, and so on.
+func target(_ name: String) -> String { otherNames.contains(name) ? name : "Lockstep" + name }
+
+/// The dependencies of a target, from the names of the modules that it imports.
+func dependencies(_ names: String) -> [Target.Dependency] {
+    names.split(separator: " ").map(String.init).map { name in
+        products[name].map { .product(name: name, package: $0) } ?? .target(name: target(name))
+    }
+}
+
+func module(_ name: String, _ names: String = "", exclude: [String] = []) -> Target {
+    .target(name: target(name), dependencies: dependencies(names), exclude: exclude, swiftSettings: settings)
+}
+
+func program(_ name: String, _ names: String) -> Target {
+    .executableTarget(name: name, dependencies: dependencies(names), swiftSettings: settings)
+}
+
+/// A module for tests, in the folder of the tests.
+func support(_ name: String, _ names: String, exclude: [String] = []) -> Target {
+    let module = module(name, names, exclude: exclude)
+    module.path = "Tests/\(module.name)"
+    return module
+}
+
+/// Tests. Those that run programs name these too, so that they are built before.
+func tests(_ name: String, _ names: String, exclude: [String] = []) -> Target {
+    .testTarget(name: target(name), dependencies: dependencies(names), exclude: exclude, swiftSettings: settings)
+}
+
+/// C libraries. Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev, libnats-dev,
+/// zlib1g-dev.
+let shims: [Target] = [
+    .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
+    // Parses settings files. A Swift YAML package would import all of Foundation.
+    .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
+    // Decrypts OwnTracks messages.
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
+    // Unpacks compressed messages.
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
+    // HTTP and SMTP. A Swift HTTP client with TLS would double the size of the collector.
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
+    // Leases of collectors in a NATS cluster. The Swift client would add SwiftNIO and BoringSSL.
+    .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
+    // Of Linux, what Swift's Glibc module does not include, and the choice of a host's address for libmosquitto.
+    .target(name: "CLinux"),
+]
+
+let libraries = [
+    "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse", "LockstepExport",
+    "LockstepMotion", "LockstepSensors", "LockstepDevice", "LockstepAgent", "LockstepCollector", "LockstepGateway",
+    "LockstepLive", "LockstepServe",
+]
+let programs = ["lockstep-agent", "lockstep-collector", "lockstep-serve", "lockstep-gateway", "lockstep"]
 
 let package = Package(
     name: "lockstep",
-    products: [
-        .library(name: "LockstepModel", targets: ["LockstepModel"]),
-        .library(name: "LockstepClock", targets: ["LockstepClock"]),
-        .library(name: "LockstepWire", targets: ["LockstepWire"]),
-        .library(name: "LockstepMQTT", targets: ["LockstepMQTT"]),
-        .library(name: "LockstepStore", targets: ["LockstepStore"]),
-        .library(name: "LockstepClickHouse", targets: ["LockstepClickHouse"]),
-        .library(name: "LockstepExport", targets: ["LockstepExport"]),
-        .library(name: "LockstepMotion", targets: ["LockstepMotion"]),
-        .library(name: "LockstepSensors", targets: ["LockstepSensors"]),
-        .library(name: "LockstepDevice", targets: ["LockstepDevice"]),
-        .library(name: "LockstepAgent", targets: ["LockstepAgent"]),
-        .library(name: "LockstepCollector", targets: ["LockstepCollector"]),
-        .library(name: "LockstepSparkplug", targets: ["LockstepSparkplug"]),
-        .library(name: "LockstepGateway", targets: ["LockstepGateway"]),
-        .library(name: "LockstepBridge", targets: ["LockstepBridge"]),
-        .library(name: "LockstepLive", targets: ["LockstepLive"]),
-        .library(name: "LockstepServe", targets: ["LockstepServe"]),
-        .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
-        .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
-        .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
-        .executable(name: "lockstep-gateway", targets: ["lockstep-gateway"]),
-        .executable(name: "lockstep", targets: ["lockstep"]),
-    ],
+    products: libraries.map { .library(name: $0, targets: [$0]) }
+        + programs.map { .executable(name: $0, targets: [$0]) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        // HTTP, for LockstepServe only. Without its traits it does not import all of Foundation.
+        // Without their traits, Hummingbird and swift-protobuf do not import all of Foundation.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
-        // For LockstepSparkplug only. Without its traits it does not import all of Foundation.
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
-    targets: [
-        // Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev, libnats-dev, zlib1g-dev.
-        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto"),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
-        // Parses settings files. A Swift YAML package would import all of Foundation and triple the size of each
-        // program.
-        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
-        // Decrypts OwnTracks messages.
-        .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
-        // Unpacks compressed messages.
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
-        // HTTP and SMTP: requests to a ClickHouse server, and notifications. A Swift HTTP client with TLS would double the
-        // size of the collector.
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
-        // Leases of collectors in a NATS cluster. The Swift client would add SwiftNIO and BoringSSL.
-        .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
-        // epoll, for waiting on many sockets. Swift's Glibc module does not include it.
-        .systemLibrary(name: "CEpoll"),
-        // Chooses the address of a host for libmosquitto.
-        .target(name: "CResolver"),
-        // adjtimex, for the discipline of the wall clock. Swift's Glibc module does not include it.
-        .systemLibrary(name: "CTimex"),
-
-        // Basic types: samples, streams, timestamps, identifiers, life-cycle states.
-        .target(name: "LockstepModel"),
-        // The comparison of two clocks: estimates with bounds, and the conversion of times.
-        .target(name: "LockstepClock", dependencies: ["CTimex", "LockstepModel"]),
+    targets: shims + [
+        // Basic types: samples, streams, timestamps, identifiers, life-cycle states, the comparison of two clocks.
+        module("Model", "CLinux"),
         // MQTT topics and payload encodings.
-        .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
+        module("Wire", "Model"),
         // The MQTT client. The only module that calls libmosquitto.
-        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto", "CResolver"]),
-        // Key-value buckets of NATS clusters. The only module that calls libnats.
-        .target(name: "LockstepNATS", dependencies: ["CNATS"]),
+        module("MQTT", "CLinux CMosquitto"),
         // The SQLite wrapper. The only module that calls libsqlite3.
-        .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
+        module("SQLite", "CSQLite"),
         // The sample store, which holds each sample once.
-        .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
+        module("Store", "Model SQLite"),
         // The sample store in a ClickHouse database.
-        .target(name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore"]),
+        module("ClickHouse", "CCurl Model Store"),
         // File formats of exported samples.
-        .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepClock", "LockstepStore"]),
+        module("Export", "Model Store"),
         // Algorithms without I/O: attitude, filters, gestures, steps.
-        .target(name: "LockstepMotion", dependencies: ["LockstepModel"]),
+        module("Motion", "Model"),
         // Sensor sources, and the hub that shares them between consumers.
-        .target(name: "LockstepSensors", dependencies: ["LockstepModel", "LockstepMotion"]),
+        module("Sensors", "Model Motion"),
         // Motion manager, pedometer and location manager, for your own programs.
-        .target(name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
+        module("Device", "Model Motion Sensors"),
         // Readiness, status and watchdog notifications for a supervisor such as systemd.
-        .target(name: "LockstepSupervision"),
-        // From sensor to broker: time line, coalescing, outbox, delivery.
-        .target(
-            name: "LockstepAgent",
-            dependencies: [
-                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepSensors",
-                "LockstepSupervision", logging, serviceLifecycle,
-            ]),
-        // From broker to store: ingest, acknowledgement, life cycle.
-        .target(
-            name: "LockstepCollector",
-            dependencies: [
-                "LockstepModel", "LockstepClock", "LockstepWire", "LockstepMQTT", "LockstepNATS", "LockstepStore",
-                "LockstepRules", "LockstepNotify",
-                "LockstepSupervision", logging, serviceLifecycle,
-            ]),
-        // The messages of Sparkplug B. The only module that uses swift-protobuf, so that only the gateway pays for its build.
-        .target(name: "LockstepSparkplug", dependencies: [swiftProtobuf], exclude: ["Schema"]),
-        // From foreign formats to the broker: translators, an outbox of many devices, delivery.
-        .target(
-            name: "LockstepGateway",
-            dependencies: [
-                "CCurl", "CSodium", "CZlib", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite",
-                "LockstepAgent",
-                "LockstepSparkplug", "LockstepSupervision", logging, serviceLifecycle,
-            ],
-            exclude: ["Page"]),
-        // The HTTP server of a gateway.
-        .target(
-            name: "LockstepGatewayHTTP",
-            dependencies: [
-                "LockstepGateway", "LockstepHTTP", "LockstepModel", "LockstepWire", hummingbird, hummingbirdCore,
-                nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
-            ]),
-        // From Lockstep's messages to other systems: Home Assistant, Sparkplug.
-        .target(
-            name: "LockstepBridge",
-            dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSparkplug", logging, serviceLifecycle,
-            ]),
-        // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
-        .target(name: "LockstepLive", dependencies: ["LockstepModel", "LockstepWire", "LockstepMQTT", logging]),
-        // Simulates thousands of devices in one process and measures their delivery.
-        .target(
-            name: "LockstepFleet",
-            dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSensors", "LockstepAgent",
-                "LockstepSupervision",
-            ]),
-        // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
-        .target(
-            name: "LockstepHTTP",
-            dependencies: [
-                "LockstepWire", hummingbirdCore, hummingbirdTLS, nioCore, nioHTTPTypes, nioPosix, nioSSL, httpTypes,
-                logging,
-            ]),
-        // The HTTP server: its routes, rights and limits.
-        .target(
-            name: "LockstepServe",
-            dependencies: [
-                "CSodium", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite", "LockstepStore",
-                "LockstepClickHouse", "LockstepExport",
-                "LockstepHTTP", "LockstepLive", "LockstepSupervision", hummingbird,
-                hummingbirdCore, nioCore, nioPosix, httpTypes, logging, serviceLifecycle,
-            ],
-            exclude: ["Page"]),
+        module("Supervision"),
+        // From sensor to broker: time line, coalescing, outbox, delivery; and thousands of simulated devices in one process.
+        module("Agent", "Model Wire MQTT SQLite Sensors Supervision Logging ServiceLifecycle"),
         // Rules and their evaluation, without I/O.
-        .target(name: "LockstepRules", dependencies: ["LockstepModel", "LockstepMotion"]),
+        module("Rules", "Model Motion"),
         // Sends notifications by webhook, ntfy, e-mail and commands.
-        .target(
-            name: "LockstepNotify",
-            dependencies: ["CCurl", "CSodium", "LockstepModel", "LockstepRules", "LockstepStore", "LockstepWire"]),
-        // Rules in YAML files.
-        .target(
-            name: "LockstepRuleFiles",
-            dependencies: ["LockstepModel", "LockstepMotion", "LockstepRules", "LockstepCommandLine"]),
-        // Shared by the programs: settings, errors, terminal output.
-        .target(
-            name: "LockstepCommandLine",
-            dependencies: [
-                "CYAML", "LockstepModel", "LockstepMQTT", argumentParser, logging, serviceLifecycle, unixSignals,
-            ]),
+        module("Notify", "CCurl CSodium Model Wire Store Rules"),
+        // From broker to store: ingest, acknowledgement, life cycle, ownership in a cluster. The only module that calls libnats.
+        module("Collector", "CNATS Model Wire MQTT Store Supervision Rules Notify Logging ServiceLifecycle"),
+        // From foreign formats to the broker, and from Lockstep's messages to Home Assistant and Sparkplug.
+        module(
+            "Gateway",
+            "CCurl CSodium CZlib Model Wire MQTT SQLite Supervision Agent Logging ServiceLifecycle SwiftProtobuf",
+            exclude: ["Page", "Sparkplug/Messages/Schema"]),
+        // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
+        module("Live", "Model Wire MQTT Logging"),
+        // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
+        module("HTTP", "Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
+        // The HTTP server: its routes, rights and limits.
+        module(
+            "Serve",
+            "CSodium Model Wire MQTT SQLite Store ClickHouse Export Supervision Live HTTP HTTPTypes Hummingbird "
+                + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle", exclude: ["Page"]),
+        // Shared by the programs: settings, rule files, errors, terminal output.
+        module("CommandLine", "CYAML Model MQTT Motion Rules ArgumentParser Logging ServiceLifecycle UnixSignals"),
 
-        .executableTarget(
-            name: "lockstep-agent",
-            dependencies: [
-                "LockstepAgent", "LockstepMotion", "LockstepCommandLine", "LockstepSupervision", argumentParser,
-                logging,
-                serviceLifecycle, unixSignals,
-            ]),
-        .executableTarget(
-            name: "lockstep-collector",
-            dependencies: [
-                "LockstepClickHouse", "LockstepCollector", "LockstepCommandLine", "LockstepMQTT", "LockstepNATS",
-                "LockstepRuleFiles",
-                "LockstepSupervision", argumentParser, logging, serviceLifecycle, unixSignals,
-            ]),
-        .executableTarget(
-            name: "lockstep-gateway",
-            dependencies: [
-                "LockstepGateway", "LockstepGatewayHTTP", "LockstepBridge", "LockstepHTTP", "LockstepAgent",
-                "LockstepModel", "LockstepMQTT", "LockstepSparkplug",
-                "LockstepWire", "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
-            ]),
-        .executableTarget(
-            name: "lockstep-serve",
-            dependencies: [
-                "LockstepClickHouse", "LockstepWire", "LockstepMQTT", "LockstepHTTP", "LockstepServe",
-                "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
-            ]),
-        .executableTarget(
-            name: "lockstep",
-            dependencies: [
-                "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
-                "LockstepExport", "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
-                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", argumentParser,
-            ]),
+        program(
+            "lockstep-agent",
+            "Model Wire Motion Sensors Supervision Agent CommandLine ArgumentParser Logging ServiceLifecycle "
+                + "UnixSignals"),
+        program(
+            "lockstep-collector",
+            "Model Wire MQTT Store ClickHouse Supervision Rules Collector CommandLine ArgumentParser Logging "
+                + "ServiceLifecycle UnixSignals"),
+        program(
+            "lockstep-serve",
+            "Wire MQTT ClickHouse Supervision HTTP Serve CommandLine ArgumentParser Logging ServiceLifecycle"),
+        program(
+            "lockstep-gateway",
+            "Model Wire MQTT Supervision Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
+                + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle"),
+        program(
+            "lockstep",
+            "Model Wire MQTT Store ClickHouse Export Motion Sensors Agent Rules Live CommandLine ArgumentParser"),
 
-        .testTarget(
-            name: "LockstepModelTests", dependencies: ["LockstepModel", "LockstepSensors", "SensorTestSupport"]),
-        .testTarget(name: "LockstepClockTests", dependencies: ["LockstepClock", "LockstepModel", "LockstepWire"]),
-        .testTarget(
-            name: "LockstepWireTests",
-            dependencies: ["LockstepModel", "LockstepSensors", "LockstepWire", "SensorTestSupport"]),
-        .testTarget(name: "LockstepNATSTests", dependencies: ["LockstepNATS", "LockstepTestSupport"]),
-        .testTarget(
-            name: "LockstepMQTTTests",
-            dependencies: ["LockstepMQTT", "LockstepSensors", "LockstepTestSupport", "SensorTestSupport"]),
-        // Recordings, a seeded random number generator, and a sink that records samples.
-        .target(
-            name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
-            path: "Tests/SensorTestSupport"),
-        .testTarget(
-            name: "LockstepMotionTests",
-            dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors", "SensorTestSupport"],
-            exclude: ["Attitude/reference.py"]),
-        .testTarget(
-            name: "LockstepSensorsTests",
-            dependencies: [
-                "LockstepModel", "LockstepMotion", "LockstepSensors", "LockstepTestSupport", "SensorTestSupport",
-            ]),
-        .testTarget(
-            name: "LockstepDeviceTests",
-            dependencies: [
-                "LockstepDevice", "LockstepModel", "LockstepMotion", "LockstepSensors", "LockstepStore",
-                "LockstepTestSupport", "SensorTestSupport",
-            ]
-        ),
-        .testTarget(
-            name: "LockstepStoreTests", dependencies: ["LockstepStore", "LockstepSQLite", "LockstepTestSupport"]),
-        .testTarget(
-            name: "LockstepClickHouseTests",
-            dependencies: [
-                "LockstepClickHouse", "LockstepCollector", "LockstepModel", "LockstepRuleFiles", "LockstepRules",
-                "LockstepSensors", "LockstepStore", "LockstepTestSupport",
-            ]),
-        .testTarget(name: "LockstepExportTests", dependencies: ["LockstepExport", "LockstepModel", "LockstepStore"]),
-        .testTarget(
-            name: "LockstepAgentTests",
-            dependencies: [
-                "LockstepAgent", "LockstepModel", "LockstepMQTT", "LockstepSensors", "LockstepSQLite", "LockstepWire",
-                "LockstepTestSupport", "SensorTestSupport", logging,
-            ]),
-        .testTarget(
-            name: "LockstepCollectorTests",
-            dependencies: [
-                "LockstepCollector", "LockstepModel", "LockstepMQTT", "LockstepNATS", "LockstepRuleFiles",
-                "LockstepRules", "LockstepSensors", "LockstepStore", "LockstepSupervision", "LockstepTestSupport",
-                "LockstepWire", "SensorTestSupport", logging,
-            ]),
-        .testTarget(
-            name: "LockstepGatewayTests",
-            dependencies: [
-                "CSodium", "LockstepGateway", "LockstepAgent", "LockstepExport", "LockstepModel", "LockstepMQTT",
-                "LockstepSQLite", "LockstepSparkplug", "LockstepStore", "LockstepWire",
-                "LockstepTestSupport",
-            ]),
-        .testTarget(
-            name: "LockstepBridgeTests",
-            dependencies: [
-                "LockstepBridge", "LockstepModel", "LockstepMQTT", "LockstepSparkplug", "LockstepTestSupport",
-                "LockstepWire", logging, serviceLifecycle,
-            ],
-            exclude: ["home_assistant.py"]),
-        .testTarget(
-            name: "LockstepLiveTests",
-            dependencies: [
-                "LockstepLive", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", "LockstepWire", logging,
-            ]),
-        .testTarget(
-            name: "LockstepRulesTests",
-            dependencies: [
-                "LockstepCommandLine", "LockstepModel", "LockstepMotion", "LockstepNotify", "LockstepRuleFiles",
-                "LockstepRules", "LockstepSensors", "LockstepStore", "LockstepWire", "SensorTestSupport",
-            ]),
-        .testTarget(name: "LockstepFleetTests", dependencies: ["LockstepFleet", "LockstepModel", "LockstepWire"]),
-        .testTarget(
-            name: "LockstepCommandLineTests",
-            dependencies: [
-                "LockstepCommandLine", "LockstepModel", "LockstepMQTT", "LockstepTestSupport", argumentParser, logging,
-            ]),
-        // The HTTP server: its parts, and the built program with a real broker and a real store.
-        .testTarget(
-            name: "LockstepServeTests",
-            dependencies: [
-                "LockstepServe", "LockstepClickHouse", "LockstepExport", "LockstepHTTP", "LockstepModel",
-                "LockstepMQTT",
-                "LockstepStore", "LockstepWire", "LockstepTestSupport", "lockstep", "lockstep-agent",
-                "lockstep-collector",
-                "lockstep-serve", logging,
-                hummingbirdCore, nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
-            ],
-            exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
-        .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
-        .target(
-            name: "LockstepTestSupport",
-            dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore"],
-            path: "Tests/LockstepTestSupport", exclude: ["clickhouse_engine.py"]),
-        // System tests: the built programs with a real broker.
-        .testTarget(
-            name: "SystemTests",
-            dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepCollector", "LockstepMQTT", "LockstepModel",
-                "LockstepNATS", "LockstepSensors", "LockstepSQLite", "LockstepStore", "LockstepWire", "lockstep",
-                "lockstep-agent",
-                "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
-            ],
-            exclude: ["Gateway/sparkplug_peer.py", "PowerCut/disk-log.c"]),
+        support("TestSupport", "Model MQTT Store ClickHouse", exclude: ["clickhouse_engine.py"]),
+        // Recordings, a seeded random number generator, and a sink that records samples.
+        support("SensorTestSupport", "Model Sensors"),
+        tests("ModelTests", "Model Wire Sensors SensorTestSupport"),
+        tests("WireTests", "Model Wire Sensors SensorTestSupport"),
+        tests("MQTTTests", "MQTT Sensors TestSupport SensorTestSupport"),
+        tests("StoreTests", "Model SQLite Store TestSupport"),
+        tests("ClickHouseTests", "Model Store ClickHouse Sensors Rules Collector CommandLine TestSupport"),
+        tests("ExportTests", "Model Store Export"),
+        tests("MotionTests", "Model Motion Sensors SensorTestSupport", exclude: ["Attitude/reference.py"]),
+        tests("SensorsTests", "Model Motion Sensors TestSupport SensorTestSupport"),
+        tests("DeviceTests", "Model Store Motion Sensors Device TestSupport SensorTestSupport"),
+        tests("SupervisionTests", "Supervision TestSupport"),
+        tests(
+            "AgentTests",
+            "Model Wire MQTT SQLite Motion Sensors Supervision Agent TestSupport SensorTestSupport Logging"),
+        tests("RulesTests", "Model Wire Store Motion Sensors Rules Notify CommandLine SensorTestSupport"),
+        tests(
+            "CollectorTests",
+            "Model Wire MQTT Store Sensors Supervision Rules Collector CommandLine TestSupport SensorTestSupport "
+                + "Logging"),
+        tests(
+            "GatewayTests",
+            "CSodium Model Wire MQTT SQLite Store Export Agent Gateway TestSupport Logging ServiceLifecycle",
+            exclude: ["Bridge/home_assistant.py"]),
+        tests("LiveTests", "Model Wire MQTT Live TestSupport Logging"),
+        // The HTTP server: its parts, and the built program with a real broker and a real store.
+        tests(
+            "ServeTests",
+            "Model Wire MQTT Store ClickHouse Export Live HTTP Serve TestSupport HTTPTypes HummingbirdCore "
+                + "Logging NIOCore NIOEmbedded NIOHTTPTypes lockstep lockstep-agent lockstep-collector lockstep-serve",
+            exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
+        tests("CommandLineTests", "Model MQTT CommandLine TestSupport ArgumentParser Logging"),
+        // The examples and tables in docs/.
+        tests("DocumentationTests", "Model Wire MQTT Store Motion Sensors Device Agent Collector Logging"),
         // Command-line tests: exact output and exit codes.
-        .testTarget(
-            name: "CommandTests",
-            dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepClickHouse", "LockstepCommandLine", "LockstepModel",
-                "LockstepSQLite",
-                "LockstepStore",
-                "LockstepWire", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-gateway",
-                "lockstep-serve",
-            ],
-            exclude: ["Export/read_exports.py"]),
+        tests(
+            "CommandTests",
+            "Model Wire MQTT SQLite Store ClickHouse Agent CommandLine TestSupport lockstep lockstep-agent "
+                + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Export/read_exports.py"]),
+        // System tests: the built programs with a real broker.
+        tests(
+            "SystemTests",
+            "Model Wire MQTT SQLite Store Sensors Collector TestSupport Logging lockstep lockstep-agent "
+                + "lockstep-collector lockstep-gateway lockstep-serve",
+            exclude: ["Gateway/sparkplug_peer.py", "PowerCut/disk-log.c"]),
         // The page, in a browser, with the built programs.
-        .testTarget(
-            name: "PageTests",
-            dependencies: [
-                "LockstepTestSupport", "lockstep", "lockstep-agent", "lockstep-collector", "lockstep-serve",
-                "lockstep-gateway",
-            ],
+        tests(
+            "PageTests",
+            "TestSupport lockstep lockstep-agent lockstep-collector lockstep-serve lockstep-gateway",
             exclude: [
                 "accessibility.js", "browser.py", "join_gateway.py", "join_scenarios.py", "join_server.py", "phone.py",
                 "run.py", "run_join.py", "runner.py", "scenarios.py", "screenshots.py", "system.py", "tiles.py", "unit",
             ]),
-        // The examples and tables in docs/.
-        .testTarget(
-            name: "LockstepDocumentationTests",
-            dependencies: [
-                "LockstepAgent", "LockstepCollector", "LockstepDevice", "LockstepMQTT", "LockstepModel",
-                "LockstepMotion",
-                "LockstepSensors", "LockstepStore", "LockstepWire", logging,
-            ]),
-        // Fuzz tests: randomly damaged input for every decoder.
-        .testTarget(
-            name: "FuzzTests",
-            dependencies: [
-                "LockstepCommandLine", "LockstepGateway", "LockstepModel", "LockstepSensors", "LockstepSparkplug",
-                "LockstepWire",
-            ]),
-        // Chaos tests: processes are killed at random, and no sample may be lost.
-        .testTarget(
-            name: "ChaosTests",
-            dependencies: [
-                "LockstepTestSupport", "LockstepAgent", "LockstepModel", "LockstepSensors", "LockstepSQLite",
-                "LockstepStore", "lockstep", "lockstep-agent", "lockstep-collector",
-            ],
+        // Randomly damaged input for every decoder.
+        tests("FuzzTests", "Model Wire Sensors Gateway CommandLine"),
+        // Processes are killed at random, and no sample may be lost.
+        tests(
+            "ChaosTests",
+            "Model SQLite Store Sensors Agent TestSupport lockstep lockstep-agent lockstep-collector",
             exclude: ["read-only-disk.c"]),
     ],
     swiftLanguageModes: [.v6]
 )
 
-for target in package.targets where target.type != .system {
-    target.swiftSettings = (target.swiftSettings ?? []) + settings
+/// Removes targets, and the products that are named after them.
+@MainActor func leaveOut(_ isExcluded: (Target) -> Bool) {
+    let excluded = Set(package.targets.filter(isExcluded).map(\.name))
+    package.targets.removeAll { excluded.contains($0.name) }
+    package.products.removeAll { excluded.contains($0.name) }
 }
 
 // Set by deploy/check for sanitizer builds, which run the unit tests only. Leaving out the programs, the tests that run
 // them, the HTTP server and the slow algorithm tests halves the build.
 if Context.environment["LOCKSTEP_UNIT_TESTS_ONLY"] != nil {
     let excluded = [
-        "LockstepMotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests", "LockstepGatewayHTTP",
-        "LockstepHTTP", "LockstepServe",
-        "LockstepServeTests",
+        "HTTP", "Serve", "ServeTests", "MotionTests", "SystemTests", "CommandTests", "ChaosTests", "PageTests",
     ]
-    package.products.removeAll { $0 is Product.Executable || excluded.contains($0.name) }
-    package.targets.removeAll { $0.type == .executable || excluded.contains($0.name) }
+    .map(target)
+    leaveOut { $0.type == .executable || excluded.contains($0.name) }
 }
 
 // For another architecture, see deploy/test-arm64: only the tests without I/O.
 if Context.environment["LOCKSTEP_PURE_TESTS_ONLY"] != nil {
-    let pure = ["LockstepModel", "LockstepClock", "LockstepWire", "LockstepMotion"]
-    let kept = pure + pure.map { $0 + "Tests" } + ["CTimex", "LockstepSensors", "SensorTestSupport"]
-    package.products.removeAll { !kept.contains($0.name) }
-    package.targets.removeAll { !kept.contains($0.name) }
+    let kept = [
+        "CLinux", "Model", "Wire", "Motion", "Sensors", "SensorTestSupport", "ModelTests", "WireTests", "MotionTests",
+    ].map(target)
+    leaveOut { !kept.contains($0.name) }
     package.dependencies = []
 }

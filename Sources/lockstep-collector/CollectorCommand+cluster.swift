@@ -3,7 +3,6 @@ import LockstepCollector
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
-import LockstepNATS
 
 extension CollectorCommand {
     /// Returns the cluster and its shares, or nil if the collector is not part of a cluster.

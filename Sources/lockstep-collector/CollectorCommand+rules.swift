@@ -2,7 +2,6 @@ import LockstepClickHouse
 import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
-import LockstepRuleFiles
 import LockstepRules
 
 extension CollectorCommand {

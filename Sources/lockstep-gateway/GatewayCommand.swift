@@ -1,9 +1,7 @@
 import ArgumentParser
 import LockstepAgent
-import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
-import LockstepGatewayHTTP
 import LockstepModel
 import LockstepSupervision
 import LockstepWire

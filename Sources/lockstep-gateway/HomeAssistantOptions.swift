@@ -1,5 +1,4 @@
 import ArgumentParser
-import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
 import LockstepMQTT

@@ -1,6 +1,5 @@
 import ArgumentParser
 import LockstepCommandLine
-import LockstepGatewayHTTP
 import LockstepHTTP
 
 /// The options of the HTTP server.

@@ -1,10 +1,8 @@
 import ArgumentParser
-import LockstepBridge
 import LockstepCommandLine
 import LockstepGateway
 import LockstepMQTT
 import LockstepModel
-import LockstepSparkplug
 import LockstepWire
 
 /// The options for Sparkplug B.

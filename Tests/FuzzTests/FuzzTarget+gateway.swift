@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepSparkplug
 
 @testable import LockstepGateway
 

@@ -1,5 +1,5 @@
+import LockstepCommandLine
 import LockstepModel
-import LockstepRuleFiles
 import LockstepRules
 import LockstepStore
 import LockstepTestSupport

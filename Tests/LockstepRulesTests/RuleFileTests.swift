@@ -1,5 +1,4 @@
 import LockstepCommandLine
-import LockstepRuleFiles
 import LockstepRules
 import Testing
 

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import LockstepClock
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors

@@ -1,4 +1,3 @@
-import LockstepClock
 import LockstepModel
 
 /// What an agent publishes about its clock.

@@ -1,6 +1,5 @@
 import LockstepMQTT
 public import LockstepModel
-public import LockstepNATS
 import LockstepWire
 
 /// The configuration of a ``ClusterCollector``.
@@ -64,7 +63,7 @@ public struct ClusterConfiguration: Sendable {
     func leaseKey(of share: CollectorShare) -> String { keyValueKey("\(collector.root)/\(cluster)/\(share)") }
 
     /// Reads a lease, and writes a key that only this collector uses, to find wrong addresses, files and rights at the start.
-    /// - Throws: ``/LockstepNATS/NATSError`` if no lease server answers, or it refuses. Nothing is done without lease servers.
+    /// - Throws: ``NATSError`` if no lease server answers, or it refuses. Nothing is done without lease servers.
     public func checkLeaseServer() throws(NATSError) {
         guard let leaseServer, let share = shares.first else { return }
         let bucket = KeyValueBucket(Self.leaseBucket, leaseServer)

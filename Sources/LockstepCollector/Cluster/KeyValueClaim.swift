@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepNATS
 
 /// What a key-value bucket holds about a share.
 struct ObservedLease: Equatable {

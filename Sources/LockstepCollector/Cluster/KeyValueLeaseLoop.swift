@@ -1,6 +1,5 @@
 import LockstepMQTT
 import LockstepModel
-import LockstepNATS
 
 /// A keeper of a lease: claims it, renews it, and releases it, on a thread of its own.
 protocol LeaseKeeper {

@@ -1,6 +1,5 @@
 import Dispatch
 import LockstepMQTT
-import LockstepNATS
 import Logging
 import Synchronization
 

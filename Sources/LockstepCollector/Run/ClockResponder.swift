@@ -1,5 +1,4 @@
 import Dispatch
-import LockstepClock
 import LockstepMQTT
 import LockstepModel
 import LockstepWire

@@ -1,4 +1,3 @@
-import LockstepClock
 public import LockstepModel
 public import LockstepStore
 

@@ -1,7 +1,6 @@
 import Dispatch
 import LockstepMQTT
 import LockstepModel
-import LockstepSparkplug
 import LockstepWire
 public import Logging
 public import ServiceLifecycle

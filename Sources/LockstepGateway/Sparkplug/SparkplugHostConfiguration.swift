@@ -1,5 +1,4 @@
 public import LockstepMQTT
-public import LockstepSparkplug
 
 /// The configuration of a ``SparkplugHost``.
 public struct SparkplugHostConfiguration: Sendable {

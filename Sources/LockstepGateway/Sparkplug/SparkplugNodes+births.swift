@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepSparkplug
 
 // Births that are requested, and deaths that no message reports.
 extension SparkplugNodes {

@@ -1,5 +1,3 @@
-import LockstepSparkplug
-
 // What is known of one node and its devices.
 extension SparkplugNodes {
     /// What a message has shown about the numbers of a node.

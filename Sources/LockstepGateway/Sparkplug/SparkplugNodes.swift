@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepSparkplug
 
 /// The nodes and devices of Sparkplug that a host application knows. It receives messages and returns their samples,
 /// without I/O.

@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepSparkplug
 
 /// The metrics of one node or device since its last birth message, and the values of its streams.
 struct SparkplugSource {

@@ -1,5 +1,5 @@
+import CLinux
 import CMosquitto
-import CResolver
 import Glibc
 
 /// One connection to a broker, over one libmosquitto client, from the TCP connect to the end of the connection.

@@ -1,4 +1,4 @@
-import CEpoll
+import CLinux
 import Glibc
 
 /// Waits for many links at once with epoll: the cost depends on the number of events, not on the number of links.

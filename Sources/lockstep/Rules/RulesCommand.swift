@@ -3,7 +3,6 @@ import Glibc
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
-import LockstepRuleFiles
 import LockstepRules
 import LockstepWire
 

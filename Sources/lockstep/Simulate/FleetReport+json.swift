@@ -1,4 +1,4 @@
-import LockstepFleet
+import LockstepAgent
 import LockstepModel
 import LockstepWire
 

@@ -1,5 +1,5 @@
+import LockstepAgent
 import LockstepCommandLine
-import LockstepFleet
 import LockstepModel
 
 /// The report of `lockstep simulate`, as text. The JSON is in `FleetReport+json.swift`.

@@ -1,6 +1,6 @@
 import ArgumentParser
+import LockstepAgent
 import LockstepCommandLine
-import LockstepFleet
 import LockstepMQTT
 import LockstepModel
 

@@ -1,6 +1,6 @@
 import Glibc
+import LockstepAgent
 import LockstepCommandLine
-import LockstepFleet
 import LockstepModel
 
 /// A progress line on standard error, shown only on a terminal.

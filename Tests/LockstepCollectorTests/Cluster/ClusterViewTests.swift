@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepNATS
 import Testing
 
 @testable import LockstepCollector

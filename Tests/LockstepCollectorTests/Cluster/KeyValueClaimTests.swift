@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepNATS
 import SensorTestSupport
 import Testing
 

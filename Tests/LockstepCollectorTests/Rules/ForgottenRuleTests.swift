@@ -1,4 +1,4 @@
-import LockstepRuleFiles
+import LockstepCommandLine
 import LockstepStore
 import LockstepTestSupport
 import Testing

@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepSparkplug
 import Testing
 
 @testable import LockstepGateway

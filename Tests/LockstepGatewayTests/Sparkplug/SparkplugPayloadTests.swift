@@ -1,4 +1,4 @@
-import LockstepSparkplug
+import LockstepGateway
 import Testing
 
 @Suite("Sparkplug B payloads")

@@ -1,5 +1,5 @@
+import LockstepCommandLine
 import LockstepModel
-import LockstepRuleFiles
 import LockstepRules
 
 let left = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))

@@ -1,6 +1,6 @@
 import Foundation
+import LockstepCollector
 import LockstepMQTT
-import LockstepNATS
 import LockstepTestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
+import LockstepCollector
 import LockstepMQTT
 import LockstepModel
-import LockstepNATS
 import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport

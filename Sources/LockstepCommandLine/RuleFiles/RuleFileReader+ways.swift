@@ -1,0 +1,113 @@
+import LockstepRules
+
+/// Returns the text.
+/// - Throws: ``CommandFailure`` if a word in braces is not one of the placeholders.
+func checkPlaceholders(_ text: String, _ known: [String]) throws -> String {
+    for part in text.split(separator: "{", omittingEmptySubsequences: false).dropFirst() {
+        guard let end = part.firstIndex(of: "}") else { continue }
+        let word = part[..<end]
+        // Other text in braces, such as JSON, is left alone.
+        guard word.contains(where: \.isLetter), word.allSatisfy({ $0.isLetter || $0.isNumber || " _-".contains($0) }),
+            !known.contains(String(word))
+        else { continue }
+        throw CommandFailure(
+            "'{\(word)}' is not a placeholder; use \(known.map { "{\($0)}" }.joined(separator: ", "))")
+    }
+    return text
+}
+
+extension RuleFileReader {
+    static let wayKinds = ["mqtt", "webhook", "ntfy", "mail", "command"]
+
+    mutating func readWays(_ node: YAMLNode, section: String) throws {
+        var fields = try Fields(node, "'\(section)'", file: file)
+        for name in fields.keys {
+            try check(name, fields)
+            guard let node = fields.node(name) else { continue }
+            let ways = try ways(node, name)
+            set.ways.merge(ways) { $1 }
+            targets[name] = ways.keys.sorted()
+        }
+    }
+
+    /// Returns the ways of a target by their names: one for each recipient of a mail, else one with the name of the target.
+    private func ways(_ node: YAMLNode, _ name: String) throws -> [String: Way] {
+        var fields = try Fields(node, "target '\(name)'", file: file)
+        let found = Self.wayKinds.filter(fields.has)
+        guard found.count == 1, let kind = found.first else {
+            throw fields.failure("has to have exactly one of the keys \(Self.wayKinds.joined(separator: ", "))")
+        }
+        switch kind {
+        case "mqtt":
+            guard try fields.text("mqtt") == "event" else {
+                throw fields.failure("mqtt", "expects 'event', the last level of the topic")
+            }
+            let isRetained = try fields.value("retain", yesOrNo) ?? false
+            try fields.finish(["mqtt", "retain"])
+            return [name: .mqtt(isRetained: isRetained)]
+        case "webhook":
+            let url = try fields.value("webhook", webAddress) ?? ""
+            let secret = try fields.secret("secret-file")
+            try fields.finish(["webhook", "secret-file"])
+            return [name: .webhook(url: url, secret: secret)]
+        case "ntfy":
+            let url = try fields.value("ntfy", webAddress) ?? ""
+            let token = try fields.secret("token-file")
+            let priority = try fields.value("priority") { text in
+                guard ["min", "low", "default", "high", "max"].contains(text) else {
+                    throw CommandFailure("'\(text)' is not a priority; use min, low, default, high or max")
+                }
+                return text
+            }
+            try fields.finish(["ntfy", "token-file", "priority"])
+            return [name: .ntfy(url: url, token: token, priority: priority)]
+        case "mail":
+            let url = try fields.value("mail") { text in
+                guard text.hasPrefix("smtp://") || text.hasPrefix("smtps://"), isPlain(text) else {
+                    throw CommandFailure("'\(text)' is not a mail server; write it as smtps://mail.example.org:465")
+                }
+                return text
+            }
+            let from = try address(fields.required("from", "lockstep@example.org"), "from", fields)
+            let recipients = try fields.texts("to").map { try address($0, "to", fields) }
+            let user = try fields.text("user")
+            let password = try fields.secret("password-file")
+            guard !recipients.isEmpty else { throw fields.failure("has no 'to': add the recipients") }
+            try fields.finish(["mail", "from", "to", "user", "password-file"])
+            let ways = recipients.map { recipient in
+                let mail = Way.Mail(
+                    url: url ?? "", from: from, to: recipients, recipient: recipient, user: user, password: password)
+                return ("\(name)/\(recipient)", Way.mail(mail))
+            }
+            return Dictionary(ways) { first, _ in first }
+        default:
+            let arguments = try fields.texts("command")
+            guard arguments[0].hasPrefix("/") else {
+                throw fields.failure("command", "expects the full path of a program, and its arguments as a list")
+            }
+            try fields.finish(["command"])
+            return [name: .command(arguments)]
+        }
+    }
+
+    private func address(_ text: String, _ key: String, _ fields: Fields) throws -> String {
+        guard isPlain(text), text.contains("@"), !text.contains("<"), !text.contains(">") else {
+            throw fields.failure(key, "'\(text)' is not a mail address")
+        }
+        return text
+    }
+}
+
+private func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
+
+private func webAddress(_ text: String) throws -> String {
+    guard text.hasPrefix("http://") || text.hasPrefix("https://"), isPlain(text) else {
+        throw CommandFailure("'\(text)' is not a web address; it starts with https:// or http://")
+    }
+    return text
+}
+
+private func yesOrNo(_ text: String) throws -> Bool {
+    guard text == "true" || text == "false" else { throw CommandFailure("'\(text)' is neither true nor false") }
+    return text == "true"
+}

@@ -1,0 +1,141 @@
+import LockstepMQTT
+import LockstepModel
+import LockstepWire
+import Testing
+
+@testable import LockstepGateway
+
+private let address = DeviceAddress(group: GroupID(unchecked: "g"), device: DeviceID(unchecked: "d"))
+
+@Suite("Home Assistant device")
+struct HomeAssistantDeviceTests {
+    @Test("an interval of steps counts once, however often and in whichever order it arrives")
+    func steps() {
+        var totals = StepTotals()
+        for end: Int64 in [30, 10, 30, 20, 10] { totals.add(5, distance: end == 20 ? nil : 2, until: end) }
+        #expect(totals.steps == 15)
+        #expect(totals.distance == 4)
+        #expect(totals.lastStep == 30)
+        totals.add(.nan, distance: 1, until: 40)
+        totals.add(-3, distance: 1, until: 50)
+        #expect(totals.steps == 15)
+        for end in Int64(100)..<20_100 { totals.add(1, distance: nil, until: end) }
+        totals.add(1000, distance: nil, until: 10)
+        #expect(totals.steps == 20_015)
+    }
+
+    @Test("different devices have different ids, which consist of characters that Home Assistant accepts")
+    func ids() throws {
+        let configuration = HomeAssistantConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c")
+        let names = [("a_", "b"), ("a", "_b"), ("a.b", "c"), ("a_2eb", "c"), ("a__b", "c"), ("a", "b__c")]
+        let ids = try names.map { group, device in
+            HomeAssistantDiscovery(
+                configuration: configuration,
+                address: DeviceAddress(group: try GroupID(validating: group), device: try DeviceID(validating: device))
+            ).id
+        }
+        #expect(Set(ids).count == names.count)
+        #expect(ids[2] == "lockstep_a_2eb__c")
+        #expect(
+            ids.compactMap { HomeAssistantDiscovery.address(ofID: $0)?.description } == names.map { "\($0)/\($1)" })
+        for id in [
+            "lockstep_", "lockstep_a", "lockstep_a__", "other_a__b", "lockstep_a__b_", "lockstep_a__b_2",
+            "lockstep_a__b_20",
+        ] {
+            #expect(HomeAssistantDiscovery.address(ofID: id) == nil, "\(id)")
+        }
+        #expect(ids.allSatisfy { $0.wholeMatch(of: /[A-Za-z0-9_-]+/) != nil })
+    }
+
+    @Test("a device that was deleted while the connection was lost is removed, with all of its topics")
+    func deletedMeanwhile() throws {
+        let configuration = HomeAssistantConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c")
+        var devices = HomeAssistantDevices(configuration)
+        func state(_ device: String, at boot: Int64) throws {
+            let transition = LifecycleTransition(
+                from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1)
+            try StateJSON.encode(transition).withUnsafeBytes {
+                try devices.handle(
+                    topic: "lockstep/site/\(device)/state", payload: $0, contentType: nil,
+                    at: Moment(wall: Timestamp(microseconds: 1), boot: boot, awake: boot))
+            }
+        }
+        func deletions(at boot: Int64) -> Set<String> {
+            let moment = Moment(wall: Timestamp(microseconds: 1), boot: boot, awake: boot)
+            return Set(devices.takeMessages(at: moment).filter(\.payload.isEmpty).map(\.topic))
+        }
+        devices.didConnect(at: 0)
+        try state("a", at: 1)
+        try state("b", at: 1)
+        #expect(deletions(at: 20_000_000).isEmpty)
+        devices.didConnect(at: 30_000_000)
+        try state("b", at: 30_000_001)
+        #expect(deletions(at: 31_000_000).isEmpty)
+        #expect(
+            deletions(at: 50_000_000) == [
+                "homeassistant/device/lockstep_site__a/config", "lockstep-ha/site/a/state",
+                "lockstep-ha/site/a/location", "lockstep-ha/site/a/availability",
+            ])
+        #expect(devices.count == 1)
+    }
+
+    @Test("an older position, battery or last will does not replace a newer one")
+    func order() {
+        var device = HomeAssistantDevice(address)
+        func fix(_ time: Int64, _ latitude: Double) -> SampleBlock {
+            SampleBlock(
+                stream: .location, times: [time],
+                columns: SensorStream.location.columns.map { [$0.name == "lat" ? latitude : 1] })
+        }
+        let now = Timestamp(microseconds: 30)
+        device.note(fix(20, 2), at: now)
+        device.note(fix(10, 1), at: now)
+        #expect(device.fix?.latitude == 2)
+        device.note(SampleBlock(stream: .battery, times: [20, 10], columns: [[0.5, 0.9], [2, 1]]), at: now)
+        #expect(device.battery == .init(order: 20, level: 0.5, isCharging: false))
+        device.note(Presence(epoch: nil, session: 2, phase: .foreground, at: nil))
+        device.note(Presence(epoch: nil, session: 1, phase: .lost, at: nil))
+        #expect(device.isConnected)
+        device.note(Presence(epoch: nil, session: 2, phase: .lost, at: nil))
+        #expect(!device.isConnected)
+    }
+
+    @Test("a sample from the future does not block later ones")
+    func future() {
+        var device = HomeAssistantDevice(address)
+        func note(_ time: Int64, _ latitude: Double, at now: Int64) {
+            let columns = SensorStream.location.columns.map { [$0.name == "lat" ? latitude : 1] }
+            device.note(
+                SampleBlock(stream: .location, times: [time], columns: columns), at: Timestamp(microseconds: now))
+        }
+        note(50_000_000_000, 1, at: 10_000_000)
+        #expect(device.fix?.latitude == 1)
+        #expect(device.isMoving(at: Timestamp(microseconds: 300_000_000)) == false)
+        note(11_000_000, 2, at: 11_000_000)
+        #expect(device.fix?.latitude == 2)
+        #expect(device.newest == 11_000_000)
+    }
+
+    @Test("a device moves while a recent fix has a speed or steps are recent; it is unknown without either")
+    func moving() {
+        let second: Int64 = 1_000_000
+        var device = HomeAssistantDevice(address)
+        #expect(device.isMoving(at: Timestamp(microseconds: 0)) == nil)
+        device.note(
+            SampleBlock(
+                stream: .steps, times: [100 * second],
+                columns: SensorStream.steps.columns.map { [$0.name == "steps" ? 3 : .nan] }),
+            at: Timestamp(microseconds: 100 * second))
+        #expect(device.isMoving(at: Timestamp(microseconds: 120 * second)) == true)
+        #expect(device.isMoving(at: Timestamp(microseconds: 140 * second)) == false)
+        device.note(
+            SampleBlock(
+                stream: .location, times: [150 * second],
+                columns: SensorStream.location.columns.map { [$0.name == "speed" ? 0.6 : 1] }),
+            at: Timestamp(microseconds: 150 * second))
+        #expect(device.isMoving(at: Timestamp(microseconds: 160 * second)) == true)
+        #expect(device.isMoving(at: Timestamp(microseconds: 300 * second)) == false)
+    }
+}
