@@ -9,14 +9,14 @@ struct DeviceJSONTests {
     private let picture = LivePicture(root: .standard)
     private let left = device("left")
 
-    @Test("a device of which only its presence is known")
+    @Test("what no store has reported of a device is unknown, not 0")
     func unknown() {
         picture.handle(.presence(.lost, of: left), at: 0)
         #expect(
             String(decoding: picture.devicesJSON(at: moment(1)), as: UTF8.self)
                 == #"{"at":1700000001000000,"devices":[{"group":"lab","device":"left","state":null,"since":null,"#
-                + #""previous":null,"reason":null,"seq":0,"last_sample":null,"samples":0,"duplicates":0,"#
-                + #""conflicts":0,"missing":0,"on_its_way":0,"dropped_batches":0,"dropped_samples":0,"rates":{},"phase":"lost","#
+                + #""previous":null,"reason":null,"seq":0,"last_sample":null,"samples":0,"stored":null,"duplicates":null,"#
+                + #""conflicts":null,"missing":null,"on_its_way":null,"dropped_batches":0,"dropped_samples":0,"rates":{},"phase":"lost","#
                 + #""sources":{},"battery":null,"position":null,"streams":[]}]}"#)
     }
 
@@ -42,7 +42,8 @@ struct DeviceJSONTests {
             String(decoding: picture.devicesJSON(at: moment(2)), as: UTF8.self)
                 == #"{"at":1700000002000000,"devices":[{"group":"lab","device":"left","state":"active","#
                 + #""since":1700000001000000,"previous":"resumed","reason":"test","seq":7,"#
-                + #""last_sample":1700000002000000,"samples":1102,"duplicates":1,"conflicts":2,"missing":3,"on_its_way":7,"#
+                + #""last_sample":1700000002000000,"samples":1102,"stored":1000,"#
+                + #""duplicates":1,"conflicts":2,"missing":3,"on_its_way":7,"#
                 + #""dropped_batches":4,"dropped_samples":5,"#
                 + #""rates":{"motion/accelerometer":100,"location":0.5,"battery":0.5},"phase":"foreground","#
                 + #""sources":{"gpsd":"no \"fix\""},"#
@@ -87,17 +88,18 @@ struct DeviceJSONTests {
         #expect(String(decoding: picture.collectorsJSON, as: UTF8.self) == "[]")
         let full = CollectorHealth(
             status: .stalled, at: moment(0).wall, problem: "disk \"full\"", devices: 1, stored: 2, duplicates: 3,
-            conflicts: 4, rejected: 5, dropped: 6, version: "1.0", started: moment(-1).wall, memory: 7, memoryPeak: 8)
+            conflicts: 4, rejected: 5, dropped: 6, version: "1.0", started: moment(-1).wall, memory: 7, memoryPeak: 8,
+            groups: ["lab"])
         picture.handle(Message(device("$collector"), "two", full.encoded()), at: 0)
         let will = CollectorHealth(status: .offline, at: moment(0).wall)
         picture.handle(Message(device("$collector"), "one", will.encoded()), at: 0)
         #expect(
             String(decoding: picture.collectorsJSON, as: UTF8.self)
                 == #"[{"group":"lab","collector":"one","status":"offline","at":1700000000000000,"problem":null,"#
-                + #""devices":0,"stored":0,"duplicates":0,"conflicts":0,"rejected":0,"dropped":null,"version":null,"#
+                + #""groups":null,"devices":0,"stored":0,"duplicates":0,"conflicts":0,"rejected":0,"dropped":null,"version":null,"#
                 + #""started":null,"memory":null,"memory_peak":null},{"group":"lab","collector":"two","#
-                + #""status":"stalled","at":1700000000000000,"problem":"disk \"full\"","devices":1,"stored":2,"#
-                + #""duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"1.0","#
+                + #""status":"stalled","at":1700000000000000,"problem":"disk \"full\"","groups":["lab"],"#
+                + #""devices":1,"stored":2,"duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"1.0","#
                 + #""started":1699999999000000,"memory":7,"memory_peak":8}]"#)
     }
 }

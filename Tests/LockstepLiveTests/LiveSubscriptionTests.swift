@@ -67,7 +67,7 @@ struct LiveSubscriptionTests {
         #expect(stuck.waiting().map(\.name) == ["end"])
     }
 
-    @Test("an idle connection receives a comment every 15 seconds")
+    @Test("an idle connection receives an event every 15 seconds, which a page sees")
     func keepAlive() throws {
         picture.advance(from: 0, to: 0)
         let subscription = try picture.subscribeToStates()
@@ -76,7 +76,7 @@ struct LiveSubscriptionTests {
         for second in 1...50 {
             picture.advance(from: Double(second), to: Double(second))
             guard let chunks = subscription.subscriber.takeWaiting() else { continue }
-            #expect(String(decoding: chunks.joined(), as: UTF8.self) == ": keep-alive\n\n")
+            #expect(String(decoding: chunks.joined(), as: UTF8.self) == "event: keep-alive\ndata: {}\n\n")
             times.append(second)
         }
         #expect(times == [15, 30, 45])

@@ -18,8 +18,8 @@ public struct LiveDevice: Sendable {
     public internal(set) var battery: LiveBattery?
     /// The last fix with a position, or nil if there is none.
     public internal(set) var position: LivePosition?
-    /// The counters of the store when it was last read.
-    public internal(set) var counters = StoredCounters()
+    /// The counters of the store when it was last read; nil if the store has not been read, or does not know the device.
+    public internal(set) var counters: StoredCounters?
     /// The number of samples received since the counters were read.
     public internal(set) var received: Int64 = 0
     /// The streams of which samples have arrived or are stored, in order of appearance.
@@ -42,7 +42,7 @@ public struct LiveDevice: Sendable {
     public subscript(stream: SensorStream) -> LiveStream? { streams.first { $0.stream.name == stream.name } }
 
     /// The number of samples that the agent dropped, or that the store counts as dropped.
-    public var droppedSamples: Int64 { max(presence?.droppedSamples ?? 0, counters.droppedSamples) }
+    public var droppedSamples: Int64 { max(presence?.droppedSamples ?? 0, counters?.droppedSamples ?? 0) }
 
     /// The number of batches that the agent dropped, or that the store counts as dropped.
     public var droppedBatches: Int64 {
@@ -50,7 +50,7 @@ public struct LiveDevice: Sendable {
         let reported = (presence?.dropped ?? []).reduce(into: Int64(0)) { sum, range in
             sum = min(1 << 53, sum + (range.upperBound - range.lowerBound + 1))
         }
-        return max(reported, counters.droppedBatches)
+        return max(reported, counters?.droppedBatches ?? 0)
     }
 
     /// The streams: first the built-in streams in the order of their definition, then other streams by name.

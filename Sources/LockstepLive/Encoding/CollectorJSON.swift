@@ -19,6 +19,11 @@ extension LiveDevices {
         object.member("status", health.status.rawValue)
         object.member("at", health.at.microseconds)
         object.member("problem", orNull: health.problem)
+        if let groups = health.groups {
+            object.member("groups", groups) { $0.string($1) }
+        } else {
+            object.nullMember("groups")
+        }
         object.member("devices", Int64(health.devices))
         object.member("stored", Int64(health.stored))
         object.member("duplicates", Int64(health.duplicates))

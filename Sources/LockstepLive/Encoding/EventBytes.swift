@@ -2,8 +2,9 @@ import LockstepWire
 
 /// Builds server-sent events: the lines that a web server writes to a client.
 enum EventBytes {
-    /// A comment that keeps an idle connection open.
-    static let keepAlive = Array(": keep-alive\n\n".utf8)
+    /// An event that keeps an idle connection open. Browsers do not report comments to a page, which has to know that the
+    /// connection lives.
+    static let keepAlive = event("keep-alive", data: Array("{}".utf8))
 
     /// Returns an event.
     /// - Parameters:

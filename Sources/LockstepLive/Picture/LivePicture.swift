@@ -18,7 +18,7 @@ public final class LivePicture: Sendable {
         var touched: [Subscriber] = []
         var lastID = 0
         var isClosed = false
-        /// The time of the next comments that keep connections open; nil before the first second.
+        /// The time of the next events that keep connections open; nil before the first second.
         var nextKeepAlive: Int64?
         var nextSecond: Int64 = 0
         var messages = 0
@@ -26,7 +26,7 @@ public final class LivePicture: Sendable {
         let droppedSamples = DroppedSamples()
     }
 
-    /// The time between comments that keep idle connections open, in µs.
+    /// The time between events that keep idle connections open, in µs.
     static let keepAliveInterval: Int64 = 15_000_000
 
     let limits: LiveLimits

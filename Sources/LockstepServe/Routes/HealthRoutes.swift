@@ -63,6 +63,7 @@ struct HealthRoutes {
             broker.member("problem", orNull: status.brokerProblem)
         }
         object.member("store") { store in
+            store.member("configured", status.hasStore)
             store.member("readable", status.storeProblem == nil)
             store.member("problem", orNull: status.storeProblem)
         }

@@ -36,11 +36,12 @@ struct MetricsRoute {
                 metrics.rates[stream.stream.name] = live.rate(of: stream, of: device, at: moment.boot)
             }
             // Without samples that were received since: some are never stored, and a counter must not decrease.
-            metrics.samples = device.counters.samples
-            metrics.duplicates = device.counters.duplicates
-            metrics.conflicts = device.counters.conflicts
-            metrics.missingBatches = device.counters.missing
-            metrics.batchesOnTheirWay = device.counters.onItsWay
+            let counters = device.counters ?? StoredCounters()
+            metrics.samples = counters.samples
+            metrics.duplicates = counters.duplicates
+            metrics.conflicts = counters.conflicts
+            metrics.missingBatches = counters.missing
+            metrics.batchesOnTheirWay = counters.onItsWay
             metrics.droppedBatches = device.droppedBatches
             metrics.droppedSamples = device.droppedSamples
             metrics.batteryLevel = device.battery?.level

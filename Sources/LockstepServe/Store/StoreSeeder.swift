@@ -11,8 +11,9 @@ struct StoreSeeder {
     let picture: LivePicture
     let knownStreams: KnownStreams
     let logger: Logger
-    /// The time between two reads of the counters.
-    var interval = Duration.seconds(5)
+    /// The time between two reads of the counters. People see a store that cannot be read within 5 s, with the time that
+    /// the page takes to ask.
+    var interval = Duration.milliseconds(2500)
 
     /// Runs until the task is cancelled.
     func run() async {

@@ -1,9 +1,12 @@
 /** Start of the page: session, shell, views. */
 
-import { onUnauthorized, request } from "./core/api.js";
+import { onUnauthorized } from "./core/api.js";
 import { ruleEvents } from "./core/events-store.js";
+import { emptyState, h } from "./core/dom.js";
 import { fleet } from "./core/fleet-store.js";
+import { link } from "./core/link.js";
 import { notifications } from "./core/notifications.js";
+import { parts } from "./core/parts.js";
 import { parseRoute } from "./core/router.js";
 import { session } from "./core/session.js";
 import { setUpShell, showView } from "./core/shell.js";
@@ -28,7 +31,7 @@ async function navigate({ isFirst = false } = {}) {
     const main = /** @type {HTMLElement} */ (document.getElementById("main"));
     visit += 1;
     const current = visit;
-    const module = await LOADERS[route.view]();
+    const module = await LOADERS[route.view]().catch(() => ({ show: showMissing }));
     if (current !== visit) return;
     leave?.();
     main.replaceChildren();
@@ -39,17 +42,33 @@ async function navigate({ isFirst = false } = {}) {
     if (!isFirst) main.focus({ preventScroll: true });
 }
 
+/** Stands in for a view whose files could not be loaded, and loads the page again when the server answers. @param {HTMLElement} main */
+function showMissing(main) {
+    // Browsers may keep the failure of a module: only a new page asks again.
+    let wasAway = false;
+    const retry = () => {
+        if (parts.value.server !== "ok") wasAway = true;
+        else if (wasAway) location.reload();
+    };
+    const timer = setInterval(retry, 1000);
+    main.append(h("div", { class: "view" }, emptyState({ symbol: "warning", title: "This view could not be loaded", text: "The server does not answer. The view appears as soon as the connection is back.",
+        action: h("button", { class: "button", type: "button", onclick: () => location.reload() }, "Load again") })));
+    return { title: "Not loaded", leave: () => clearInterval(timer) };
+}
+
 async function start() {
     setUpShell();
     onUnauthorized(() => session.ask());
+    link.addEventListener("unauthorized", () => session.ask());
     await session.load();
     await session.ready();
+    parts.start();
     fleet.start();
     notifications.start();
     ruleEvents.start();
+    link.start(session.state.version);
     session.addEventListener("opened", () => {
-        fleet.start();
-        ruleEvents.start();
+        link.reopen();
         navigate();
     });
     window.addEventListener("hashchange", () => navigate());
@@ -58,7 +77,6 @@ async function start() {
         document.getElementById("main")?.focus();
     });
     await navigate({ isFirst: true });
-    request("/system").then((system) => session.setSystem(system)).catch(() => {});
 }
 
 start();

@@ -4,8 +4,9 @@
  * @typedef {object} Device
  * @property {string} group @property {string} device @property {string|null} state @property {number|null} since µs
  * @property {string|null} previous @property {string|null} reason @property {number} seq
- * @property {number|null} last_sample µs @property {number} samples @property {number} duplicates
- * @property {number} conflicts @property {number} missing @property {number} on_its_way @property {number} dropped_batches @property {number} dropped_samples
+ * @property {number|null} last_sample µs @property {number} samples @property {number|null} stored
+ * @property {number|null} duplicates @property {number|null} conflicts @property {number|null} missing @property {number|null} on_its_way
+ * @property {boolean} [isStale] whether its state is not known at present @property {number} dropped_batches @property {number} dropped_samples
  * @property {Record<string, number>} rates Hz @property {string|null} phase @property {Record<string, string>|null} sources
  * @property {{level: number|null, charging: boolean|null, t: number}|null} battery
  * @property {{lat: number, lon: number, hacc: number|null, alt: number|null, speed: number|null, course: number|null, t: number}|null} position

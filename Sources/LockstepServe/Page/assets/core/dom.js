@@ -47,10 +47,13 @@ export function setAttribute(element, name, value) {
     else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** A group of mutually exclusive buttons: arrow keys move between them. */
-export function segmented({ label, options, value, onchange, className = "" }) {
+/**
+ * A group of mutually exclusive buttons: arrow keys move between them. They also choose, unless a choice has effects beyond
+ * the page (`isDeliberate`): then only Enter, the space bar and a click do.
+ */
+export function segmented({ label, options, value, onchange, className = "", isDeliberate = false }) {
     const buttons = options.map(({ value: key, text, title }) =>
-        h("button", { type: "button", role: "radio", title: title ?? "", data: { value: key }, onclick: () => set(key, true) }, text),
+        h("button", { type: "button", role: "radio", title: title ?? "", data: { value: key }, onclick: () => choose(key) }, text),
     );
     const element = h("div", { class: `segmented ${className}`, role: "radiogroup", "aria-label": label, onkeydown: move }, ...buttons);
     function set(key, notify = false) {
@@ -61,6 +64,10 @@ export function segmented({ label, options, value, onchange, className = "" }) {
         }
         if (notify) onchange(key);
     }
+    function choose(key) {
+        if (isDeliberate) onchange(key);
+        else set(key, true);
+    }
     function move(event) {
         const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
         if (!by) return;
@@ -68,7 +75,7 @@ export function segmented({ label, options, value, onchange, className = "" }) {
         const at = Math.max(0, buttons.indexOf(document.activeElement));
         const next = buttons[(at + by + buttons.length) % buttons.length];
         next.focus();
-        set(next.dataset.value, true);
+        if (!isDeliberate) set(next.dataset.value, true);
     }
     set(value);
     return { element, set };

@@ -1,31 +1,31 @@
-/** A stream of server-sent events that reconnects with exponential backoff and pauses while the page is hidden. */
+/** A stream of server-sent events that reconnects with exponential backoff. It runs in a worker or in a window. */
 
 const FIRST_DELAY = 250;
 /** A server that is back is noticed within two seconds. */
 const LONGEST_DELAY = 1_600;
 /** A connection that is not answered, for example because a proxy holds it, is given up. */
 const ANSWER = 3_000;
-/** The server sends something at least every 15 s. */
+/** The server sends an event at least every 15 s: `keep-alive` if there is no other. */
 const SILENCE = 40_000;
 
 /**
  * @param {string} url
  * @param {Record<string, (data: any, id: string) => void>} handlers one for each kind of event
- * @param {(status: "connecting"|"open"|"lost") => void} [onstatus]
- * @param {{whileHidden?: boolean}} [options] whether the stream goes on while the page is hidden
+ * @param {(status: "connecting"|"open"|"lost") => void} onstatus
  * @returns {{close: () => void}}
  */
-export function openEvents(url, handlers, onstatus = () => {}, { whileHidden = false } = {}) {
+export function openEvents(url, handlers, onstatus) {
     /** @type {EventSource|null} */
     let source = null;
     let delay = FIRST_DELAY;
     let timer = 0;
     let watchdog = 0;
     let isClosed = false;
+    const all = { "keep-alive": () => {}, ...handlers };
 
     function connect() {
         clearTimeout(timer);
-        if (isClosed || (document.hidden && !whileHidden)) return;
+        if (isClosed) return;
         onstatus("connecting");
         source = new EventSource(url);
         watch(ANSWER);
@@ -35,7 +35,7 @@ export function openEvents(url, handlers, onstatus = () => {}, { whileHidden = f
             watch(SILENCE);
         };
         source.onerror = retry;
-        for (const [name, handler] of Object.entries(handlers)) {
+        for (const [name, handler] of Object.entries(all)) {
             source.addEventListener(name, (event) => {
                 watch(SILENCE);
                 handler(JSON.parse(event.data), event.lastEventId);
@@ -65,29 +65,18 @@ export function openEvents(url, handlers, onstatus = () => {}, { whileHidden = f
         delay = Math.min(LONGEST_DELAY, delay * 2);
     }
 
-    // Browsers allow six connections to a server without HTTP/2: hidden tabs must not keep theirs.
-    function visibility() {
-        if (document.hidden && !whileHidden) stop();
-        else if (!source) {
-            delay = FIRST_DELAY;
-            connect();
-        }
-    }
-
     function online() {
         delay = FIRST_DELAY;
         if (!source) connect();
     }
 
-    document.addEventListener("visibilitychange", visibility);
-    window.addEventListener("online", online);
+    self.addEventListener("online", online);
     connect();
     return {
         close() {
             isClosed = true;
             stop();
-            document.removeEventListener("visibilitychange", visibility);
-            window.removeEventListener("online", online);
+            self.removeEventListener("online", online);
         },
     };
 }

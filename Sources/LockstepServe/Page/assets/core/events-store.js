@@ -1,14 +1,10 @@
-/**
- * The last events of rules. All tabs of a browser share one connection, because browsers allow only six to a server: one
- * tab receives the events, also while it is hidden, and passes them on.
- */
+/** The last events of rules, which also hidden windows receive. */
 
 import { excess, isNews, keyOf, unacknowledged } from "../pure/events.js";
 import { request } from "./api.js";
 import { now } from "./clock.js";
-import { openEvents } from "./event-stream.js";
+import { link } from "./link.js";
 
-const NAME = "lockstep.events";
 /** A tab may be open for months: it keeps this number of events, and those that a person has loaded. */
 const KEPT = 2000;
 /** Events are removed in portions of at least this number, because finding the oldest ones sorts all. */
@@ -20,36 +16,13 @@ class EventStore extends EventTarget {
     /** @type {Map<string, import("../pure/events.js").RuleEvent>} */
     events = new Map();
     hasLoaded = false;
-    /** Whether this tab receives the events from the server. */
-    isLeader = false;
     /** The maximum number of events. */
     #limit = KEPT;
     /** Where the server continues with older events. @type {number|undefined} */
     #next;
-    /** @type {BroadcastChannel|null} */
-    #channel = null;
-    /** @type {{close: () => void}|null} */
-    #stream = null;
 
-    /** Call it again after a new session. */
     start() {
-        if (this.isLeader) {
-            this.#open();
-        } else if (!this.#channel) {
-            // Without a secure context there are no locks: then each tab has its own connection.
-            if (!navigator.locks) {
-                this.#lead();
-                return;
-            }
-            this.#channel = new BroadcastChannel(NAME);
-            this.#channel.onmessage = ({ data }) => this.#hear(data);
-            this.#channel.postMessage({ ask: true });
-            // Held until the tab is closed; then another tab goes on.
-            navigator.locks.request(NAME, () => {
-                this.#lead();
-                return new Promise(() => {});
-            });
-        }
+        link.addEventListener("events", (event) => this.#receive(/** @type {CustomEvent} */ (event).detail));
     }
 
     get openCount() {
@@ -63,7 +36,7 @@ class EventStore extends EventTarget {
         const reply = await request(`/events/${event.id}/acknowledge`, {
             method: "POST", query: { device, rule, t }, signal: AbortSignal.timeout(ANSWER),
         });
-        this.#tell({ acknowledged: { device, rule, t, acknowledged: reply.acknowledged } });
+        this.#receive({ acknowledged: { device, rule, t, acknowledged: reply.acknowledged } });
     }
 
     /** Loads older events from the store. Returns whether there are more. */
@@ -80,34 +53,7 @@ class EventStore extends EventTarget {
         }
     }
 
-    #lead() {
-        this.isLeader = true;
-        this.#open();
-    }
-
-    #open() {
-        this.#stream?.close();
-        this.#stream = openEvents("/api/v1/events", {
-            event: (event) => this.#tell({ events: [event] }),
-            // Of an event that the server no longer keeps.
-            acknowledged: (confirmation) => this.#tell({ acknowledged: confirmation }),
-            // All of them: another tab may have begun to listen meanwhile.
-            ready: () => this.#tell({ events: [...this.events.values()], loaded: true }),
-        }, undefined, { whileHidden: Boolean(this.#channel) });
-    }
-
-    /** Passes a message of the server on to all tabs. */
-    #tell(message) {
-        this.#channel?.postMessage(message);
-        this.#hear(message);
-    }
-
-    /** Takes a message of another tab, or of this one. */
-    #hear({ ask, events = [], acknowledged, loaded }) {
-        if (ask) {
-            if (this.isLeader && this.hasLoaded) this.#channel?.postMessage({ events: [...this.events.values()], loaded: true });
-            return;
-        }
+    #receive({ events = [], acknowledged = null, loaded = false }) {
         const known = acknowledged && this.events.get(keyOf(acknowledged));
         this.#add(known ? [...events, { ...known, acknowledged: acknowledged.acknowledged }] : events, loaded);
     }

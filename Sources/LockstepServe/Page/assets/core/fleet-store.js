@@ -1,41 +1,38 @@
-/** All devices, kept up to date by the server, and the state of the connection to it. */
+/** All devices, kept up to date by the server. */
 
+import { asKnown } from "../pure/parts.js";
 import { problemsOf, severity } from "../pure/problems.js";
 import { mainStream, sortedByName } from "../pure/selection.js";
-import { request } from "./api.js";
 import { now, observe } from "./clock.js";
-import { openEvents } from "./event-stream.js";
+import { link } from "./link.js";
+import { parts } from "./parts.js";
 
 /** Rates of the last two minutes, one value for each two seconds, for the sparklines. */
 export const HISTORY_STEP = 2e6;
 export const HISTORY_LENGTH = 60;
 
 class FleetStore extends EventTarget {
-    /** @type {Map<string, import("../pure/selection.js").Entry>} */
+    /** @type {Map<string, import("../pure/selection.js").Entry & {reported: import("./api.js").Device}>} with each device as it is known, and as it was reported */
     entries = new Map();
     /** @type {Map<string, Float32Array>} by device; the newest value is the last one, NaN is unknown */
     histories = new Map();
-    /** @type {"connecting"|"open"|"lost"} */
-    status = "connecting";
     hasLoaded = false;
-    /** @type {number|null} */
-    lostSince = null;
     /** Changes with each change of a history. */
     historyVersion = 0;
     #historyAt = 0;
     /** @type {string[]} */
     #names = [];
-    /** @type {{close: () => void}|null} */
-    #events = null;
 
     start() {
-        this.#events?.close();
-        this.#events = openEvents("/api/v1/fleet?every=1s", { devices: (data) => this.#receive(data) }, (status) => this.#setStatus(status));
+        link.addEventListener("devices", (event) => this.#receive(/** @type {CustomEvent} */ (event).detail));
+        link.addEventListener("time", (event) => observe(/** @type {CustomEvent} */ (event).detail.at));
+        // What is known of all devices depends on the parts that report it.
+        parts.addEventListener("change", () => {
+            if (!this.hasLoaded) return;
+            for (const entry of this.entries.values()) this.#update(entry.reported);
+            this.dispatchEvent(new Event("change"));
+        });
         setInterval(() => this.#tick(), 1000);
-        this.start = () => {
-            this.#events?.close();
-            this.#events = openEvents("/api/v1/fleet?every=1s", { devices: (data) => this.#receive(data) }, (s) => this.#setStatus(s));
-        };
     }
 
     /** @param {string} group @param {string} device */
@@ -56,12 +53,14 @@ class FleetStore extends EventTarget {
         return [...new Set([...this.entries.values()].map(({ device }) => device.group))].sort();
     }
 
-    /** @param {{at: number, devices: import("./api.js").Device[], forgotten?: {group: string, device: string}[]}} data */
-    #receive({ at, devices, forgotten = [] }) {
-        observe(at);
-        for (const { group, device } of forgotten) {
-            this.entries.delete(`${group}/${device}`);
-            this.histories.delete(`${group}/${device}`);
+    /** @param {{at: number|null, isAll: boolean, devices: import("./api.js").Device[], forgotten: {group: string, device: string}[]}} data */
+    #receive({ at, isAll, devices, forgotten }) {
+        if (at !== null) observe(at);
+        const present = isAll ? new Set(devices.map(({ group, device }) => `${group}/${device}`)) : null;
+        const gone = present ? [...this.entries.keys()].filter((key) => !present.has(key)) : forgotten.map(({ group, device }) => `${group}/${device}`);
+        for (const key of gone) {
+            this.entries.delete(key);
+            this.histories.delete(key);
             // Another device may come in the same event, and the number would be the same.
             this.#names = [];
         }
@@ -72,13 +71,14 @@ class FleetStore extends EventTarget {
 
     /** @param {import("./api.js").Device} device */
     #update(device) {
-        const problems = problemsOf(device, now());
-        this.entries.set(`${device.group}/${device.device}`, { device, problems, severity: severity(problems) });
+        const known = asKnown(device, parts.value);
+        const problems = problemsOf(known, now());
+        this.entries.set(`${device.group}/${device.device}`, { device: known, reported: device, problems, severity: severity(problems) });
     }
 
     /** Ages change without messages: recompute problems, and shift the histories. */
     #tick() {
-        for (const { device } of this.entries.values()) this.#update(device);
+        for (const { reported } of this.entries.values()) this.#update(reported);
         const step = Math.floor(now() / HISTORY_STEP);
         if (this.#historyAt === 0) this.#historyAt = step;
         for (; this.#historyAt < step; this.#historyAt += 1) this.#shift(this.#historyAt === step - 1);
@@ -91,7 +91,7 @@ class FleetStore extends EventTarget {
         for (const [key, { device }] of this.entries) {
             const history = this.historyOf(key);
             history.copyWithin(0, 1);
-            history[HISTORY_LENGTH - 1] = isNewest && this.status === "open" ? currentRate(device) : NaN;
+            history[HISTORY_LENGTH - 1] = isNewest && parts.isLive ? currentRate(device) : NaN;
         }
     }
 
@@ -103,19 +103,6 @@ class FleetStore extends EventTarget {
             this.histories.set(key, history);
         }
         return history;
-    }
-
-    /** @param {"connecting"|"open"|"lost"} status */
-    #setStatus(status) {
-        if (status === "lost" && this.status !== "lost") {
-            this.lostSince ??= Date.now();
-            // Events tell no status code: ask whether a token is needed now.
-            request("/devices", { query: { group: "-" } }).catch(() => {});
-        }
-        if (status === "open") this.lostSince = null;
-        // While it retries, the connection is still lost for the reader.
-        this.status = status === "connecting" && this.lostSince !== null ? "lost" : status;
-        this.dispatchEvent(new Event("status"));
     }
 }
 

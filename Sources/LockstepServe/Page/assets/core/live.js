@@ -3,8 +3,8 @@
 import { columnsOf, lengthOf, timesOf } from "../pure/batch.js";
 import { advance, arrived, playhead, startPlayout } from "../pure/playout.js";
 import { SampleRing } from "../pure/ring.js";
-import { now, observe } from "./clock.js";
-import { openEvents } from "./event-stream.js";
+import { now } from "./clock.js";
+import { link } from "./link.js";
 
 /** Enough for 40 s at 200 Hz. */
 const CAPACITY = 8192;
@@ -16,13 +16,15 @@ export class LiveSamples extends EventTarget {
     streams = new Map();
     /** @type {Map<string, number>} users of each stream */
     #wanted = new Map();
-    /** @type {{close: () => void}|null} */
-    #events = null;
+    /** Streams of which the recent samples are needed. @type {Set<string>} */
+    #fresh = new Set();
     #timer = 0;
-    #url = "";
-    /** @type {"connecting"|"open"|"lost"} */
-    status = "connecting";
-    dropped = 0;
+    #onsamples = (event) => this.#receive(event.detail);
+
+    constructor() {
+        super();
+        link.addEventListener("samples", this.#onsamples);
+    }
 
     /**
      * Subscribes to a stream; returns a function that ends the subscription.
@@ -30,6 +32,7 @@ export class LiveSamples extends EventTarget {
      */
     want(address, stream) {
         const key = `${address} ${stream}`;
+        if (!this.#wanted.has(key)) this.#fresh.add(key);
         this.#wanted.set(key, (this.#wanted.get(key) ?? 0) + 1);
         this.#schedule();
         let isOver = false;
@@ -57,44 +60,25 @@ export class LiveSamples extends EventTarget {
 
     close() {
         clearTimeout(this.#timer);
-        this.#events?.close();
-        this.#events = null;
+        link.removeEventListener("samples", this.#onsamples);
         this.#wanted.clear();
+        link.want(this, [], []);
     }
 
-    /** Several subscriptions that change together need one connection. */
+    /** Several subscriptions that change together are one message. */
     #schedule() {
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => this.#connect(), 30);
+        this.#timer = setTimeout(() => {
+            link.want(this, [...this.#wanted.keys()], [...this.#fresh]);
+            this.#fresh.clear();
+        }, 20);
     }
 
-    #connect() {
-        const query = new URLSearchParams();
-        const unique = (index) => [...new Set([...this.#wanted.keys()].map((key) => key.split(" ")[index]))].sort();
-        for (const address of unique(0)) query.append("device", address);
-        for (const stream of unique(1)) query.append("stream", stream);
-        query.append("hz", "10");
-        const url = `/api/v1/live?${query}`;
-        if (url === this.#url && this.#events) return;
-        this.#events?.close();
-        this.#events = null;
-        this.#url = url;
-        if (this.#wanted.size === 0) return;
-        this.#events = openEvents(url, {
-            hello: (data) => observe(data.at),
-            samples: (data) => this.#receive(data),
-            dropped: (data) => { this.dropped += data.samples ?? 0; },
-        }, (status) => {
-            this.status = status;
-            this.dispatchEvent(new Event("status"));
-        });
-    }
-
-    /** @param {Record<string, any>} batch */
-    #receive(batch) {
+    /** @param {{key: string, batch: Record<string, any>, isReplay?: boolean}} message */
+    #receive({ key, batch, isReplay = false }) {
+        if (!this.#wanted.has(key)) return;
         const count = lengthOf(batch);
         if (count === 0) return;
-        const key = `${batch.group}/${batch.device} ${batch.stream}`;
         let live = this.streams.get(key);
         if (!live) {
             live = { ring: new SampleRing(0, 16), columns: [], words: new Map(), playout: startPlayout() };
@@ -109,7 +93,8 @@ export class LiveSamples extends EventTarget {
         }
         const values = live.columns.map((name) => batch[name]);
         for (let i = 0; i < count; i += 1) live.ring.append(times[i], values.map((column) => column?.[i]));
-        live.playout = arrived(live.playout, times[count - 1], now());
+        // How late samples arrive says nothing about those that are only repeated.
+        live.playout = isReplay ? { ...live.playout, newest: times[count - 1] } : arrived(live.playout, times[count - 1], now());
         this.dispatchEvent(new CustomEvent("samples", { detail: { key, batch } }));
     }
 

@@ -31,9 +31,9 @@ class Notifications extends EventTarget {
         this.dispatchEvent(new Event("change"));
     }
 
-    /** One tab shows them. @param {import("../pure/events.js").RuleEvent} event */
+    /** Windows use the same tag for an event, so the browser shows one notification. @param {import("../pure/events.js").RuleEvent} event */
     #show(event) {
-        if (!this.isOn || !ruleEvents.isLeader) return;
+        if (!this.isOn) return;
         const shown = new Notification(event.device ?? "Collector", { body: event.text, tag: `${event.device} ${event.rule} ${event.t}`, icon: "/assets/logo.svg" });
         shown.onclick = () => {
             window.focus();

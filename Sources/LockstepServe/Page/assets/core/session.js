@@ -6,8 +6,6 @@ import { h } from "./dom.js";
 class Session extends EventTarget {
     /** @type {{token_required: boolean, authenticated: boolean, rights: string[], version: string}} */
     state = { token_required: false, authenticated: true, rights: ["read"], version: "" };
-    /** @type {any} the last reply of /system */
-    system = null;
     /** @type {HTMLDialogElement|null} */
     #dialog = null;
 
@@ -30,11 +28,6 @@ class Session extends EventTarget {
         if (!this.state.token_required || this.state.authenticated) return;
         this.ask();
         await new Promise((resolve) => this.addEventListener("opened", resolve, { once: true }));
-    }
-
-    setSystem(system) {
-        this.system = system;
-        this.dispatchEvent(new Event("system"));
     }
 
     /** Shows the dialog, unless it is shown. */

@@ -1,12 +1,14 @@
 /** The frame of the page: navigation, state of the connection, theme, session. */
 
+import { promiseOf } from "../pure/delivery.js";
 import { badge } from "../pure/events.js";
-import { counted, duration } from "../pure/format.js";
+import { counted } from "../pure/format.js";
 import { joinButton } from "../join/dialog.js";
 import { h, icon, setText } from "./dom.js";
 import { ruleEvents } from "./events-store.js";
 import { fleet } from "./fleet-store.js";
 import { oncePerFrame } from "./frames.js";
+import { parts } from "./parts.js";
 import { session } from "./session.js";
 import { setTheme, theme } from "./theme.js";
 
@@ -15,11 +17,16 @@ const banner = () => /** @type {HTMLElement} */ (document.getElementById("banner
 export function setUpShell() {
     const link = h("span", { class: "link-state", data: { status: "connecting" } }, "Connecting");
     const leave = h("button", { class: "button quiet icon-only", type: "button", title: "End session", "aria-label": "End session", hidden: true, onclick: () => session.close() }, icon("logout"));
-    document.getElementById("tools")?.append(link, joinButton(), themeButton(), leave);
-    fleet.addEventListener("status", () => updateLink(link));
-    fleet.addEventListener("tick", () => updateBanner());
-    fleet.addEventListener("status", () => updateBanner());
-    session.addEventListener("system", () => updateBanner());
+    const promise = h("span", { class: "promise num" });
+    const tie = h("a", { class: "link", href: "#/system", title: "The state of all parts" }, link, promise);
+    document.getElementById("tools")?.append(tie, joinButton(), themeButton(), leave);
+    const update = () => {
+        const groups = fleet.groups();
+        updateLink(link, promise, groups);
+        updateBanner(groups);
+    };
+    fleet.addEventListener("tick", update);
+    parts.addEventListener("change", update);
     // Many events may arrive together.
     ruleEvents.addEventListener("change", oncePerFrame(updateBadge));
     ruleEvents.addEventListener("news", (event) => announce(`New event: ${/** @type {CustomEvent} */ (event).detail.text}`));
@@ -63,10 +70,15 @@ function themeButton() {
     return button;
 }
 
-/** @param {HTMLElement} link */
-function updateLink(link) {
-    link.dataset.status = fleet.status;
-    setText(link, { open: "Live", connecting: "Connecting", lost: "Offline" }[fleet.status]);
+/** @param {HTMLElement} link @param {HTMLElement} promise @param {string[]} groups */
+function updateLink(link, promise, groups) {
+    const { status, text } = parts.words(groups);
+    link.dataset.status = status;
+    setText(link, text);
+    if (!fleet.hasLoaded) return;
+    const promised = promiseOf([...fleet.entries.values()].map(({ device }) => device), parts.storingAll(groups));
+    promise.dataset.kind = promised.kind;
+    setText(promise, promised.text);
 }
 
 /** The number of events that nobody has acknowledged. */
@@ -80,19 +92,12 @@ function updateBadge() {
     element.replaceChildren(h("span", { "aria-hidden": "true" }, text), h("span", { class: "visually-hidden" }, `, ${counted(count, "event")} not acknowledged`));
 }
 
-/** A lost connection is shown only after some seconds, because most are over by then. */
-function updateBanner() {
+/** @param {string[]} groups */
+function updateBanner(groups) {
     const element = banner();
-    const lostFor = fleet.lostSince === null ? 0 : (Date.now() - fleet.lostSince) / 1000;
-    if (lostFor > 2) {
-        show(element, "bad", "warning", `Connection to the server lost for ${duration(Math.floor(lostFor))}. Values are the last known ones; reconnecting.`);
-    } else if (session.system && !session.system.broker.connected) {
-        show(element, "warn", "warning", `The server has no connection to the broker ${session.system.broker.address}${session.system.broker.problem ? `: ${session.system.broker.problem}` : ""}. Live values are not updated.`);
-    } else if (session.system && !session.system.store.readable) {
-        show(element, "warn", "warning", `The server cannot read the store${session.system.store.problem ? `: ${session.system.store.problem}` : ""}. Past values are not available.`);
-    } else {
-        element.hidden = true;
-    }
+    const notice = parts.notice(groups);
+    if (notice) show(element, notice.kind, "warning", notice.text);
+    else element.hidden = true;
 }
 
 function show(element, kind, symbol, text) {

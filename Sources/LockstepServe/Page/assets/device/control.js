@@ -6,10 +6,14 @@ import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { stored, store } from "../core/settings.js";
 import { announce } from "../core/shell.js";
-import { remaining } from "../pure/lease.js";
-import { rate } from "../pure/format.js";
+import { leaseRate, proposedRate, remaining } from "../pure/lease.js";
 
 const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"]];
+
+const PHASES = {
+    inactive: { title: "Inactive", text: "All sensors of the device pause until it is in the foreground again. What would be measured meanwhile is not recorded." },
+    background: { title: "Background", text: "The sensors of motion stop, and others run at lower rates, until the device is in the foreground again." },
+};
 
 /** @param {{group: string, device: string}} address @param {{stream: string, rate: number|null}[]} streams */
 export function controlCard({ group, device }, streams) {
@@ -23,16 +27,21 @@ export function controlCard({ group, device }, streams) {
     const offline = h("p", { class: "message", hidden: true, data: { kind: "info" } }, "The device is not connected. Commands fail until it is.");
     const leases = h("ul", { class: "leases", "aria-label": "Leases" });
     const wrap = (field) => h("span", { class: "select" }, field, icon("chevron"));
-    const stream = h("select", { "aria-label": "Stream" }, ...[...streams].sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0)).map((entry) => h("option", { value: entry.stream }, entry.stream)));
-    const hz = h("input", { class: "field num", type: "number", "aria-label": "Rate in Hz", min: "0.001", max: "10000", step: "any", value: "200", required: true });
+    const stream = h("select", { "aria-label": "Stream", onchange: () => propose() }, ...[...streams].sort((a, b) => (b.rate ?? 0) - (a.rate ?? 0)).map((entry) => h("option", { value: entry.stream }, entry.stream)));
+    const hz = h("input", { class: "field num", type: "number", "aria-label": "Rate in Hz", min: "0.001", max: "10000", step: "any", required: true });
+    const propose = () => { hz.value = String(proposedRate(stream.value, streams.find((entry) => entry.stream === stream.value)?.rate)); };
+    propose();
     const span = h("select", { "aria-label": "Duration" }, ...DURATIONS.map(([value, text]) => h("option", { value, selected: value === "300" }, text)));
     const leaseButton = h("button", { class: "button primary", type: "submit" }, "Start lease");
     const form = h("form", { class: "lease-form", onsubmit: (event) => {
         event.preventDefault();
-        send({ client, rate: { stream: stream.value, hz: Number(hz.value), lease_s: Number(span.value) } }, leaseButton, (reply) => `${reply.rate.stream} runs at ${rate(reply.rate.hz === "source" ? null : reply.rate.hz)}`);
+        send({ client, rate: { stream: stream.value, hz: Number(hz.value), lease_s: Number(span.value) } }, leaseButton, (reply) => `${reply.rate.stream} runs at ${leaseRate(reply.rate.hz)}`);
     } }, wrap(stream), h("span", { class: "with-unit" }, hz, h("span", { "aria-hidden": "true" }, "Hz")), wrap(span), leaseButton);
-    const phase = segmented({ label: "Phase", value: null, options: [{ value: "foreground", text: "Foreground" }, { value: "inactive", text: "Inactive" }, { value: "background", text: "Background" }],
-        onchange: (value) => send({ phase: value }, null, (reply) => `The device is in the ${reply.phase} phase`) });
+    const phase = segmented({ label: "Phase", value: null, isDeliberate: true, options: [{ value: "foreground", text: "Foreground" }, { value: "inactive", text: "Inactive" }, { value: "background", text: "Background" }],
+        onchange: async (value) => {
+            if (value !== "foreground" && !(await confirmed(PHASES[value], device))) return;
+            send({ phase: value }, null, (reply) => `The device is in the ${reply.phase} phase`);
+        } });
     const flush = h("button", { class: "button", type: "button", onclick: () => send({ flush: true }, flush, (reply) => `${reply.flushed} batches written`) }, "Flush now");
     flush.title = "Publish the samples of the current window now";
     body.append(
@@ -87,7 +96,7 @@ export function controlCard({ group, device }, streams) {
         const next = known.map((lease) => `${lease.client}${lease.stream}${lease.hz}${lease.until}`).join();
         if (next !== shape) {
             shape = next;
-            leases.replaceChildren(...known.map((lease) => h("li", { class: "lease" }, h("span", { class: "lease-name" }, h("b", null, lease.stream), ` ${rate(lease.hz)}`),
+            leases.replaceChildren(...known.map((lease) => h("li", { class: "lease" }, h("span", { class: "lease-name" }, h("b", null, lease.stream), ` ${leaseRate(lease.hz)}`),
                 h("span", { class: "muted lease-client" }, lease.client === client ? "this page" : lease.client || "no name"), h("span", { class: "lease-left num", role: "timer" }),
                 lease.client === client && h("button", { class: "button quiet", type: "button", "aria-label": `End the lease of ${lease.stream}`, onclick: (event) => send({ client, rate: { stream: lease.stream, hz: 0 } }, event.currentTarget, () => "The lease has ended") }, "End"))));
             if (known.length) announce(`${known.length} leases`);
@@ -110,6 +119,19 @@ export function controlCard({ group, device }, streams) {
         isReachable = next;
         if (value.phase && !known.length) phase.set(value.phase);
     } };
+}
+
+/** Asks before a phase that ends what the device records. @param {{title: string, text: string}} phase @param {string} device @returns {Promise<boolean>} */
+function confirmed({ title, text }, device) {
+    return new Promise((resolve) => {
+        const dialog = h("dialog", { "aria-labelledby": "phase-title", "aria-describedby": "phase-text", onclose: () => {
+            dialog.remove();
+            resolve(dialog.returnValue === "yes");
+        } }, h("h2", { id: "phase-title" }, `${title} for ${device}?`), h("p", { id: "phase-text", class: "muted" }, text),
+            h("form", { method: "dialog" }, h("button", { class: "button", value: "no" }, "Cancel"), h("button", { class: "button primary", value: "yes" }, title)));
+        document.body.append(dialog);
+        dialog.showModal();
+    });
 }
 
 /** Whether an agent would answer. @param {import("../core/api.js").Device} device */

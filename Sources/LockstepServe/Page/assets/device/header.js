@@ -2,10 +2,11 @@
 
 import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
+import { parts } from "../core/parts.js";
 import { routeTo } from "../core/router.js";
 import { stateBadge } from "../core/states.js";
 import { age, dateTime, duration, isAhead, percent, position, sampleRate, UNKNOWN } from "../pure/format.js";
-import { deliveryText } from "../pure/delivery.js";
+import { deliveryText, promiseOf } from "../pure/delivery.js";
 import { problemsOf } from "../pure/problems.js";
 import { totalRate } from "../pure/selection.js";
 import { reasonText } from "../pure/timeline.js";
@@ -15,11 +16,11 @@ export function deviceHeader({ group, device }) {
     const state = stateBadge();
     const since = h("span", { class: "state-since num" });
     const problems = h("div", { class: "device-problems" });
-    const figures = ["Last sample", "All streams", "Battery", "Missing", "Orientation", "Position"].map((label) => {
+    const figures = ["Last sample", "All streams", "Stored", "Battery", "Missing", "Orientation", "Position"].map((label) => {
         const value = h("dd", { class: "num" }, UNKNOWN);
         return { label, value, element: h("div", { class: "figure" }, h("dt", null, label), value) };
     });
-    const [last, hz, battery, missing, posture, place] = figures;
+    const [last, hz, promise, battery, missing, posture, place] = figures;
     const element = h("header", { class: "device-head" },
         h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/", class: "crumb" }, icon("back"), "Fleet"), h("span", { class: "muted" }, group)),
         h("div", { class: "device-title" }, h("h1", null, device), h("span", { class: "device-state" }, state.element, since), problems,
@@ -44,8 +45,11 @@ export function deviceHeader({ group, device }) {
             const sum = totalRate(value);
             setText(hz.value, sum > 0 ? sampleRate(sum) : UNKNOWN);
             setText(battery.value, value.battery?.level === null || !value.battery ? UNKNOWN : `${percent(value.battery.level)}${value.battery.charging ? ", charging" : ""}`);
+            const promised = promiseOf([value], parts.storing(group).storing);
+            setText(promise.value, promised.text);
+            promise.element.dataset.kind = promised.kind;
             setText(missing.value, deliveryText(value));
-            missing.element.toggleAttribute("data-bad", value.missing > 0);
+            missing.element.toggleAttribute("data-bad", (value.missing ?? 0) > 0);
             setText(place.value, value.position ? position(value.position.lat, value.position.lon, 5) : UNKNOWN);
             const found = problemsOf(value, now()).filter(({ level }) => level > 0);
             const text = found.map(({ level, text }) => level + text).join("|");

@@ -3,6 +3,7 @@
 import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, h, icon } from "../core/dom.js";
+import { parts } from "../core/parts.js";
 import { driftText, offsetText } from "../pure/clock-texts.js";
 import { deliveryVerdict } from "../pure/delivery.js";
 import { age, dateTime, nearTime, UNKNOWN, whole } from "../pure/format.js";
@@ -14,21 +15,24 @@ export function healthCard({ group, device }) {
     const { element, body } = card({ title: "Health", id: "health", className: "card-health" });
     const abort = new AbortController();
     let timer = 0;
+    let health = null;
     body.append(h("div", { class: "skeleton", style: { height: "150px" } }));
 
     async function load() {
         try {
-            const health = await request(`${devicePath(group, device)}/health`, { signal: abort.signal });
-            draw(health);
+            health = await request(`${devicePath(group, device)}/health`, { signal: abort.signal });
+            draw();
         } catch (error) {
             if (isAbort(error)) return;
+            health = null;
             body.replaceChildren(h("p", { class: "message", data: { kind: "bad" } }, error.message));
         }
         timer = setTimeout(load, EVERY);
     }
 
-    function draw(health) {
-        const verdict = deliveryVerdict(health);
+    function draw() {
+        if (!health) return;
+        const verdict = deliveryVerdict(health, parts.storing(group));
         const facts = [
             ["Samples stored", whole(health.samples)],
             ["Batches on the way", whole(health.on_its_way)],
@@ -53,8 +57,10 @@ export function healthCard({ group, device }) {
     }
 
     load();
+    parts.addEventListener("change", draw);
     return { element, close() {
         clearTimeout(timer);
+        parts.removeEventListener("change", draw);
         abort.abort();
     } };
 }

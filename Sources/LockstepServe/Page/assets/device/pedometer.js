@@ -3,7 +3,7 @@
 import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, segmented, setText } from "../core/dom.js";
-import { store, stored } from "../core/settings.js";
+import { onUnitsChange, setUnits, units as chosenUnits } from "../core/units.js";
 import { nearTime } from "../pure/format.js";
 import { midnight, quantities } from "../pure/walk.js";
 
@@ -11,10 +11,7 @@ const EVERY = 5000;
 
 /** @param {{group: string, device: string}} address @param {import("../core/live.js").LiveSamples} live @param {boolean} hasSteps */
 export function pedometerCard({ group, device }, live, hasSteps) {
-    const units = segmented({ label: "Units", value: stored("units", "metric"), options: [{ value: "metric", text: "km" , title: "Metric" }, { value: "imperial", text: "mi", title: "Imperial" }], onchange: (value) => {
-        store("units", value);
-        draw();
-    } });
+    const units = segmented({ label: "Units", value: chosenUnits(), options: [{ value: "metric", text: "km" , title: "Metric" }, { value: "imperial", text: "mi", title: "Imperial" }], onchange: setUnits });
     const { element, body } = card({ title: "Pedometer", id: "pedometer", className: "card-walk", tools: hasSteps ? units.element : null });
     if (!hasSteps) {
         body.append(emptyState({ symbol: "walk", title: "No steps", text: "The device does not count steps, or nobody has walked with it yet." }));
@@ -70,7 +67,7 @@ export function pedometerCard({ group, device }, live, hasSteps) {
     let shape = "";
     function draw() {
         if (!walk) return;
-        const known = quantities(walk, stored("units", "metric"));
+        const known = quantities(walk, chosenUnits());
         const next = known.map(({ key }) => key).join();
         if (next !== shape || !known.length) {
             shape = next;
@@ -88,8 +85,10 @@ export function pedometerCard({ group, device }, live, hasSteps) {
     }
     live.addEventListener("samples", onsamples);
     const release = live.want(`${group}/${device}`, "steps");
+    const stopUnits = onUnitsChange(draw);
     load();
     return { element, close() {
+        stopUnits();
         clearTimeout(timer);
         abort.abort();
         live.removeEventListener("samples", onsamples);

@@ -5,10 +5,11 @@ import { now } from "../core/clock.js";
 import { card, emptyState, h, select as selectField, setText } from "../core/dom.js";
 import { onThemeChange } from "../core/theme.js";
 import { store, stored } from "../core/settings.js";
+import { onUnitsChange, units } from "../core/units.js";
 import { columnsOf, lengthOf, timesOf } from "../pure/batch.js";
-import { age, counted, fixed, position, whole } from "../pure/format.js";
+import { age, counted, position, whole } from "../pure/format.js";
 import { distanceFilter, isStale, segments, trackLength } from "../pure/geo.js";
-import { distanceIn, speedIn } from "../pure/walk.js";
+import { distanceIn, lengthIn, speedIn } from "../pure/walk.js";
 import { createMap, loadLeaflet, mapColours } from "../map/leaflet.js";
 
 /** Fixes further apart than this are not connected, in µs. */
@@ -16,22 +17,25 @@ const GAP = 120e6;
 /** The last fix is drawn grey after this, in µs. */
 const OLD = 30e6;
 const MOST_FIXES = 3000;
+/** The distances of the filter, in m. */
+const FILTERS = [0, 2, 5, 10, 25, 100];
 
 /** @param {{group: string, device: string}} address @param {import("../core/live.js").LiveSamples} live @param {boolean} hasLocation */
 export function trackCard({ group, device }, live, hasLocation) {
     let filter = Number(stored("track.filter", 5));
     let span = Number(stored("track.span", 3600));
+    const filters = selectField({ label: "Distance filter", value: String(filter), options: FILTERS.map((metres) => ({ value: String(metres), text: filterText(metres) })), onchange: (value) => {
+        filter = Number(value);
+        store("track.filter", filter);
+        draw(true);
+    } });
     const tools = h("span", { class: "plot-tools" },
         selectField({ label: "Time of the track", value: String(span), options: [["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"], ["86400", "24 h"]].map(([value, text]) => ({ value, text })), onchange: (value) => {
             span = Number(value);
             store("track.span", span);
             load();
         } }),
-        selectField({ label: "Distance filter", value: String(filter), options: [["0", "All fixes"], ["2", "≥ 2 m"], ["5", "≥ 5 m"], ["10", "≥ 10 m"], ["25", "≥ 25 m"], ["100", "≥ 100 m"]].map(([value, text]) => ({ value, text })), onchange: (value) => {
-            filter = Number(value);
-            store("track.filter", filter);
-            draw(true);
-        } }));
+        filters);
     const { element, body, note } = card({ title: "Position", id: "track", className: "card-track", tools: hasLocation ? tools : null });
     if (!hasLocation) {
         body.append(emptyState({ symbol: "map", title: "No position", text: "The device has sent no location. It needs a location source, such as gpsd." }));
@@ -51,6 +55,10 @@ export function trackCard({ group, device }, live, hasLocation) {
     let isLoaded = false;
     const abort = new AbortController();
     const stopTheme = onThemeChange(() => draw(false));
+    const stopUnits = onUnitsChange(() => {
+        [...filters.querySelectorAll("option")].forEach((option, i) => setText(option, filterText(FILTERS[i])));
+        draw(false);
+    });
 
     loadLeaflet().then((library) => {
         if (isOver) return;
@@ -143,6 +151,7 @@ export function trackCard({ group, device }, live, hasLocation) {
         release();
         live.removeEventListener("samples", onsamples);
         stopTheme();
+        stopUnits();
         map?.remove();
     } };
 }
@@ -151,14 +160,19 @@ function hasPosition(fix) {
     return Number.isFinite(fix.lat) && Number.isFinite(fix.lon) && fix.lat !== null;
 }
 
+/** @param {number} metres */
+function filterText(metres) {
+    return metres === 0 ? "All fixes" : `≥ ${lengthIn(metres, units())}`;
+}
+
 function captionOf(fix, report, length) {
-    const units = stored("units", "metric");
+    const chosen = units();
     const time = now();
     const parts = [position(fix.lat, fix.lon, 6)];
-    if (fix.hacc) parts.push(`± ${fixed(fix.hacc, fix.hacc < 10 ? 1 : 0)} m`);
-    if (fix.speed !== null && fix.speed !== undefined) parts.push(Object.values(speedIn(fix.speed, units)).join(" "));
-    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${fixed(fix.alt)} m altitude`);
-    parts.push(`track ${Object.values(distanceIn(length, units)).join(" ")}`);
+    if (fix.hacc) parts.push(`± ${lengthIn(fix.hacc, chosen, fix.hacc < 10 ? 1 : 0)}`);
+    if (fix.speed !== null && fix.speed !== undefined) parts.push(Object.values(speedIn(fix.speed, chosen)).join(" "));
+    if (fix.alt !== null && fix.alt !== undefined) parts.push(`${lengthIn(fix.alt, chosen)} altitude`);
+    parts.push(`track ${Object.values(distanceIn(length, chosen)).join(" ")}`);
     if (isStale(fix)) parts.push(`stale: fix is ${age((time - fix.at) / 1e6)} old`);
     else if (time - fix.t > OLD) parts.push(`last fix ${age((time - fix.t) / 1e6)} ago`);
     if (report && !hasPosition(report)) parts.push("no fix at the moment");

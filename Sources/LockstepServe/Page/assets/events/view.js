@@ -4,7 +4,7 @@ import { emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { ruleEvents } from "../core/events-store.js";
 import { oncePerFrame } from "../core/frames.js";
 import { notifications } from "../core/notifications.js";
-import { session } from "../core/session.js";
+import { parts } from "../core/parts.js";
 import { store, stored } from "../core/settings.js";
 import { counted } from "../pure/format.js";
 import { keyOf, newestFirst, unacknowledged } from "../pure/events.js";
@@ -54,7 +54,7 @@ export function show(main) {
         const focused = focusedKey();
         rows = next;
         update(list, [...next.values()].map(({ element }) => element));
-        older.hidden = !hasOlder || all.length < kept || !session.system?.store.readable;
+        older.hidden = !hasOlder || all.length < kept || parts.value.store !== "ok";
         if (list.parentElement !== body) body.replaceChildren(list, h("p", { class: "events-older" }, older));
         // The button of an acknowledged event is gone: the next one gets the focus.
         if (focused !== null && !body.contains(document.activeElement)) focusAfter(focused);
@@ -94,11 +94,11 @@ export function show(main) {
 
     draw();
     ruleEvents.addEventListener("change", drawSoon);
-    session.addEventListener("system", draw);
+    parts.addEventListener("change", drawSoon);
     return { title: "Events", leave() {
         isDrawing = false;
         ruleEvents.removeEventListener("change", drawSoon);
-        session.removeEventListener("system", draw);
+        parts.removeEventListener("change", drawSoon);
         bell.close();
     } };
 }

@@ -2,7 +2,7 @@
 
 import { card, emptyState, h, icon, select as selectField, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
-import { session } from "../core/session.js";
+import { parts } from "../core/parts.js";
 import { announce } from "../core/shell.js";
 import { store, stored } from "../core/settings.js";
 import { STATES, stateWord } from "../core/states.js";
@@ -71,7 +71,7 @@ export function show(main) {
     }
 
     function updateNotice(total) {
-        const kind = list.count > 0 ? "" : !fleet.hasLoaded ? (fleet.lostSince ? "lost" : "loading") : total === 0 ? "none" : "unmatched";
+        const kind = list.count > 0 ? "" : !fleet.hasLoaded ? (parts.value.server === "away" ? "lost" : "loading") : total === 0 ? "none" : "unmatched";
         if (notice.dataset.kind === kind) return;
         notice.dataset.kind = kind;
         notice.hidden = kind === "" || kind === "loading";
@@ -100,7 +100,7 @@ function noticeOf(kind, reset) {
         return emptyState({ symbol: "search", title: "No device matches", text: "Change the search, the group or the state.",
             action: h("button", { class: "button", type: "button", onclick: reset }, "Show all devices") });
     }
-    const address = session.system?.broker?.address ?? "ADDRESS";
+    const address = parts.system?.broker.address ?? "ADDRESS";
     return emptyState({ symbol: "antenna", title: "No devices yet", text: `A device appears here as soon as its agent reaches the broker: lockstep-agent --device NAME --broker ${address}` });
 }
 

@@ -1,19 +1,19 @@
 /** The dialog with the QR code and the address of the gateway's page, with which a phone joins. */
 
 import { h, icon } from "../core/dom.js";
-import { session } from "../core/session.js";
+import { parts } from "../core/parts.js";
 import { qrCode, qrPath } from "../pure/qr.js";
 
 /** Returns the button of the header. It is hidden unless the server names the address of a gateway. */
 export function joinButton() {
     const button = h("button", { class: "button quiet icon-only", type: "button", title: "Join with a phone", "aria-label": "Join with a phone", "aria-haspopup": "dialog", hidden: true, onclick: open }, icon("phone"));
-    session.addEventListener("system", () => { button.hidden = !session.system?.join_url; });
+    parts.addEventListener("change", () => { button.hidden = !parts.system?.join_url; });
     return button;
 }
 
 /** Escape closes it, and the browser returns the focus to the button. */
 function open() {
-    const address = session.system.join_url;
+    const address = parts.system.join_url;
     const rows = qrCode(address);
     const dialog = h("dialog", { class: "join", "aria-labelledby": "join-title", "aria-describedby": "join-text", onclose: () => dialog.remove() },
         h("h2", { id: "join-title" }, "Join with a phone"),

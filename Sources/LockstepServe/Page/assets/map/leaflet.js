@@ -1,7 +1,8 @@
 /** Leaflet, loaded when the first map is shown, and maps in the look of the page. */
 
-import { session } from "../core/session.js";
+import { parts } from "../core/parts.js";
 import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
+import { onUnitsChange, units } from "../core/units.js";
 import { prefersReducedMotion, token } from "../core/theme.js";
 import { graticuleLayer } from "./graticule.js";
 
@@ -25,15 +26,27 @@ export function createMap(L, element) {
     const map = L.map(element, { zoomControl: false, attributionControl: false, preferCanvas: true, zoomSnap: 0.25, maxZoom: 21, worldCopyJump: true,
         zoomAnimation: !isStill, fadeAnimation: !isStill, inertia: !isStill });
     L.control.zoom({ position: "topright", zoomInTitle: "Zoom in", zoomOutTitle: "Zoom out" }).addTo(map);
-    L.control.scale({ position: "bottomleft", imperial: false, maxWidth: 120 }).addTo(map);
+    let scale = null;
+    const showScale = () => {
+        scale?.remove();
+        const isImperial = units() === "imperial";
+        scale = L.control.scale({ position: "bottomleft", imperial: isImperial, metric: !isImperial, maxWidth: 120 }).addTo(map);
+    };
+    showScale();
+    map.on("unload", onUnitsChange(showScale));
     // A map that is shown first may be made before the server has named its tiles.
-    if (session.system) addBase(L, map);
-    else session.addEventListener("system", () => map.getPane("mapPane") && addBase(L, map), { once: true });
+    const add = () => {
+        if (!parts.system) return;
+        parts.removeEventListener("change", add);
+        if (map.getPane("mapPane")) addBase(L, map);
+    };
+    parts.addEventListener("change", add);
+    add();
     return map;
 }
 
 function addBase(L, map) {
-    const tiles = session.system.tiles;
+    const tiles = parts.system.tiles;
     if (tiles) {
         L.control.attribution({ prefix: false }).addTo(map);
         const layer = L.tileLayer(tiles, { maxZoom: 21, maxNativeZoom: 19, attribution: tileAttribution(tiles) });

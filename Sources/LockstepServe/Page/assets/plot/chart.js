@@ -6,16 +6,20 @@ import { h, icon, setText } from "../core/dom.js";
 import { watchVisible } from "../core/frames.js";
 import { onThemeChange, token } from "../core/theme.js";
 import { boundText } from "../pure/clock-texts.js";
-import { shownAtFirst, streamTitle } from "../pure/columns.js";
-import { boundOf, extentOf, lowerBound } from "../pure/envelope.js";
-import { day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
+import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
+import { boundOf, extentOf, rowAt } from "../pure/envelope.js";
+import { counted, day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
+import { isGapBefore, patience } from "../pure/gaps.js";
 import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
 import { paintGaps, paintSeries } from "./past-painter.js";
 import { PastSource } from "./past-source.js";
 
-const LEFT = 46;
+/** The room for the labels of the value axis, at least. */
+export const LEFT = 46;
+/** Shorter steps between live samples are no gap, in µs. */
+const LEAST_GAP = 120_000;
 const BOTTOM = 20;
 const TOP = 6;
 
@@ -26,7 +30,10 @@ export class Chart {
     #rangeAt = 0;
     #legendAt = 0;
     #colours = {};
-    #hasData = false;
+    #left = LEFT;
+    /** The room that the labels of the value axis need. */
+    neededLeft = LEFT;
+    #decimals = 3;
 
     /**
      * @param {{group: string, device: string, stream: string, rate: number|null, columns: import("../pure/columns.js").Column[]}} source
@@ -43,12 +50,13 @@ export class Chart {
         this.legend = source.columns.map((column, i) => this.#legendItem(column, i));
         const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream), h("span", { class: "chart-unit" }, this.#unit()));
         this.unitText = title.lastChild;
+        this.countText = h("span", { class: "chart-unit chart-count num" });
         this.boundText = h("span", { class: "chart-unit chart-bound num", title: "The largest possible error of the times in view, on the collector's clock" });
         this.canvas = h("canvas", { class: "chart-canvas", tabIndex: 0, role: "img" });
         this.note = h("div", { class: "chart-note", hidden: true });
         const close = onclose && h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove plot of ${source.stream}`, title: "Remove plot", onclick: onclose }, icon("close"));
         this.element = h("div", { class: "chart" },
-            h("div", { class: "chart-head" }, title, this.boundText, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "spacer" }), close),
+            h("div", { class: "chart-head" }, title, this.boundText, this.countText, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "spacer" }), close),
             h("div", { class: "chart-area" }, this.canvas, this.note));
         this.fitted = fitCanvas(this.canvas, () => this.invalidate());
         this.visible = watchVisible(this.element);
@@ -60,7 +68,7 @@ export class Chart {
     }
 
     get area() {
-        return { x: LEFT, y: TOP, width: Math.max(10, this.fitted.width - LEFT - 1), height: Math.max(10, this.fitted.height - BOTTOM - TOP) };
+        return { x: this.#left, y: TOP, width: Math.max(10, this.fitted.width - this.#left - 1), height: Math.max(10, this.fitted.height - BOTTOM - TOP) };
     }
 
     invalidate() {
@@ -83,8 +91,14 @@ export class Chart {
     /**
      * Draws the chart, if anything has changed.
      * @param {import("../pure/view.js").TimeView} view @param {number|null} cursor time in µs
+     * @param {number} left the room for labels: the same for all charts, so that equal times are one below the other
      */
-    paint(view, cursor) {
+    paint(view, cursor, left = LEFT) {
+        if (left !== this.#left) {
+            this.#left = left;
+            this.note.style.left = `${left}px`;
+            this.invalidate();
+        }
         if (!this.visible.visible || this.fitted.width === 0) return;
         if (view.live) this.#paintLive(cursor);
         else this.#paintPast(view, cursor);
@@ -110,12 +124,13 @@ export class Chart {
         const newest = stream?.ring.newest ?? null;
         const hasSamples = newest !== null && newest > view.from && indices.length > 0;
         if (hasSamples) {
-            const gap = this.#liveGap(stream.ring);
-            if (time - newest > gap) this.#shade(c, area, view, newest, time);
+            const { ring } = stream;
+            const timeAt = (i) => ring.timeAt(i);
+            if (time - newest > patience(timeAt, ring.start, ring.end, LEAST_GAP)) this.#shade(c, area, view, newest, time);
             c.setTransform(1, 0, 0, 1, 0, 0);
             this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
-                ring: stream.ring, columns: indices.map(({ column }) => column), colours: indices.map(({ colour }) => colour),
-                gapColour: this.#colours.gap, range, time, span: LIVE_SPAN, gap, scale,
+                ring, columns: indices.map(({ column }) => column), colours: indices.map(({ colour }) => colour), circular: indices.map((index) => index.isCircular),
+                gapColour: this.#colours.gap, range, time, span: LIVE_SPAN, isGapBefore: (i) => isGapBefore(timeAt, i, ring.start, ring.end, LEAST_GAP), scale,
             });
             c.setTransform(scale, 0, 0, scale, 0, 0);
         }
@@ -123,7 +138,9 @@ export class Chart {
         if (cursor !== null) this.#cursor(c, area, view, cursor);
         if (performance.now() - this.#legendAt > 180) {
             this.#legendAt = performance.now();
-            this.#values(stream?.ring.at(cursor ?? time, 2e6) ?? null, stream?.columns ?? []);
+            const values = stream?.ring.nearest(cursor ?? time, 2e6);
+            this.#values(values ? values.map((value) => this.#number(value)) : null, stream?.columns ?? []);
+            setText(this.countText, "");
             this.#describe(hasSamples ? "live" : "no live samples");
         }
         this.#dirty = true;
@@ -149,8 +166,8 @@ export class Chart {
             c.beginPath();
             c.rect(area.x, area.y, area.width, area.height);
             c.clip();
-            paintGaps(c, area, series, view, now() - 3e6, this.#colours.gap, this.#colours.muted);
-            paintSeries(c, area, series, view, range, this.#indices(series.columns).map(({ column, colour }) => ({ index: column, colour })));
+            paintGaps(c, area, series, view, now() - 3e6, this.#colours.gap, extent ? this.#colours.muted : null);
+            paintSeries(c, area, series, view, range, this.#indices(series.columns).map(({ column, colour, isCircular: circular }) => ({ index: column, colour, isCircular: circular })));
             this.#future(c, area, view);
             c.restore();
         }
@@ -176,13 +193,19 @@ export class Chart {
         c.textAlign = "right";
         c.textBaseline = "middle";
         const values = ticks(range.low, range.high, Math.max(2, area.height / 34));
+        this.#decimals = Math.min(6, values.decimals + 1);
+        let widest = 0;
         c.beginPath();
         for (const value of values.ticks) {
             const y = Math.round(area.y + area.height - ((value - range.low) / (range.high - range.low)) * area.height) + 0.5;
             c.moveTo(area.x, y);
             c.lineTo(area.x + area.width, y);
-            c.fillText(fixed(Math.abs(value) < values.step / 1e6 ? 0 : value, values.decimals), area.x - 8, y);
+            const text = fixed(Math.abs(value) < values.step / 1e6 ? 0 : value, values.decimals);
+            widest = Math.max(widest, c.measureText(text).width);
+            c.fillText(text, area.x - 8, y);
         }
+        // In steps, so that the charts do not twitch.
+        this.neededLeft = Math.max(LEFT, Math.ceil((widest + 10) / 8) * 8);
         c.stroke();
         c.textBaseline = "top";
         c.textAlign = "center";
@@ -258,20 +281,12 @@ export class Chart {
         return [low, high];
     }
 
-    /** Samples further apart are not connected, in µs. */
-    #liveGap(ring) {
-        const { rate: hz } = this.source;
-        if (hz) return Math.max(2.5e6 / hz, 120_000);
-        const count = ring.end - ring.start;
-        return count > 2 ? Math.max(1e6, ((ring.newest - ring.timeAt(ring.start)) / count) * 6) : 60e6;
-    }
-
     /** Shown columns with their place among `names`. @param {string[]} names */
     #indices(names) {
         const result = [];
         this.source.columns.forEach(({ name }, i) => {
             const column = names.indexOf(name);
-            if (this.shown[i] && column >= 0) result.push({ column, colour: this.#colours.axes[this.#slot(i)] });
+            if (this.shown[i] && column >= 0) result.push({ column, colour: this.#colours.axes[this.#slot(i)], isCircular: isCircular(this.source.columns[i]) });
         });
         return result;
     }
@@ -309,22 +324,43 @@ export class Chart {
         this.invalidate();
     }
 
-    #values(values, names) {
+    /** @param {(string|undefined)[]|null} texts @param {string[]} names of their columns */
+    #values(texts, names) {
         this.source.columns.forEach(({ name }, i) => {
-            const value = values?.[names.indexOf(name)];
-            setText(this.legend[i].value, this.shown[i] && values ? shortNumber(value) : "");
+            setText(this.legend[i].value, this.shown[i] && texts ? (texts[names.indexOf(name)] ?? UNKNOWN) : "");
         });
+    }
+
+    /** A value with one more decimal than the axis. */
+    #number(value) {
+        return fixed(value, this.#decimals);
     }
 
     #pastValues(series, cursor) {
         if (!series || cursor === null) {
             this.#values(null, []);
+            setText(this.countText, "");
             return;
         }
-        let i = lowerBound(series.times, cursor);
-        if (i > 0 && (i >= series.times.length || cursor - series.times[i - 1] < series.times[i] - cursor)) i -= 1;
-        const isNear = series.times.length && Math.abs(series.times[i] - cursor) <= series.gap;
-        this.#values(isNear ? series.low.map((low, k) => (low[i] + series.high[k][i]) / 2) : null, series.columns);
+        const perPixel = ((this.shownView?.to ?? 0) - (this.shownView?.from ?? 0)) / this.area.width;
+        const i = rowAt(series, cursor, perPixel * 3);
+        if (i < 0) {
+            this.#values(null, []);
+            setText(this.countText, "");
+            return;
+        }
+        const count = series.counts?.[i] ?? 1;
+        const means = count > 1 ? this.past.meansAt(i) : null;
+        this.#values(series.columns.map((name, k) => this.#summary(series.low[k][i], series.high[k][i], means?.[name])), series.columns);
+        setText(this.countText, counted(count, "sample"));
+    }
+
+    /** What was measured in a bucket: one value, or the range and the mean. */
+    #summary(low, high, mean) {
+        if (low === high || Number.isNaN(low)) return this.#number(low);
+        // Of counters, the server sums: that is no mean.
+        const isMean = mean !== undefined && mean >= low && mean <= high;
+        return `${this.#number(low)} … ${this.#number(high)}${isMean ? `, mean ${this.#number(mean)}` : ""}`;
     }
 
     #note(text) {
@@ -344,11 +380,4 @@ export class Chart {
         };
         this.#dirty = true;
     }
-}
-
-/** A value in the legend: always about the same width. */
-function shortNumber(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return UNKNOWN;
-    const size = Math.abs(value);
-    return fixed(value, size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0);
 }

@@ -3,6 +3,8 @@
  * ring, so a frame costs only its new samples and two copies, however many samples are in view.
  */
 
+import { isTurn } from "../pure/columns.js";
+
 /** Columns of pixels that are cleared in advance, for the width of the line. */
 const AHEAD = 6;
 
@@ -27,7 +29,8 @@ export class LiveLayer {
      * @param {{low: number, high: number}} chart.range
      * @param {number} chart.time of the right edge, in µs
      * @param {number} chart.span in µs
-     * @param {number} chart.gap in µs
+     * @param {(i: number) => boolean} chart.isGapBefore whether samples are missing before one
+     * @param {boolean[]} chart.circular whether 360 follows 0 in these columns
      * @param {number} chart.scale pixels of the screen per unit of the page
      */
     draw(target, area, chart) {
@@ -73,7 +76,7 @@ export class LiveLayer {
     }
 
     /** Draws the samples up to the right edge that are not drawn yet. */
-    #extend(area, { ring, columns, colours, gapColour, range, time, gap, scale }, perMicro) {
+    #extend(area, { ring, columns, colours, circular, gapColour, range, time, isGapBefore, scale }, perMicro) {
         const end = ring.indexAt(time);
         if (end <= this.#next) return;
         const first = Math.max(ring.start, this.#next - 1);
@@ -82,14 +85,20 @@ export class LiveLayer {
         const perValue = area.height / (range.high - range.low);
         const startX = (ring.timeAt(first) - this.#base) * perMicro;
         const endX = (ring.timeAt(end - 1) - this.#base) * perMicro;
-        const lap = Math.floor(startX / width) * width;
+        // The canvas has the columns of pixels after this one. What is left of them would be drawn to the right.
+        const left = this.#cleared - width + 1;
+        const lap = Math.floor(Math.max(startX, left) / width) * width;
+        const gaps = new Set();
+        for (let i = first + 1; i < end; i += 1) if (isGapBefore(i)) gaps.add(i);
         for (let shift = lap; shift <= endX + 2; shift += width) {
             c.save();
             c.translate(-shift, 0);
+            c.beginPath();
+            c.rect(left, 0, width, this.#canvas.height);
+            c.clip();
             c.fillStyle = gapColour;
-            for (let i = first + 1; i < end; i += 1) {
-                if (ring.timeAt(i) - ring.timeAt(i - 1) <= gap) continue;
-                const x0 = Math.max((ring.timeAt(i - 1) - this.#base) * perMicro, endX - width);
+            for (const i of gaps) {
+                const x0 = (ring.timeAt(i - 1) - this.#base) * perMicro;
                 c.fillRect(x0, 0, (ring.timeAt(i) - this.#base) * perMicro - x0, area.height);
             }
             c.lineWidth = 1.35 * scale;
@@ -103,7 +112,7 @@ export class LiveLayer {
                     if (Number.isNaN(value)) { isDown = false; continue; }
                     const x = (ring.timeAt(i) - this.#base) * perMicro;
                     const y = area.height - (value - range.low) * perValue;
-                    if (isDown && ring.timeAt(i) - ring.timeAt(i - 1) <= gap) c.lineTo(x, y);
+                    if (isDown && !gaps.has(i) && !(circular[k] && isTurn(value, ring.valueAt(i - 1, column)))) c.lineTo(x, y);
                     else c.moveTo(x, y);
                     isDown = true;
                 }

@@ -5,8 +5,8 @@ import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { onFrame } from "../core/frames.js";
 import { store, stored } from "../core/settings.js";
 import { dateTime, duration, nearTime } from "../pure/format.js";
-import { liveView, panned, recentView, zoomed } from "../pure/view.js";
-import { Chart } from "./chart.js";
+import { followed, liveView, panned, recentView, zoomed } from "../pure/view.js";
+import { Chart, LEFT } from "./chart.js";
 import { ChartGestures } from "./gestures.js";
 import { plotPicker } from "./picker.js";
 
@@ -95,7 +95,7 @@ export class PlotPanel {
 
     /** Shows the five minutes before a time. @param {number} time µs */
     showUntil(time) {
-        this.#set(recentView(time + 10e6, 300e6));
+        this.#set({ live: false, from: time - 290e6, to: time + 10e6 });
     }
 
     /** @param {number|null} time */
@@ -127,8 +127,7 @@ export class PlotPanel {
     #set(view) {
         this.#view = view;
         const span = Math.round((view.to - view.from) / 1e6);
-        const isRecent = Math.abs(view.to - now()) < span * 1e6 * 0.02;
-        this.ranges.set(view.live ? "live" : isRecent && RANGES.some(({ value }) => value === String(span)) ? String(span) : null);
+        this.ranges.set(view.live ? "live" : view.follows && RANGES.some(({ value }) => value === String(span)) ? String(span) : null);
         for (const chart of this.charts) chart.invalidate();
     }
 
@@ -141,10 +140,11 @@ export class PlotPanel {
     }
 
     #paint() {
-        for (const chart of this.charts) chart.paint(this.#view, this.#cursor);
-        const view = this.#view;
+        const view = this.#view = followed(this.#view, now());
+        const left = Math.max(LEFT, ...this.charts.map((chart) => chart.neededLeft));
+        for (const chart of this.charts) chart.paint(view, this.#cursor, left);
         if (this.#cursor !== null) setText(this.rangeText, dateTime(this.#cursor));
         else if (view.live) setText(this.rangeText, this.charts[0]?.delay ? `${this.charts[0].delay.toFixed(1)} s behind` : "");
-        else setText(this.rangeText, `${nearTime(view.from, now())} – ${nearTime(view.to, now())} · ${duration((view.to - view.from) / 1e6)}`);
+        else setText(this.rangeText, `${nearTime(view.from, now())} – ${view.follows ? "now" : nearTime(view.to, now())} · ${duration((view.to - view.from) / 1e6)}`);
     }
 }

@@ -1,5 +1,6 @@
 /** Draws past samples: a band from minimum to maximum, which is a line where they are equal, and gaps. */
 
+import { isTurn } from "../pure/columns.js";
 import { gapsOf, lowerBound } from "../pure/envelope.js";
 
 /**
@@ -8,7 +9,7 @@ import { gapsOf, lowerBound } from "../pure/envelope.js";
  * @param {import("../pure/envelope.js").Series} series
  * @param {{from: number, to: number}} view
  * @param {{low: number, high: number}} range
- * @param {{index: number, colour: string}[]} curves
+ * @param {{index: number, colour: string, isCircular: boolean}[]} curves
  */
 export function paintSeries(c, area, series, view, range, curves) {
     const { times } = series;
@@ -18,7 +19,7 @@ export function paintSeries(c, area, series, view, range, curves) {
     const y = (value) => area.y + area.height - (value - range.low) * perValue;
     const first = Math.max(0, lowerBound(times, view.from) - 1);
     const end = Math.min(times.length, lowerBound(times, view.to) + 1);
-    for (const { index, colour } of curves) {
+    for (const { index, colour, isCircular } of curves) {
         const low = series.low[index];
         const high = series.high[index];
         c.fillStyle = colour;
@@ -28,7 +29,7 @@ export function paintSeries(c, area, series, view, range, curves) {
         for (let i = first; i < end; ) {
             if (Number.isNaN(low[i])) { i += 1; continue; }
             let last = i;
-            while (last + 1 < end && times[last + 1] - times[last] <= series.gap && !Number.isNaN(low[last + 1])) last += 1;
+            while (last + 1 < end && !series.gaps[last + 1] && !Number.isNaN(low[last + 1]) && !(isCircular && isTurn(low[last], low[last + 1]))) last += 1;
             paintRun(c, i, last, x, (k) => y(low[k]), (k) => y(high[k]), low !== high);
             i = last + 1;
         }
@@ -62,18 +63,18 @@ function paintRun(c, first, last, x, yLow, yHigh, isBand) {
  * Shades the intervals without samples.
  * @param {CanvasRenderingContext2D} c @param {{x: number, y: number, width: number, height: number}} area
  * @param {import("../pure/envelope.js").Series} series @param {{from: number, to: number}} view @param {number} until µs; later is not known yet
- * @param {string} fill @param {string} text colour
+ * @param {string} fill @param {string|null} text colour; null for no text
  */
 export function paintGaps(c, area, series, view, until, fill, text) {
     const from = Math.max(view.from, series.from);
     const to = Math.min(view.to, series.to, until);
     const perMicro = area.width / (view.to - view.from);
-    for (const gap of gapsOf(series.times, series.gap, from, to)) {
+    for (const gap of gapsOf(series, from, to)) {
         const x = area.x + (gap.from - view.from) * perMicro;
         const width = Math.max(1, (gap.to - gap.from) * perMicro);
         c.fillStyle = fill;
         c.fillRect(x, area.y, width, area.height);
-        if (width > 78) {
+        if (text !== null && width > 78) {
             c.fillStyle = text;
             c.textAlign = "center";
             c.textBaseline = "middle";

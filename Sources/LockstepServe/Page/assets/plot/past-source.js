@@ -2,10 +2,12 @@
 
 import { isAbort, request, streamPath } from "../core/api.js";
 import { now } from "../core/clock.js";
-import { seriesOf } from "../pure/envelope.js";
+import { meansOf, seriesOf } from "../pure/envelope.js";
 
 /** Time between the last movement and the request, in ms. */
 const SETTLE = 110;
+/** The longest span of averages. */
+const LONGEST = "366d";
 
 export class PastSource {
     /** @type {import("../pure/envelope.js").Series|null} */
@@ -17,6 +19,9 @@ export class PastSource {
     #isOnCollectorTime = false;
     #timer = 0;
     #wanted = "";
+    /** The means of the row under the cursor. @type {{time: number, values: Record<string, number>|null}|null} */
+    #means = null;
+    #meansTimer = 0;
     /** @type {AbortController|null} */
     #abort = null;
 
@@ -34,7 +39,9 @@ export class PastSource {
         const span = view.to - view.from;
         const time = now();
         const have = this.series;
-        const isCovered = have && have.from <= view.from && Math.min(view.to, time) <= have.to + span * 0.02;
+        // A range that follows the time is loaded again when this part of it is missing.
+        const refresh = Math.max(2e6, span * 0.01);
+        const isCovered = have && have.from <= view.from && Math.min(view.to, time) <= have.to + refresh;
         const isFine = have && have.to - have.from < span * 3.2;
         if (isCovered && isFine) return;
         // Aligned, so that small movements ask for the same range.
@@ -42,7 +49,7 @@ export class PastSource {
         const from = Math.max(0, Math.floor((view.from - span * 0.4) / grid) * grid);
         const to = Math.ceil((view.to + span * 0.4) / grid) * grid;
         const points = Math.max(60, Math.min(3000, Math.round((width * (to - from)) / span)));
-        const wanted = `${Math.round(from)} ${Math.round(to)} ${points}`;
+        const wanted = `${Math.round(from)} ${to > time ? `now ${Math.floor(time / refresh)}` : Math.round(to)} ${points}`;
         if (wanted === this.#wanted) return;
         this.#wanted = wanted;
         clearTimeout(this.#timer);
@@ -58,6 +65,34 @@ export class PastSource {
         this.reset();
     }
 
+    /**
+     * Returns the means of a row, or null until they are loaded.
+     * @param {number} i @returns {Record<string, number>|null}
+     */
+    meansAt(i) {
+        const series = /** @type {import("../pure/envelope.js").Series} */ (this.series);
+        const time = series.times[i];
+        if (this.#means?.time === time) return this.#means.values;
+        // Averages are on the device's clock.
+        if (this.#isOnCollectorTime || series.step === null) return null;
+        this.#means = { time, values: null };
+        clearTimeout(this.#meansTimer);
+        this.#meansTimer = setTimeout(() => this.#loadMeans(time, /** @type {number} */ (series.step)), SETTLE);
+        return null;
+    }
+
+    async #loadMeans(time, step) {
+        const { group, device, stream } = this.source;
+        const from = Math.round(time - step / 2);
+        try {
+            const reply = await request(streamPath(group, device, stream), { query: { from, to: Math.round(from + step) - 1, every: LONGEST } });
+            if (this.#means?.time === time) this.#means.values = meansOf(reply);
+        } catch {
+            // Minimum and maximum are shown without it.
+        }
+        this.onchange();
+    }
+
     /** Forgets everything, for a new load. */
     reset() {
         this.#wanted = "";
@@ -65,6 +100,7 @@ export class PastSource {
 
     close() {
         clearTimeout(this.#timer);
+        clearTimeout(this.#meansTimer);
         this.#abort?.abort();
     }
 
@@ -74,10 +110,10 @@ export class PastSource {
         this.#abort = abort;
         this.isLoading = true;
         this.onchange();
-        const { group, device, stream, rate } = this.source;
+        const { group, device, stream } = this.source;
         try {
             const reply = await request(streamPath(group, device, stream), { query: { from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, signal: abort.signal });
-            this.series = seriesOf({ ...reply, from, to }, rate);
+            this.series = seriesOf({ ...reply, from, to });
             this.problem = null;
         } catch (error) {
             if (isAbort(error)) return;

@@ -40,3 +40,16 @@ export function streamTitle(stream) {
     const last = stream.startsWith("x/") ? stream.slice(2) : stream.split("/").pop() ?? stream;
     return last.charAt(0).toUpperCase() + last.slice(1);
 }
+
+/** Columns with a direction in °, in which 360 follows 0. */
+const CIRCULAR = new Set(["magnetic", "true_north", "course", "heading", "bearing", "azimuth"]);
+
+/** Whether 360 follows 0 in a column. @param {Column} column */
+export function isCircular({ name, unit }) {
+    return unit === "°" && CIRCULAR.has(name);
+}
+
+/** Whether two directions in ° are connected through north: a line between them would cross the whole chart. @param {number} a @param {number} b */
+export function isTurn(a, b) {
+    return Math.abs(a - b) > 180;
+}

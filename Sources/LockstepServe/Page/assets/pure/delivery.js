@@ -1,27 +1,49 @@
-/** Which batches of a device are not stored: missing ones, and those on their way. Pure functions. */
+/** Which samples and batches of devices are stored, missing, or on their way. Pure functions. */
 
-import { counted } from "./format.js";
+import { counted, UNKNOWN } from "./format.js";
 
 /** Returns the figure "Missing" of a device. @param {import("../core/api.js").Device} device */
 export function deliveryText(device) {
+    if (device.missing === null) return UNKNOWN;
     const parts = [];
     if (device.missing > 0) parts.push(counted(device.missing, "batch", "batches"));
-    if (device.on_its_way > 0) parts.push(`${counted(device.on_its_way, "batch", "batches")} on the way`);
+    if ((device.on_its_way ?? 0) > 0) parts.push(`${counted(/** @type {number} */ (device.on_its_way), "batch", "batches")} on the way`);
     return parts.length ? parts.join(", ") : "none";
+}
+
+/**
+ * Returns what is promised about the samples of some devices: how many are stored, and what is on its way. It is amber
+ * while new ones are not stored, or nobody knows.
+ * @param {Pick<import("../core/api.js").Device, "stored"|"on_its_way">[]} devices @param {"ok"|"away"|"unknown"} storing
+ * @returns {{kind: "ok"|"warn", text: string}}
+ */
+export function promiseOf(devices, storing) {
+    const known = devices.filter(({ stored }) => stored !== null && stored !== undefined);
+    if (devices.length > 0 && known.length === 0) return { kind: storing === "ok" ? "ok" : "warn", text: "Stored samples not known" };
+    const sum = (name) => known.reduce((total, device) => total + (device[name] ?? 0), 0);
+    const onTheWay = sum("on_its_way");
+    const stored = `${counted(sum("stored"), "sample")} stored`;
+    if (storing === "away") return { kind: "warn", text: `${stored}, new ones wait on the devices` };
+    if (storing === "unknown") return { kind: "warn", text: `${stored} when last known` };
+    return { kind: "ok", text: `${stored}, ${onTheWay ? counted(onTheWay, "batch", "batches") : "none"} on the way` };
 }
 
 /**
  * Returns whether everything is stored: a level of the problem ("ok" if there is none), the name of an icon, and a text.
  * @param {{samples: number, missing: number, on_its_way: number, dropped_batches: number, dropped_samples: number}} health
+ * @param {{storing: "ok"|"away"|"unknown", reason: string}} present whether new samples are stored, and why not
  * @returns {[string, string, string]}
  */
-export function deliveryVerdict(health) {
-    if (health.samples === 0) return ["0", "info", "No samples are stored yet"];
+export function deliveryVerdict(health, { storing, reason } = { storing: "ok", reason: "" }) {
     if (health.missing > 0) {
         const text = counted(health.missing, "batch is", "batches are");
         return ["2", "alert", `${text} missing: not in the store, and the device no longer has ${health.missing === 1 ? "it" : "them"}`];
     }
     if (health.dropped_batches > 0 || health.dropped_samples > 0) return ["2", "alert", "The device dropped samples: its outbox reached its size or age limit"];
+    // What the store contains says nothing about what it does not receive.
+    if (storing === "away") return ["1", "warning", `New samples are not stored: ${reason}. The device keeps them`];
+    if (storing === "unknown") return ["0", "info", "Whether new samples are stored is not known"];
+    if (health.samples === 0) return ["0", "info", "No samples are stored yet"];
     if (health.on_its_way > 0) {
         return ["0", "info", `${counted(health.on_its_way, "batch is", "batches are")} on the way: the device still has ${health.on_its_way === 1 ? "it" : "them"}, as far as it has reported`];
     }

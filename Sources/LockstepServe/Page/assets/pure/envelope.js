@@ -1,5 +1,7 @@
 /** Minima and maxima of past samples for plotting, and the gaps between them. Pure functions. */
 
+import { isGapBefore, lead, patience } from "./gaps.js";
+
 /**
  * One curve for each column: `low` and `high` are equal where a single sample was.
  * @typedef {object} Series
@@ -8,7 +10,9 @@
  * @property {Float64Array} times µs
  * @property {Float32Array[]} low
  * @property {Float32Array[]} high
- * @property {number} gap µs; rows further apart than this are not connected
+ * @property {Uint8Array} gaps 1 where samples are missing before a row
+ * @property {[number, number]} ends µs; the time before the first and after the last row from which on samples are missing
+ * @property {Float64Array|null} counts samples of each bucket; null if each row is a sample
  * @property {number|null} step µs; width of a bucket
  * @property {number} from µs
  * @property {number} to µs
@@ -21,10 +25,9 @@ const BOUND = "bound_us";
 /**
  * Returns the curves of a reply of the server, of kind `envelope` or `samples`.
  * @param {{kind: string, step: number|null, columns: string[], units: string[], rows: any[][], from: number, to: number}} reply
- * @param {number|null} rate of the stream in Hz, if known
  * @returns {Series}
  */
-export function seriesOf(reply, rate = null) {
+export function seriesOf(reply) {
     const { rows } = reply;
     const hasBound = reply.columns.at(-1) === BOUND;
     const isEnvelope = reply.kind === "envelope";
@@ -33,13 +36,18 @@ export function seriesOf(reply, rate = null) {
     const times = Float64Array.from(rows, (row) => row[0] + (isEnvelope ? (reply.step ?? 0) / 2 : 0));
     const low = picked.map(({ at }) => Float32Array.from(rows, (row) => row[at] ?? NaN));
     const high = isEnvelope ? picked.map(({ at }) => Float32Array.from(rows, (row) => row[at + 1] ?? NaN)) : low;
+    const timeAt = (i) => times[i];
+    // A bucket may be empty because samples are about as far apart as buckets.
+    const least = Math.max(1000, (reply.step ?? 0) * 1.75);
     return {
         columns: picked.map(({ name }) => name),
         units: picked.map(({ unit }) => unit),
         times,
         low,
         high,
-        gap: gapThreshold(times, reply.step, rate),
+        gaps: Uint8Array.from(times, (_, i) => (isGapBefore(timeAt, i, 0, times.length, least) ? 1 : 0)),
+        ends: [lead(timeAt, 0, times.length, least), patience(timeAt, 0, times.length, least)],
+        counts: isEnvelope ? Float64Array.from(rows, (row) => row[1]) : null,
         step: reply.step,
         from: reply.from,
         to: reply.to,
@@ -64,47 +72,50 @@ function pickColumns(reply, lead, width) {
 const WORDS = new Set(["frame", "value", "state"]);
 
 /**
- * Returns the time between rows from which on they are not connected: samples are missing.
- * @param {ArrayLike<number>} times µs @param {number|null} step width of a bucket in µs @param {number|null} rate Hz
+ * Returns the intervals without samples in a range, including those at its ends.
+ * @param {Pick<Series, "times"|"gaps"|"ends">} series @param {number} from µs @param {number} to µs
+ * @returns {{from: number, to: number}[]}
  */
-export function gapThreshold(times, step, rate) {
-    const expected = rate && rate > 0 ? 1e6 / rate : medianStep(times) * 1.6;
-    return Math.max(expected * 2.5, (step ?? 0) * 1.75, 1000);
-}
-
-/** Returns the median of the steps between times. @param {ArrayLike<number>} times */
-export function medianStep(times) {
-    const count = times.length - 1;
-    if (count < 1) return 0;
-    const stride = Math.max(1, Math.floor(count / 500));
-    const steps = [];
-    for (let i = 1; i < times.length; i += stride) steps.push(times[i] - times[i - 1]);
-    return steps.sort((a, b) => a - b)[steps.length >> 1];
+export function gapsOf({ times, gaps, ends }, from, to) {
+    const found = [];
+    const first = lowerBound(times, from);
+    if (!times.length) return to > from ? [{ from, to }] : [];
+    if (first === 0 && times[0] - from > ends[0]) found.push({ from, to: Math.min(to, times[0]) });
+    for (let i = Math.max(1, first); i < times.length && times[i - 1] < to; i += 1) {
+        if (gaps[i]) found.push({ from: times[i - 1], to: times[i] });
+    }
+    const last = times[times.length - 1];
+    if (last < to && to - last > ends[1]) found.push({ from: Math.max(from, last), to });
+    return found;
 }
 
 /**
- * Returns the intervals without samples in a range, including those at its ends.
- * @param {ArrayLike<number>} times µs @param {number} gap µs @param {number} from µs @param {number} to µs
- * @returns {{from: number, to: number}[]}
+ * Returns the row at a time: the bucket that contains it, or the nearest sample. -1 if there is none.
+ * @param {Pick<Series, "times"|"step">} series @param {number} time µs @param {number} reach µs; how far a row may be from the time
  */
-export function gapsOf(times, gap, from, to) {
-    const found = [];
-    let previous = from;
-    let isFirst = true;
-    for (let i = 0; i < times.length; i += 1) {
-        const t = times[i];
-        if (t < from) {
-            previous = t;
-            isFirst = false;
-            continue;
+export function rowAt({ times, step }, time, reach) {
+    let i = lowerBound(times, time);
+    if (i > 0 && (i >= times.length || time - times[i - 1] < times[i] - time)) i -= 1;
+    return times.length && Math.abs(times[i] - time) <= Math.max(reach, (step ?? 0) / 2) ? i : -1;
+}
+
+/**
+ * Returns the mean of each column in the averages of parts of a bucket, weighted by their samples.
+ * @param {{columns: string[], rows: any[][]}} reply of kind `average` @returns {Record<string, number>}
+ */
+export function meansOf({ columns, rows }) {
+    const result = {};
+    columns.forEach((name, i) => {
+        let sum = 0;
+        let count = 0;
+        for (const row of rows) {
+            if (typeof row[i + 2] !== "number") continue;
+            sum += row[i + 2] * row[1];
+            count += row[1];
         }
-        if (t > to) break;
-        if (t - previous > gap) found.push({ from: isFirst ? from : previous, to: t });
-        previous = t;
-        isFirst = false;
-    }
-    if (to - previous > gap) found.push({ from: previous, to });
-    return found;
+        if (count > 0) result[name] = sum / count;
+    });
+    return result;
 }
 
 /**

@@ -38,7 +38,8 @@ export function problemsOf(device, now) {
         if (device.state !== "terminated") add(1, `Battery at ${percent(battery.level)}`);
     }
     if (device.on_its_way > 0) add(0, `${counted(device.on_its_way, "batch", "batches")} on the way`);
-    if (device.state === null || device.state === undefined) add(0, "No state reported yet");
+    if (device.isStale) add(0, "State not known at present");
+    else if (device.state === null || device.state === undefined) add(0, "No state reported yet");
     return found.sort((a, b) => b.level - a.level);
 }
 

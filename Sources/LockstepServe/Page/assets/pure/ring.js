@@ -58,6 +58,17 @@ export class SampleRing {
     }
 
     /**
+     * The sample nearest to a time; null if it is further away than `reach`.
+     * @param {number} time µs @param {number} reach µs @returns {number[]|null}
+     */
+    nearest(time, reach = 1e6) {
+        let i = this.indexAt(time);
+        if (i > this.start && (i >= this.end || time - this.timeAt(i - 1) < this.timeAt(i) - time)) i -= 1;
+        if (i >= this.end || Math.abs(this.timeAt(i) - time) > reach) return null;
+        return this.columns.map((column) => column[i & this.mask]);
+    }
+
+    /**
      * The values at a time, interpolated between two samples; null outside of the samples or within a gap.
      * @param {number} time µs @param {number} gap µs; samples further apart are not connected
      * @returns {number[]|null}

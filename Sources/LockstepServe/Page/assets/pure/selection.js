@@ -89,7 +89,7 @@ const COMPARE = {
     age: (a, b) => (b.device.last_sample ?? 0) - (a.device.last_sample ?? 0),
     rate: (a, b) => totalRate(b.device) - totalRate(a.device),
     battery: (a, b) => (a.device.battery?.level ?? 2) - (b.device.battery?.level ?? 2),
-    missing: (a, b) => b.device.missing - a.device.missing || b.device.on_its_way - a.device.on_its_way,
+    missing: (a, b) => (b.device.missing ?? 0) - (a.device.missing ?? 0) || (b.device.on_its_way ?? 0) - (a.device.on_its_way ?? 0),
     since: (a, b) => (b.device.since ?? 0) - (a.device.since ?? 0),
 };
 

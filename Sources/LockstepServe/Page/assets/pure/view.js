@@ -7,6 +7,7 @@ import { clamp } from "./scale.js";
  * @property {boolean} live whether the right edge follows the time
  * @property {number} from
  * @property {number} to
+ * @property {boolean} [follows] whether the newest part of the past is shown, also later
  */
 
 export const LEAST_SPAN = 200_000;
@@ -19,9 +20,15 @@ export function liveView(now) {
     return { live: true, from: now - LIVE_SPAN, to: now };
 }
 
-/** Returns the view of the newest part of the past. @param {number} now @param {number} span @returns {TimeView} */
+/** Returns the view of the newest part of the past, which follows the time. @param {number} now @param {number} span @returns {TimeView} */
 export function recentView(now, span) {
-    return { live: false, from: now - span, to: now };
+    return { live: false, follows: true, from: now - span, to: now };
+}
+
+/** Returns the view at a later time: another one only if the difference could be seen. @param {TimeView} view @param {number} now @returns {TimeView} */
+export function followed(view, now) {
+    const span = view.to - view.from;
+    return view.follows && now - view.to >= Math.max(500_000, span / 1500) ? recentView(now, span) : view;
 }
 
 /**

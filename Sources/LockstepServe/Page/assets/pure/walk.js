@@ -39,6 +39,11 @@ export function distanceIn(metres, units) {
     return { value: fixed(metres / 1000, metres < 10_000 ? 2 : 1), unit: "km" };
 }
 
+/** A length in the unit that is usual for accuracies and altitudes. @param {number} metres @param {"metric"|"imperial"} units @param {number} [decimals] of metres */
+export function lengthIn(metres, units, decimals = 0) {
+    return units === "imperial" ? `${fixed(metres / FOOT)} ft` : `${fixed(metres, decimals)} m`;
+}
+
 /** Minutes and seconds for a kilometre or a mile. @param {number} secondsPerMetre @param {"metric"|"imperial"} units */
 export function paceIn(secondsPerMetre, units) {
     const seconds = Math.round(secondsPerMetre * (units === "imperial" ? MILE : 1000));

@@ -1,50 +1,44 @@
 /** The programs behind the page: server, broker, store and collectors. */
 
-import { request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, icon } from "../core/dom.js";
+import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { age, bytes, dateTime, duration, UNKNOWN, whole } from "../pure/format.js";
-
-const EVERY = 5000;
 
 /** @param {HTMLElement} main */
 export function show(main) {
     const grid = h("div", { class: "system-grid" });
     main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "System")), grid));
-    let timer = 0;
-    let isOver = false;
     let drawn = "";
-    async function update() {
-        try {
-            const system = await request("/system");
-            if (isOver) return;
-            session.setSystem(system);
-            const cards = cardsOf(system);
-            const html = cards.map((element) => element.outerHTML).join("");
-            if (html !== drawn) grid.replaceChildren(...cards);
-            drawn = html;
-        } catch (error) {
-            if (!isOver && !drawn) grid.replaceChildren(emptyState({ symbol: "warning", title: "The server does not answer", text: error.message }));
-        }
-        if (!isOver) timer = setTimeout(update, EVERY);
+    function draw() {
+        const { system } = parts.value;
+        const cards = system ? cardsOf(parts.value) : [];
+        const html = cards.map((element) => element.outerHTML).join("");
+        if (html !== drawn) grid.replaceChildren(...cards);
+        drawn = html;
+        if (!system && parts.value.server === "away") grid.replaceChildren(emptyState({ symbol: "warning", title: "The server does not answer", text: "The parts appear as soon as the connection is back." }));
     }
-    update();
+    parts.addEventListener("change", draw);
+    const timer = setInterval(draw, 1000);
+    draw();
     return { title: "System", leave() {
-        isOver = true;
-        clearTimeout(timer);
+        clearInterval(timer);
+        parts.removeEventListener("change", draw);
     } };
 }
 
-function cardsOf(system) {
+/** @param {import("../pure/parts.js").Parts} known */
+function cardsOf({ server, broker, store, system }) {
+    const isKnown = (part) => part !== "unknown";
     const cards = [
-        factCard("server", "Server", true, "running", [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Phones join at", system.join_url ?? "no address; see --join-url"], ["Map tiles", system.tiles ?? "none; the map shows a grid of coordinates"]]),
-        factCard("broker", "Broker", system.broker.connected, system.broker.connected ? "connected" : "not connected", [["Address", system.broker.address], ...problemRow(system.broker.problem)]),
-        factCard("store", "Store", system.store.readable, system.store.readable ? "readable" : "not readable", [["Past samples", system.store.readable ? "available" : "not available"], ...problemRow(system.store.problem)]),
+        factCard("server", "Server", server !== "away", { ok: "running", away: "not reached", unknown: "connecting" }[server], [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Phones join at", system.join_url ?? "no address; see --join-url"], ["Map tiles", system.tiles ?? "none; the map shows a grid of coordinates"]]),
+        factCard("broker", "Broker", broker === "ok", { ok: "connected", away: "not connected", unknown: "not known" }[broker], [["Address", system.broker.address], ...problemRow(isKnown(broker) && system.broker.problem)]),
+        factCard("store", "Store", store === "ok" || store === "none", { ok: "readable", none: "none", away: "not readable", unknown: "not known" }[store], [["Past samples", store === "ok" ? "available" : isKnown(store) ? "not available" : "not known"], ...problemRow(isKnown(store) && system.store.problem)]),
     ];
     for (const collector of system.collectors) {
-        const isFine = collector.status === "online";
-        cards.push(factCard(`collector-${collector.group}-${collector.collector}`, `Collector ${collector.collector}`, isFine, collector.status, [
+        const isFine = broker === "ok" && collector.status === "online";
+        cards.push(factCard(`collector-${collector.group}-${collector.collector}`, `Collector ${collector.collector}`, isFine, broker === "ok" ? collector.status : "not known", [
             ...problemRow(collector.problem),
             ["Devices", whole(collector.devices)], ["Samples stored", whole(collector.stored)], ["Duplicates", whole(collector.duplicates)],
             ["Conflicts", whole(collector.conflicts)], ["Messages rejected", whole(collector.rejected)], ["Samples dropped by devices", whole(collector.dropped)],

@@ -1,0 +1,200 @@
+/**
+ * The connection to the server of all windows of a browser. Browsers allow six connections to a server without HTTP/2, so
+ * windows share one set: the devices, the events of rules, the live samples that any window shows, and the state of the
+ * parts of the system. It runs in a shared worker, or in the window itself where there are none.
+ *
+ * A window sends `{kind: "state", visible, wants, replay}`: whether it is visible, the streams it shows, and those of which
+ * it needs the recent samples. It repeats this, because nothing reports a window that has crashed.
+ */
+
+import { excess, keyOf } from "../pure/events.js";
+import { RecentBatches, streamKey } from "../pure/recent.js";
+import { openEvents } from "./event-stream.js";
+
+/** The time between two questions for the state of the system, in ms. A change is seen within 5 s. */
+const EVERY = 2_000;
+/** A server that does not answer within this time is away, in ms. */
+const ANSWER = 3_000;
+/** A window that has not been heard of for this long is closed, in ms. Timers of hidden windows run once a minute. */
+const GONE = 150_000;
+/** Events that are kept for further windows. */
+const KEPT = 2000;
+
+/** @typedef {{port: MessagePort, visible: boolean, wants: string[], heard: number}} Client */
+
+export class Hub {
+    /** @type {Map<MessagePort, Client>} */
+    #clients = new Map();
+    /** @type {Record<string, {close: () => void, url: string}|null>} */
+    #streams = { fleet: null, events: null, live: null };
+    /** @type {Record<string, "connecting"|"open"|"lost">} */
+    #status = { fleet: "connecting", events: "connecting", live: "open" };
+    /** @type {Map<string, any>} */
+    #devices = new Map();
+    #hasDevices = false;
+    /** @type {Map<string, any>} */
+    #events = new Map();
+    #hasEvents = false;
+    #recent = new RecentBatches();
+    /** @type {any} the last answer about the system, and whether it is the present one */
+    #system = { kind: "system", system: null, isKnown: false };
+    #poll = 0;
+    #liveTimer = 0;
+
+    constructor() {
+        setInterval(() => this.#removeGone(), GONE / 5);
+    }
+
+    /** Takes a window in. @param {MessagePort} port */
+    connect(port) {
+        port.onmessage = ({ data }) => this.#receive(port, data);
+        port.start();
+    }
+
+    #receive(port, data) {
+        if (data.kind === "bye") this.#clients.delete(port);
+        else if (data.kind === "reopen") return this.#reopen();
+        else this.#update(port, data);
+        this.#balance();
+    }
+
+    #update(port, { visible, wants, replay }) {
+        const before = this.#clients.get(port);
+        this.#clients.set(port, { port, visible, wants, heard: Date.now() });
+        if (!before && this.#hasEvents) port.postMessage({ kind: "events", events: [...this.#events.values()], loaded: true });
+        if (visible && !before?.visible) {
+            if (this.#streams.fleet && this.#hasDevices) port.postMessage({ kind: "devices", at: null, isAll: true, devices: [...this.#devices.values()], forgotten: [] });
+            port.postMessage(this.#system);
+            port.postMessage({ kind: "status", ...this.#status });
+        }
+        // While it was hidden, it received none.
+        const missed = visible && !before?.visible ? wants : replay;
+        for (const key of missed) for (const batch of this.#recent.of(key)) port.postMessage({ kind: "samples", key, batch, isReplay: true });
+    }
+
+    /** Opens what some window needs, and closes the rest. */
+    #balance() {
+        const visible = [...this.#clients.values()].filter((client) => client.visible);
+        // Events are followed also while all windows are hidden, because they may notify.
+        this.#follow("events", this.#clients.size > 0 ? "/api/v1/events" : null, {
+            event: (event) => this.#addEvents([event]),
+            // Of an event that the server no longer keeps.
+            acknowledged: (confirmation) => this.#tell({ kind: "events", acknowledged: confirmation }),
+            ready: () => {
+                this.#hasEvents = true;
+                this.#tell({ kind: "events", events: [...this.#events.values()], loaded: true });
+            },
+        });
+        this.#follow("fleet", visible.length > 0 ? "/api/v1/fleet?every=1s" : null, { devices: (data) => this.#takeDevices(data) });
+        if (visible.length > 0 && !this.#poll) this.#ask();
+        // Several subscriptions that change together need one connection.
+        clearTimeout(this.#liveTimer);
+        this.#liveTimer = setTimeout(() => this.#followSamples(), 30);
+    }
+
+    #followSamples() {
+        const keys = new Set([...this.#clients.values()].filter(({ visible }) => visible).flatMap(({ wants }) => wants));
+        this.#recent.keep(keys);
+        const query = new URLSearchParams();
+        const unique = (index) => [...new Set([...keys].map((key) => key.split(" ")[index]))].sort();
+        for (const address of unique(0)) query.append("device", address);
+        for (const stream of unique(1)) query.append("stream", stream);
+        query.append("hz", "10");
+        this.#follow("live", keys.size > 0 ? `/api/v1/live?${query}` : null, {
+            hello: ({ at }) => this.#tell({ kind: "time", at }),
+            samples: (batch) => {
+                const key = streamKey(batch);
+                const clients = [...this.#clients.values()].filter(({ visible, wants }) => visible && wants.includes(key));
+                if (clients.length && this.#recent.add(batch)) for (const { port } of clients) port.postMessage({ kind: "samples", key, batch });
+            },
+        });
+    }
+
+    /** @param {"fleet"|"events"|"live"} name @param {string|null} url null to close @param {Record<string, (data: any) => void>} handlers */
+    #follow(name, url, handlers) {
+        const stream = this.#streams[name];
+        if ((stream?.url ?? null) === url) return;
+        stream?.close();
+        if (name === "fleet") this.#hasDevices = false;
+        this.#streams[name] = null;
+        if (url === null) return this.#setStatus(name, name === "live" ? "open" : "connecting");
+        this.#streams[name] = { url, ...openEvents(url, handlers, (status) => {
+            // The first devices after a new connection are all that there are.
+            if (name === "fleet" && status === "connecting") this.#hasDevices = false;
+            this.#setStatus(name, status);
+        }) };
+    }
+
+    #setStatus(name, status) {
+        // While it retries, the connection is still lost for the reader.
+        if (status === "connecting" && this.#status[name] === "lost") return;
+        if (this.#status[name] === status) return;
+        this.#status[name] = status;
+        this.#show({ kind: "status", ...this.#status });
+        // Also tells whether the server requires a token now: events tell no status code.
+        if (name === "fleet") this.#ask();
+    }
+
+    /** Connects again, for example with a new session. */
+    #reopen() {
+        for (const name of ["fleet", "events", "live"]) {
+            this.#streams[name]?.close();
+            this.#streams[name] = null;
+        }
+        this.#balance();
+        this.#ask();
+    }
+
+    #takeDevices({ at, devices, forgotten = [] }) {
+        const isAll = !this.#hasDevices;
+        this.#hasDevices = true;
+        if (isAll) this.#devices.clear();
+        for (const { group, device } of forgotten) this.#devices.delete(`${group}/${device}`);
+        for (const device of devices) this.#devices.set(`${device.group}/${device.device}`, device);
+        this.#show({ kind: "devices", at, isAll, devices, forgotten });
+    }
+
+    #addEvents(events) {
+        for (const event of events) this.#events.set(keyOf(event), event);
+        if (this.#events.size > KEPT * 1.1) for (const event of excess(this.#events.values(), KEPT)) this.#events.delete(keyOf(event));
+        if (this.#hasEvents) this.#tell({ kind: "events", events });
+    }
+
+    /** Asks for the state of the system, and again after a while. */
+    async #ask() {
+        clearTimeout(this.#poll);
+        this.#poll = 0;
+        if (![...this.#clients.values()].some(({ visible }) => visible)) return;
+        const poll = setTimeout(() => this.#ask(), EVERY + ANSWER);
+        this.#poll = poll;
+        try {
+            const reply = await fetch("/api/v1/system", { signal: AbortSignal.timeout(ANSWER) });
+            if (reply.status === 401) this.#show({ kind: "unauthorized" });
+            if (!reply.ok) throw new Error(`status ${reply.status}`);
+            this.#system = { kind: "system", system: await reply.json(), isKnown: true };
+        } catch {
+            this.#system = { ...this.#system, isKnown: false };
+        }
+        // A later question is on its way.
+        if (this.#poll !== poll) return;
+        this.#show(this.#system);
+        clearTimeout(poll);
+        this.#poll = setTimeout(() => this.#ask(), EVERY);
+    }
+
+    #removeGone() {
+        const limit = Date.now() - GONE;
+        for (const [port, { heard }] of this.#clients) if (heard < limit) this.#clients.delete(port);
+        this.#balance();
+    }
+
+    /** Sends a message to all visible windows. */
+    #show(message) {
+        for (const { port, visible } of this.#clients.values()) if (visible) port.postMessage(message);
+    }
+
+    /** Sends a message to all windows. */
+    #tell(message) {
+        for (const port of this.#clients.keys()) port.postMessage(message);
+    }
+}

@@ -1,0 +1,104 @@
+/** What is known of the parts between a device and this page: server, broker, collectors and store. Pure functions. */
+
+import { duration } from "./format.js";
+
+/**
+ * @typedef {"ok"|"away"|"unknown"} Known
+ * @typedef {object} Parts
+ * @property {Known} server @property {Known} broker @property {Known|"none"} store
+ * @property {Known} events whether the events of rules arrive @property {Known} live whether live samples arrive
+ * @property {any[]} collectors those that reported; empty if unknown
+ * @property {any} system the last answer about the system, which may be old
+ */
+
+/** A lost connection is reported only after this time, because most are over by then. In s. */
+export const PATIENCE = 2;
+
+/**
+ * Returns what is known at present. What only a lost part could tell is unknown.
+ * @param {{status: Record<string, string>, lostFor: number, system: any, isKnown: boolean}} seen the states of the streams,
+ *   the time in s for which that of devices is lost, the last answer about the system, and whether it is the present one
+ * @returns {Parts}
+ */
+export function partsOf({ status, lostFor, system, isKnown }) {
+    const stream = (name) => (status[name] === "open" ? "ok" : status[name] === "lost" ? "away" : "unknown");
+    // A server that answers questions, but refuses the stream, is as good as away for the reader.
+    const server = stream("fleet") === "away" && lostFor <= PATIENCE ? "unknown" : stream("fleet");
+    const answers = isKnown && system !== null && server !== "away";
+    const broker = !answers ? "unknown" : system.broker.connected ? "ok" : "away";
+    return {
+        server, broker, events: stream("events"), live: stream("live"), system,
+        store: !answers ? "unknown" : system.store.configured === false ? "none" : system.store.readable ? "ok" : "away",
+        // Their reports come by the broker.
+        collectors: broker === "ok" ? system.collectors : [],
+    };
+}
+
+/** Whether states and rates are the present ones: false if a part is away that reports them. @param {Parts} parts */
+export function isLive({ server, broker }) {
+    return server !== "away" && broker !== "away";
+}
+
+/**
+ * Returns a device without what is not known at present: its state and rates while the server or the broker is away, and
+ * what is stored of it while the store cannot be read.
+ * @param {import("../core/api.js").Device} device @param {Parts} parts @returns {import("../core/api.js").Device}
+ */
+export function asKnown(device, parts) {
+    const live = isLive(parts) ? {} : { state: null, since: null, reason: null, rates: {}, isStale: true };
+    const stored = parts.store === "away" ? { stored: null, missing: null, on_its_way: null, duplicates: null, conflicts: null } : {};
+    return { ...device, ...live, ...stored };
+}
+
+/** Whether a collector stores the samples of a group. @param {Parts} parts @param {string} group @returns {Known} */
+export function storing({ broker, collectors }, group) {
+    if (broker === "unknown") return "unknown";
+    const isStored = collectors.some((collector) => collector.status === "online" && (!collector.groups || collector.groups.includes(group)));
+    return isStored ? "ok" : "away";
+}
+
+/** The same for all groups: "away" if samples of one of them are not stored. @param {Parts} parts @param {string[]} groups */
+export function storingAll(parts, groups) {
+    const known = groups.map((group) => storing(parts, group));
+    if (!known.length) return parts.broker === "unknown" ? "unknown" : parts.collectors.some(({ status }) => status === "online") ? "ok" : "away";
+    return known.find((value) => value !== "ok") ?? "ok";
+}
+
+/** Why samples of some groups are not stored. @param {Parts} parts @param {number} now µs */
+export function storingProblem({ broker, collectors }, now) {
+    if (broker === "away") return "the broker is away";
+    if (!collectors.length) return "no collector has reported";
+    const texts = collectors.filter(({ status }) => status !== "online").map(({ collector, status, problem, at }) => {
+        if (status === "stalled") return `collector ${collector} cannot store${problem ? `: ${problem}` : ""}`;
+        return `collector ${collector} is ${status}${at ? ` since ${duration(Math.max(0, Math.floor((now - at) / 1e6)))}` : ""}`;
+    });
+    return texts.length ? texts.join(", ") : "no collector collects this group";
+}
+
+/**
+ * Returns what the reader must know on every view, or null.
+ * @param {Parts} parts @param {{groups: string[], lostFor: number, now: number}} page
+ * @returns {{kind: "bad"|"warn", text: string}|null}
+ */
+export function noticeOf(parts, { groups, lostFor, now }) {
+    const { server, broker, store, live, events, system } = parts;
+    const reason = (part) => (part?.problem ? `: ${part.problem}` : "");
+    if (server === "away") return { kind: "bad", text: `Connection to the server lost for ${duration(Math.floor(lostFor))}. Values are the last known ones; reconnecting.` };
+    if (broker === "away") return { kind: "warn", text: `The server has no connection to the broker ${system.broker.address}${reason(system.broker)}. States, live values and what is stored are not known.` };
+    const texts = [];
+    if (storingAll(parts, groups) === "away") texts.push(`Nothing new is stored: ${storingProblem(parts, now)}. Agents keep their samples until a collector is back.`);
+    if (store === "away") texts.push(`The server cannot read the store${reason(system.store)}. Past values are not available.`);
+    if (server === "ok" && live === "away") texts.push("Live samples do not arrive; reconnecting.");
+    if (server === "ok" && events === "away") texts.push("New events do not arrive; reconnecting.");
+    return texts.length ? { kind: "warn", text: texts.join(" ") } : null;
+}
+
+/** Returns the state in one or two words for the header. @param {Parts} parts @param {string[]} groups */
+export function stateWords(parts, groups) {
+    if (parts.server === "away") return { status: "lost", text: "Offline" };
+    if (parts.server === "unknown") return { status: "connecting", text: "Connecting" };
+    if (parts.broker === "away") return { status: "warn", text: "No broker" };
+    if (parts.broker === "ok" && storingAll(parts, groups) === "away") return { status: "warn", text: "Not stored" };
+    if (parts.store === "away") return { status: "warn", text: "No store" };
+    return { status: "open", text: "Live" };
+}
