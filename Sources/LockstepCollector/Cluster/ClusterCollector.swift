@@ -61,38 +61,28 @@ public final class ClusterCollector: Service {
     }
 
     /// Runs until the surrounding task or service group shuts down, and all shares are released.
-    /// - Throws: ``ClusterError`` if this collector cannot be a member.
-    public func run() async throws {
+    public func run() async {
         defer { continuation.finish() }
-        let problem = await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<ClusterError?, Never>) in
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
                 DispatchQueue(label: "lockstep.cluster").async { [self] in
                     let loop = ClusterLoop(
                         configuration, wakeup: wakeup, logger: logger, supervisor: supervisor,
                         checkStore: { [makeStore] in (try? makeStore().close()) != nil }
-                    ) { [self] share, floor, lease in
+                    ) { [self] share, lease, floor in
                         let run = ShareRun(
-                            share, configuration, logger: logger, transitions: continuation, makeStore: makeStore
-                        ) { [configuration] in
-                            guard let options = configuration.leaseServer else {
-                                return LeaseLoop($0, configuration, floor: floor)
-                            }
-                            // A share that was not read is claimed as one without a lease, which fails if it has one.
-                            return KeyValueLeaseLoop(
-                                $0, configuration, options: options, claiming: lease ?? ObservedLease(nil), floor: floor
-                            )
-                        }
+                            share, claiming: lease, floor: floor, configuration, logger: logger,
+                            transitions: continuation, makeStore: makeStore)
                         runs.withLock { $0[share] = run }
                         return run
                     }
                     loop.run { isStopping.withLock { $0 } }
-                    done.resume(returning: loop.problem)
+                    done.resume()
                 }
             }
         } onCancelOrGracefulShutdown: { [self] in
             isStopping.withLock { $0 = true }
             wakeup.signal()
         }
-        if let problem { throw problem }
     }
 }

@@ -45,7 +45,7 @@ final class ClockResponder: Sendable {
         ) { version in
             MQTTOptions(
                 address: configuration.broker,
-                clientID: configuration.clockClientID
+                clientID: configuration.share?.clockClientID
                     ?? MQTTOptions.clientID("collector", configuration.id.rawValue, "clock"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }

@@ -83,7 +83,7 @@ public final class Collector: Service {
     /// Opens the store. A standby waits before.
     /// - Returns: nil if the collector was stopped while it waited.
     private func openStore() throws -> sending (any SampleStore)? {
-        guard let storeProblem = configuration.standby else { return try makeStore() }
+        guard case .standby(let storeProblem) = configuration.sessionClaim else { return try makeStore() }
         let standby = StandbyLoop(
             configuration, storeProblem: storeProblem, wakeup: wakeup, logger: logger, supervisor: supervisor)
         return standby.run(until: { isStopping.withLock { $0 } }, makeStore: makeStore)

@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 
 /// Reads the leases of all shares of a cluster from a key-value bucket at intervals, on a thread of its own.
-final class LeaseWatcher: Sendable {
+final class LeaseReader: Sendable {
     /// The time between two passes.
     private static let interval = Duration.seconds(2)
 
@@ -22,7 +22,6 @@ final class LeaseWatcher: Sendable {
     }
 
     private let configuration: ClusterConfiguration
-    private let options: NATSOptions
     private let logger: Logger
     private let content = Mutex(Content())
     private let queue = DispatchQueue(label: "lockstep.leases")
@@ -30,9 +29,8 @@ final class LeaseWatcher: Sendable {
     private let reader: Wakeup
 
     /// - Parameter wakeup: wakes the reader of the results.
-    init(_ configuration: ClusterConfiguration, _ options: NATSOptions, wakeup: Wakeup, logger: Logger) {
+    init(_ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger) {
         self.configuration = configuration
-        self.options = options
         self.logger = logger
         reader = wakeup
     }
@@ -58,7 +56,7 @@ final class LeaseWatcher: Sendable {
     private var isStopping: Bool { content.withLock { $0.isStopping } }
 
     private func run() {
-        let bucket = KeyValueBucket(ClusterConfiguration.leaseBucket, options)
+        let bucket = configuration.openLeases()
         var hasFailed = false
         while !isStopping {
             do throws(NATSError) {
