@@ -1,4 +1,3 @@
-import Dispatch
 import LockstepMQTT
 import LockstepModel
 public import LockstepStore
@@ -20,8 +19,7 @@ public final class ClusterCollector: Service {
     private let supervisor: Supervisor
     private let makeStore: @Sendable () throws -> sending any SampleStore
     private let continuation: AsyncStream<DeviceTransition>.Continuation
-    private let wakeup = Wakeup()
-    private let isStopping = Mutex(false)
+    private let thread = LoopThread("lockstep.cluster")
     private let rules: ClusterRules?
     /// The last run of each share.
     private let runs = Mutex<[CollectorShare: ShareRun]>([:])
@@ -64,25 +62,21 @@ public final class ClusterCollector: Service {
     public func run() async {
         defer { continuation.finish() }
         await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-                DispatchQueue(label: "lockstep.cluster").async { [self] in
-                    let loop = ClusterLoop(
-                        configuration, wakeup: wakeup, logger: logger, supervisor: supervisor,
-                        checkStore: { [makeStore] in (try? makeStore().close()) != nil }
-                    ) { [self] share, lease, floor in
-                        let run = ShareRun(
-                            share, claiming: lease, floor: floor, configuration, logger: logger,
-                            transitions: continuation, makeStore: makeStore)
-                        runs.withLock { $0[share] = run }
-                        return run
-                    }
-                    loop.run { isStopping.withLock { $0 } }
-                    done.resume()
+            await thread.run { [self] in
+                let loop = ClusterLoop(
+                    configuration, wakeup: thread.wakeup, logger: logger, supervisor: supervisor,
+                    checkStore: { [makeStore] in (try? makeStore().close()) != nil }
+                ) { [self] share, lease, floor in
+                    let run = ShareRun(
+                        share, claiming: lease, floor: floor, configuration, logger: logger, transitions: continuation,
+                        makeStore: makeStore)
+                    runs.withLock { $0[share] = run }
+                    return run
                 }
+                loop.run { [thread] in thread.isStopping }
             }
-        } onCancelOrGracefulShutdown: { [self] in
-            isStopping.withLock { $0 = true }
-            wakeup.signal()
+        } onCancelOrGracefulShutdown: { [thread] in
+            thread.stop()
         }
     }
 }

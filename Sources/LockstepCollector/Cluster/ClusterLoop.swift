@@ -105,7 +105,8 @@ final class ClusterLoop {
                 "id": "\(configuration.collector.id)", "cluster": "\(configuration.cluster)",
                 "shares": "\(configuration.shares.count)",
             ])
-        link.onMessage = { [unowned self] message in
+        let topic = configuration.memberTopic("+")
+        let session = BrokerSession(link, filters: { [topic] }) { [unowned self] message in
             guard let id = configuration.member(of: message.topic) else { return }
             view.receivedMember(id, isRunning: !message.payload.isEmpty, at: Moment.now().boot)
         }
@@ -114,13 +115,12 @@ final class ClusterLoop {
         var isDraining = false
         while !(isDraining && runs.isEmpty) {
             supervisor.didTurn(summary)
-            link.wait(until: .now + .milliseconds(500))
+            let events = session.next(until: .now + .milliseconds(500), limit: 100)
             let now = Moment.now().boot
             let wasStopped = now - passedAt > Self.maxGap
             if wasStopped { view.resumed(at: now) }
             passedAt = now
-            for event in link.read() { handle(event, at: now) }
-            resubscribe(at: now)
+            for event in events + resubscribe(session, at: now) { handle(event, at: now) }
             let read = reader.take()
             for (share, lease) in read.observed { view.observed(lease, of: share, at: now) }
             if read.isComplete || wasStopped { leasesReadAt = now }
@@ -136,10 +136,9 @@ final class ClusterLoop {
                 perform(action, at: now)
             }
             if !isDraining { renewMembership(at: now) }
-            for event in link.write() { handle(event, at: now) }
+            for event in session.send() { handle(event, at: now) }
         }
-        link.stop(until: .now + .seconds(1))
-        link.onMessage = nil
+        session.close()
         logger.info("member of cluster stopped")
     }
 
@@ -158,14 +157,13 @@ final class ClusterLoop {
 
     // MARK: The connection that shows that this collector runs, and by which it knows the others
 
-    private func handle(_ event: BrokerLink.Event, at now: Int64) {
+    private func handle(_ event: BrokerSession.Event, at now: Int64) {
         switch event {
         case .connected:
             view.connected(at: now)
             membership.renewAt = now
             subscription = .requested
-            subscribe()
-        case .disconnected(let error, _):
+        case .interrupted(let error, wasConnected: true):
             view.disconnected()
             if error.code == .takenOver {
                 logger.error(
@@ -174,32 +172,27 @@ final class ClusterLoop {
             } else {
                 logger.warning("connection to broker lost", metadata: ["error": "\(error)"])
             }
-        case .failed(let error, _):
+        case .interrupted(let error, wasConnected: false):
             logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
-        case .subscribed(_, isGranted: false):
+        case .denied(_, let error):
             if subscription == .requested {
                 logger.error(
                     "subscription refused by broker",
                     metadata: [
+                        "error": "\(error)",
                         "hint": "allow this user to read and write '\(configuration.collector.root)-collectors/#'"
                     ])
             }
             // The access rights may be corrected, and a cluster refuses everything while a node is elected.
             subscription = .refused(retryAt: now + Self.retryDelay)
-        case .subscribed, .published: break
+        case .ready, .published: break
         }
     }
 
-    private func subscribe() {
-        do { try link.subscribe(to: configuration.memberTopic("+"), qos: .atLeastOnce) } catch {
-            logger.error("subscribing failed", metadata: ["error": "\(error)"])
-        }
-    }
-
-    private func resubscribe(at now: Int64) {
-        guard case .refused(let due?) = subscription, now >= due else { return }
+    private func resubscribe(_ session: BrokerSession, at now: Int64) -> [BrokerSession.Event] {
+        guard case .refused(let due?) = subscription, now >= due else { return [] }
         subscription = .refused(retryAt: nil)
-        subscribe()
+        return session.subscribe()
     }
 
     /// Publishes that this collector runs, and which leases it holds, or that it cannot collect.
