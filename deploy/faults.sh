@@ -82,7 +82,7 @@ are_collectors_running() {
 # kill_at_random: kills programs in random order. In a third of the cases, another one is killed before the first is
 # started again.
 kill_at_random() {
-    local names=("${collectors[@]}" "${broker_names[@]}" keeper-0 keeper-1 keeper-2 "${replicas[@]/#/replica-}")
+    local names=("${collectors[@]}" "${broker_names[@]}" "${lease_names[@]}" keeper-0 keeper-1 keeper-2 "${replicas[@]/#/replica-}")
     local count=0 round name down
     report "killing programs $kills times in random order: --seed $seed"
     RANDOM=$seed

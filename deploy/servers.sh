@@ -6,6 +6,7 @@ taken= # the ports of the following arrays, which free_ports sets
 keeper_ports=() keeper_peer_ports=() keeper_vote_ports=()
 replica_ports=() replica_native_ports=() replica_peer_ports=()
 node_ports=() node_lease_ports=() node_route_ports=()
+lease_ports=()
 
 # free_ports NAME COUNT: sets the array NAME to free ports that are not in $taken, and adds them to it.
 free_ports() {
@@ -83,7 +84,7 @@ has_keeper() {
 
 # write_nodes: creates certificates, and the configuration of three nodes of NATS, with the ports and folders of this run.
 # One certificate serves all devices, whose simulator also reads the health of collectors, and the reader may read the
-# leases.
+# reports of the collectors of a cluster.
 write_nodes() {
     local number home peer rules=()
     "$root/deploy/certs" --out "$dir/secure" --host localhost >"$temporary/certs.log" 2>&1 ||
@@ -95,17 +96,22 @@ write_nodes() {
         home=$dir/node-$((number + 1))
         mkdir -p -- "$home"
         for file in common.conf "node-$((number + 1)).conf"; do
-            # shellcheck disable=SC2016 # the names of topics and of a bucket
+            # shellcheck disable=SC2016 # the names of topics
             sed -e "s|/etc/nats/lockstep|$dir/secure|g" -e "s|/var/lib/nats/lockstep|$home/messages|g" \
                 -e "s|127.0.0.1:4222|127.0.0.1:${node_lease_ports[number]}|" \
                 -e "s|\"0.0.0.0:8883\"|\"127.0.0.1:${node_ports[number]}\"|" \
                 -e "s|\"0.0.0.0:6222\"|\"127.0.0.1:${node_route_ports[number]}\"|" \
                 -e 's|"lockstep\.lab\.arm-left\.ack"|&, "lockstep.*.$collector.*"|' \
                 -e 's|lockstep\.lab\.arm-left\.|lockstep.*.*.|g' \
-                -e '/user: "CN=reader"/,/subscribe:/s|subscribe: \[|&"$KV.lockstep-leases", "$KV.lockstep-leases.>", |' \
+                -e '/user: "CN=reader"/,/subscribe:/s|subscribe: \[|&"lockstep-collectors.local.member", "lockstep-collectors.local.member.>", |' \
                 "${rules[@]}" -- "$root/broker-config/nats/$file" >"$home/$file"
         done
     done
+}
+
+# start_lease_server: starts one NATS server for the leases on $lease_port.
+start_lease_server() {
+    start leases nats-server --addr 127.0.0.1 --port "$lease_port" --jetstream --store_dir "$dir/lease-server"
 }
 
 # start_node NUMBER: starts one of the three NATS servers.

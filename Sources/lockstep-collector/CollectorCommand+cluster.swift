@@ -25,10 +25,12 @@ extension CollectorCommand {
         return (cluster, shares)
     }
 
-    /// Returns the NATS servers that keep the leases, or nil if the broker keeps them.
-    func leaseServer(_ settings: Settings, of collector: CollectorConfiguration) throws -> NATSOptions? {
+    /// Returns the NATS servers that keep the leases of a cluster.
+    func leaseServer(_ settings: Settings, of collector: CollectorConfiguration) throws -> NATSOptions {
         guard let servers = try settings.value("lease-server", leaseServer, parse: { try NATSServers($0) }) else {
-            return nil
+            throw CommandFailure(
+                "--cluster needs a NATS server that keeps the leases, whatever the broker is: start one with 'nats-server "
+                    + "--jetstream --store_dir DIR' and add --lease-server nats://HOST:4222, see docs/cluster.md")
         }
         var options = NATSOptions(servers: servers, name: "lockstep-collector \(collector.id)")
         options.user = collector.broker.user

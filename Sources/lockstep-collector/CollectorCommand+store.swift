@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepClickHouse
+import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
@@ -34,17 +35,21 @@ extension CollectorCommand {
         }
     }
 
-    /// Returns the function by which a standby finds out why its store cannot be taken over, or nil if the collector is no
-    /// standby.
-    func storeCheck(_ settings: Settings) throws -> (@Sendable () -> String?)? {
-        guard try settings.value("standby", standby ? "true" : nil, parse: { try boolean($0) }) == true else {
-            return nil
+    /// Returns what the collector does if another one with its id is running.
+    func sessionClaim(_ settings: Settings, isMember: Bool) throws -> CollectorConfiguration.SessionClaim {
+        let takesOver = try settings.value("take-over", takeOver ? "true" : nil, parse: { try boolean($0) }) ?? false
+        let isStandby = try settings.value("standby", standby ? "true" : nil, parse: { try boolean($0) }) ?? false
+        guard !takesOver || !isStandby && !isMember else {
+            throw CommandFailure(
+                "--take-over is not for a standby or a cluster, which wait until the other collector is gone: leave it out"
+            )
         }
+        guard isStandby else { return takesOver ? .takeOver : .ifFree }
         guard case .sqlite(let path)? = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
             throw CommandFailure(
                 "--standby is for an SQLite store: collectors that share a ClickHouse store use --cluster instead")
         }
-        return {
+        return .standby {
             guard FileManager.default.fileExists(atPath: path) else {
                 return
                     "the store '\(path)' does not exist here: mount its disk, or finish its replication; to create a "

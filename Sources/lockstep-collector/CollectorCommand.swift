@@ -70,16 +70,16 @@ struct CollectorCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Name of a cluster of collectors that share a ClickHouse store, see docs/cluster.md. All of them need the \
-            same --group options, each with GROUP, or GROUP:COUNT to divide a group into partitions (default: none).
+            Name of a cluster of collectors that share a ClickHouse store, see docs/cluster.md. It needs --lease-server. \
+            All collectors need the same --group options, each with GROUP, or GROUP:COUNT to divide a group into \
+            partitions (default: none).
             """)
     var cluster: String?
 
     @Option(
         help: """
-            NATS servers that keep the leases of a cluster, if the broker is a NATS cluster: nats://host[:port] or \
-            tls://host[:port], separated by commas. User, password and certificates are those of the broker (default: \
-            the broker keeps the leases in retained messages).
+            NATS servers with JetStream that keep the leases of a cluster, whatever the broker is: nats://host[:port] \
+            or tls://host[:port], separated by commas. User, password and certificates are those of the broker.
             """)
     var leaseServer: String?
 
@@ -166,14 +166,7 @@ struct CollectorCommand: AsyncParsableCommand {
         let shares = try clusterShares(settings)
         let logger = try log.makeLogger("lockstep-collector", settings)
         let makeStore = try storeFactory(settings, shares: shares?.shares.count ?? 1, logger: logger)
-        configuration.standby = try storeCheck(settings)
-        configuration.takesOver =
-            try settings.value("take-over", takeOver ? "true" : nil, parse: { try boolean($0) }) ?? false
-        guard !configuration.takesOver || configuration.standby == nil && shares == nil else {
-            throw CommandFailure(
-                "--take-over is not for a standby or a cluster, which wait until the other collector is gone: leave it out"
-            )
-        }
+        configuration.sessionClaim = try sessionClaim(settings, isMember: shares != nil)
         try setRules(&configuration, settings)
         let openStore: @Sendable () throws -> sending any SampleStore = {
             do { return try makeStore() } catch let error as StoreError {
@@ -187,8 +180,9 @@ struct CollectorCommand: AsyncParsableCommand {
                     "the id '\(configuration.id)' is too long for a collector of a cluster: use at most "
                         + "\(ClusterConfiguration.maxIDLength) characters")
             }
-            var cluster = ClusterConfiguration(cluster: shares.cluster, shares: shares.shares, collector: configuration)
-            cluster.leaseServer = try leaseServer(settings, of: configuration)
+            let cluster = ClusterConfiguration(
+                cluster: shares.cluster, shares: shares.shares, collector: configuration,
+                leaseServer: try leaseServer(settings, of: configuration))
             // Wrong settings of the store are an error at the start, as without a cluster.
             try StorePatience.open(openStore).close()
             try await checkLeaseServer(cluster)

@@ -6,9 +6,8 @@ import LockstepWire
 
 /// One run of `lockstep watch`: it receives messages, and updates a screen or prints lines.
 final class WatchSession {
-    private let link: BrokerLink
+    private let session: BrokerSession
     private let address: BrokerAddress
-    private let filter: String
     private var model: WatchModel
     /// The output as lines; nil for a screen.
     private let lines: WatchLines?
@@ -25,9 +24,8 @@ final class WatchSession {
     private static let ratesInterval: Int64 = 10_000_000
 
     init(link: BrokerLink, address: BrokerAddress, filter: String, model: WatchModel, lines: WatchLines?) {
-        self.link = link
+        session = BrokerSession(link, qos: .atMostOnce, filters: { [filter] })
         self.address = address
-        self.filter = filter
         self.model = model
         self.lines = lines
         link.onMessage = { [unowned self] message in self.handle(message) }
@@ -42,12 +40,12 @@ final class WatchSession {
         nextUpdateAt = Moment.now().boot + (lines == nil ? 300_000 : Self.ratesInterval)
         while !interrupt.isSet, end.map({ .now < $0 }) ?? true {
             let pause = max(0, nextUpdateAt - Moment.now().boot)
-            link.wait(until: min(end ?? .now + .seconds(60), .now + .microseconds(pause)))
-            for event in link.read(limit: 1000) + link.write() { handle(event) }
+            let deadline = min(end ?? .now + .seconds(60), .now + .microseconds(pause))
+            for event in session.next(until: deadline) + session.send() { handle(event) }
             if let permanentError { throw CommandFailure("\(address): \(permanentError)") }
             updateIfNeeded(at: .now())
         }
-        link.stop(until: .now + .seconds(1))
+        session.close()
         guard hasConnected || interrupt.isSet else {
             throw CommandFailure("\(address): \(connectionError?.description ?? "no connection")")
         }
@@ -58,7 +56,7 @@ final class WatchSession {
         if let lines {
             nextUpdateAt = moment.boot + Self.ratesInterval
             // Without a connection, rates are unknown.
-            for (address, device) in link.isUp ? model.devices.sorted(by: { $0.key < $1.key }) : [] {
+            for (address, device) in session.link.isUp ? model.devices.sorted(by: { $0.key < $1.key }) : [] {
                 if let line = lines.rates(of: address, device, at: moment) { Terminal.output.write(line) }
             }
         } else {
@@ -69,7 +67,7 @@ final class WatchSession {
 
     /// The broker and the state of the connection, for the first line of the screen.
     private var connectionText: String {
-        if link.isUp { return "\(address)" }
+        if session.link.isUp { return "\(address)" }
         guard let connectionError else { return "\(address): connecting" }
         return Terminal.output.styled("\(address): not connected: \(connectionError)", .red)
     }
@@ -81,26 +79,19 @@ final class WatchSession {
         if let event, let lines { Terminal.output.write(lines.line(for: event, at: moment.wall)) }
     }
 
-    private func handle(_ event: BrokerLink.Event) {
+    private func handle(_ event: BrokerSession.Event) {
         switch event {
         case .connected:
             if connectionError != nil, lines != nil { Terminal.writeError("\(address): connected") }
             connectionError = nil
             hasConnected = true
             model.didConnect()
-            do { try link.subscribe(to: filter, qos: .atMostOnce) } catch { permanentError = error }
-        case .subscribed(_, let isGranted):
-            if !isGranted {
-                permanentError = MQTTError(.notAuthorized, "this user is not allowed to read '\(filter)'")
-            }
-        case .failed(let error, _), .disconnected(let error, _):
-            switch error.code {
-            case .badCredentials, .notAuthorized, .tls, .invalid: permanentError = error
-            default:
-                if connectionError == nil, lines != nil { Terminal.writeError("\(address): \(error); retrying") }
-                connectionError = error
-            }
-        case .published: break
+        case .denied(_, let error): permanentError = error
+        case .interrupted(let error, _) where error.isPermanent: permanentError = error
+        case .interrupted(let error, _):
+            if connectionError == nil, lines != nil { Terminal.writeError("\(address): \(error); retrying") }
+            connectionError = error
+        case .ready, .published: break
         }
     }
 }

@@ -115,10 +115,10 @@ struct LiveFeedTests {
             acknowledgements: AcknowledgementClient(root: .standard, limit: 1, wakeup: wakeup),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) { reports.append($0) }
-        loop.handle(.subscribed(id: 1, isGranted: false))
         let problem = "this user is not allowed to read 'lockstep/#'"
+        loop.handle(.denied(filter: "lockstep/#", MQTTError(.notAuthorized, problem)))
         #expect(reports == [LiveFeed.Status(isConnected: false, problem: problem)])
-        loop.handle(.subscribed(id: 1, isGranted: true))
+        loop.handle(.ready)
         #expect(reports.last == LiveFeed.Status(isConnected: true))
     }
 

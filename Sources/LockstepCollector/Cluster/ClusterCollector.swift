@@ -1,4 +1,3 @@
-import Dispatch
 import LockstepMQTT
 import LockstepModel
 public import LockstepStore
@@ -20,8 +19,7 @@ public final class ClusterCollector: Service {
     private let supervisor: Supervisor
     private let makeStore: @Sendable () throws -> sending any SampleStore
     private let continuation: AsyncStream<DeviceTransition>.Continuation
-    private let wakeup = Wakeup()
-    private let isStopping = Mutex(false)
+    private let thread = LoopThread("lockstep.cluster")
     private let rules: ClusterRules?
     /// The last run of each share.
     private let runs = Mutex<[CollectorShare: ShareRun]>([:])
@@ -61,38 +59,24 @@ public final class ClusterCollector: Service {
     }
 
     /// Runs until the surrounding task or service group shuts down, and all shares are released.
-    /// - Throws: ``ClusterError`` if this collector cannot be a member.
-    public func run() async throws {
+    public func run() async {
         defer { continuation.finish() }
-        let problem = await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<ClusterError?, Never>) in
-                DispatchQueue(label: "lockstep.cluster").async { [self] in
-                    let loop = ClusterLoop(
-                        configuration, wakeup: wakeup, logger: logger, supervisor: supervisor,
-                        checkStore: { [makeStore] in (try? makeStore().close()) != nil }
-                    ) { [self] share, floor, lease in
-                        let run = ShareRun(
-                            share, configuration, logger: logger, transitions: continuation, makeStore: makeStore
-                        ) { [configuration] in
-                            guard let options = configuration.leaseServer else {
-                                return LeaseLoop($0, configuration, floor: floor)
-                            }
-                            // A share that was not read is claimed as one without a lease, which fails if it has one.
-                            return KeyValueLeaseLoop(
-                                $0, configuration, options: options, claiming: lease ?? ObservedLease(nil), floor: floor
-                            )
-                        }
-                        runs.withLock { $0[share] = run }
-                        return run
-                    }
-                    loop.run { isStopping.withLock { $0 } }
-                    done.resume(returning: loop.problem)
+        await withTaskCancellationOrGracefulShutdownHandler {
+            await thread.run { [self] in
+                let loop = ClusterLoop(
+                    configuration, wakeup: thread.wakeup, logger: logger, supervisor: supervisor,
+                    checkStore: { [makeStore] in (try? makeStore().close()) != nil }
+                ) { [self] share, lease, floor in
+                    let run = ShareRun(
+                        share, claiming: lease, floor: floor, configuration, logger: logger, transitions: continuation,
+                        makeStore: makeStore)
+                    runs.withLock { $0[share] = run }
+                    return run
                 }
+                loop.run { [thread] in thread.isStopping }
             }
-        } onCancelOrGracefulShutdown: { [self] in
-            isStopping.withLock { $0 = true }
-            wakeup.signal()
+        } onCancelOrGracefulShutdown: { [thread] in
+            thread.stop()
         }
-        if let problem { throw problem }
     }
 }

@@ -10,14 +10,13 @@ public struct ClusterConfiguration: Sendable {
     public var shares: [CollectorShare]
     /// The configuration of the collector; its groups are ignored.
     public var collector: CollectorConfiguration
-    /// The NATS cluster that keeps the leases; nil if the broker keeps them, which must then be a single one.
-    public var leaseServer: NATSOptions?
+    /// The NATS servers that keep the leases, whatever the broker is.
+    public var leaseServer: NATSOptions
 
     /// The name of the key-value bucket of all leases.
     static let leaseBucket = "lockstep-leases"
 
-    /// The maximum length of the id of a collector: the collector of a partition has the id `ID.PARTITION`, or
-    /// `ID-PARTITION` on NATS servers, because those before 2.10 refuse topics with a dot.
+    /// The maximum length of the id of a collector: the collector of a partition has the id `ID-PARTITION`.
     public static let maxIDLength = 58
 
     /// The keep-alive interval of the connections that show that a collector runs, in s. The broker publishes the last
@@ -28,48 +27,60 @@ public struct ClusterConfiguration: Sendable {
     static let peerTimeout = 12
 
     /// Creates a configuration.
-    public init(cluster: GroupID, shares: [CollectorShare], collector: CollectorConfiguration) {
+    public init(
+        cluster: GroupID, shares: [CollectorShare], collector: CollectorConfiguration, leaseServer: NATSOptions
+    ) {
         self.cluster = cluster.rawValue
         self.shares = shares
         self.collector = collector
+        self.leaseServer = leaseServer
     }
 
     /// Returns the configuration of the collector of one share.
     func configuration(of share: CollectorShare) -> CollectorConfiguration {
         var configuration = collector
         configuration.groups = [share.group]
-        configuration.share = share
-        configuration.mqttVersion = mqttVersion
-        configuration.peerTimeout = Self.peerTimeout
         // The session belongs to the share, so that the next owner receives what this one leaves.
-        configuration.clientID = clientID("share", of: share)
+        configuration.share = CollectorConfiguration.Share(
+            devices: share, clientID: clientID("share", of: share), clockClientID: clientID("clock", of: share),
+            peerTimeout: Self.peerTimeout)
         if share.partitions > 1 {
-            configuration.id = CollectorID(
-                unchecked: "\(collector.id)\(leaseServer == nil ? "." : "-")\(share.partition)")
+            // NATS servers before 2.10 refuse topics with a dot.
+            configuration.id = CollectorID(unchecked: "\(collector.id)-\(share.partition)")
         }
         // Each device's request is answered once.
         configuration.answersClock = collector.answersClock && share.partition == 0
-        configuration.clockClientID = clientID("clock", of: share)
         return configuration
     }
 
-    /// The MQTT version to use, or nil for automatic selection. NATS servers know only 3.1.1.
-    var mqttVersion: MQTTVersion? { collector.mqttVersion ?? (leaseServer == nil ? nil : .three) }
-
-    /// How long leases last.
-    var leaseTiming: LeaseTiming { leaseServer == nil ? .broker : .keyValue }
+    // MARK: Leases
 
     /// Returns the key of a share's ``LeaseRecord`` in the bucket. A cluster and a share contain no slash.
     func leaseKey(of share: CollectorShare) -> String { keyValueKey("\(collector.root)/\(cluster)/\(share)") }
 
+    /// Returns the bucket of the leases, not connected yet.
+    func openLeases() -> KeyValueBucket { KeyValueBucket(Self.leaseBucket, leaseServer) }
+
     /// Reads a lease, and writes a key that only this collector uses, to find wrong addresses, files and rights at the start.
-    /// - Throws: ``NATSError`` if no lease server answers, or it refuses. Nothing is done without lease servers.
+    /// - Throws: ``NATSError`` if no lease server answers, or it refuses.
     public func checkLeaseServer() throws(NATSError) {
-        guard let leaseServer, let share = shares.first else { return }
-        let bucket = KeyValueBucket(Self.leaseBucket, leaseServer)
-        _ = try bucket.value(of: leaseKey(of: share))
+        guard let share = shares.first else { return }
+        let leases = openLeases()
+        _ = try leases.value(of: leaseKey(of: share))
         // A share contains no dollar sign.
-        try bucket.checkWrite(to: keyValueKey("\(collector.root)/\(cluster)/$probe/\(collector.id)"))
+        try leases.checkWrite(to: keyValueKey("\(collector.root)/\(cluster)/$probe/\(collector.id)"))
+    }
+
+    // MARK: Members
+
+    /// The topic with which a collector shows that it runs: retained, renewed, and empty after its end. It is next to the
+    /// topic root, so that no other reader receives it.
+    func memberTopic(_ id: String) -> String { "\(collector.root)-collectors/\(cluster)/member/\(id)" }
+
+    /// Returns the collector of a topic, or nil if it is not one of a member.
+    func member(of topic: String) -> CollectorID? {
+        let prefix = memberTopic("")
+        return topic.hasPrefix(prefix) ? CollectorID(rawValue: String(topic.dropFirst(prefix.count))) : nil
     }
 
     /// The MQTT client id of the connection that shows that the collector runs.
@@ -79,7 +90,7 @@ public struct ClusterConfiguration: Sendable {
 
     /// Returns an MQTT client id of a share. The broker closes a connection when another has the same id, so the ids of
     /// different roots, clusters and shares differ.
-    func clientID(_ kind: String, of share: CollectorShare) -> String {
+    private func clientID(_ kind: String, of share: CollectorShare) -> String {
         MQTTOptions.clientID(kind, collector.root.description, cluster, share.description)
     }
 }

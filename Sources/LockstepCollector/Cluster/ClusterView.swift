@@ -5,8 +5,8 @@ import LockstepModel
 /// Mistakes only cost time: whoever claims a share takes it over safely, see ``LeaseClaim``.
 struct ClusterView {
     enum Action: Hashable {
-        /// Claim the share and collect its devices.
-        case start(CollectorShare)
+        /// Claim the share, whose lease was found to be free, and collect its devices.
+        case start(CollectorShare, claiming: ObservedLease)
         /// Commit, and release the share.
         case stop(CollectorShare)
     }
@@ -18,22 +18,12 @@ struct ClusterView {
     /// cluster can name members.
     static let maxMembers = 1000
 
-    private struct Lease {
-        var record: LeaseRecord
-        var seenAt: Int64
-        var isLost = false
-    }
-
     let me: CollectorID
     let shares: [CollectorShare]
-    private let timing: LeaseTiming
-    /// The leases in a key-value bucket, and the time at which each was first seen in its present form.
-    private var observed: [CollectorShare: (lease: ObservedLease, since: Int64)] = [:]
-    /// Whether leases are in a key-value bucket. Otherwise they are retained messages.
-    private let hasBucket: Bool
+    /// The leases, and the time at which each was first seen in its present form.
+    private var leases: [CollectorShare: (lease: ObservedLease, since: Int64)] = [:]
     private var members: [CollectorID: Int64] = [:]
-    private var leases: [CollectorShare: Lease] = [:]
-    /// The time since which the view is complete; nil without a connection.
+    /// The time since which the members are known; nil without a connection.
     private var validSince: Int64?
     /// Whether this collector can collect: its store can be opened, and none of its shares hangs.
     private(set) var isAvailable = true
@@ -41,25 +31,21 @@ struct ClusterView {
     /// The number of members that are known.
     var memberCount: Int { members.count }
 
-    init(me: CollectorID, shares: [CollectorShare], timing: LeaseTiming = .broker, hasBucket: Bool = false) {
+    init(me: CollectorID, shares: [CollectorShare]) {
         self.me = me
         self.shares = shares
-        self.timing = timing
-        self.hasBucket = hasBucket
     }
 
-    /// The connection was established. The broker sends the retained records of all members and leases again.
+    /// The connection was established. The broker sends the retained reports of all members again.
     mutating func connected(at now: Int64) {
         validSince = now + Self.settling
         members = [:]
-        leases = [:]
     }
 
-    /// This process was stopped for a while. Everything that is known counts as just seen.
+    /// This process was stopped for a while. All members count as just seen.
     mutating func resumed(at now: Int64) {
         if validSince != nil { validSince = now + Self.settling }
         for id in members.keys { members[id] = now }
-        for share in leases.keys { leases[share]?.seenAt = now }
     }
 
     /// The connection was lost. Nothing is decided until the next one.
@@ -79,29 +65,15 @@ struct ClusterView {
             return
         }
         if members[id] == nil, members.count >= Self.maxMembers {
-            members = members.filter { now - $0.value < timing.timeout }
+            members = members.filter { now - $0.value < Lease.timeout }
             guard members.count < Self.maxMembers else { return }
         }
         members[id] = now
     }
 
-    /// A lease was claimed, renewed or released.
-    mutating func received(_ record: LeaseRecord, of share: CollectorShare, at now: Int64) {
-        if let known = leases[share], known.record.token > record.token { return }
-        leases[share] = Lease(record: record, seenAt: now)
-    }
-
-    /// A lease was read from the bucket.
+    /// A lease was read.
     mutating func observed(_ lease: ObservedLease, of share: CollectorShare, at now: Int64) {
-        if observed[share]?.lease != lease { observed[share] = (lease, now) }
-    }
-
-    /// Returns the lease of a share to claim, as it was when it was found to be free.
-    func freeLease(of share: CollectorShare) -> ObservedLease? { observed[share]?.lease }
-
-    /// The connection of an owner was lost.
-    mutating func lost(_ owner: LeaseOwner, of share: CollectorShare) {
-        if leases[share]?.record.owner == owner { leases[share]?.isLost = true }
+        if leases[share]?.lease != lease { leases[share] = (lease, now) }
     }
 
     /// Returns what to do.
@@ -111,24 +83,19 @@ struct ClusterView {
     func actions(running: Set<CollectorShare>, isDraining: Bool, at now: Int64) -> [Action] {
         if isDraining || !isAvailable { return running.map { .stop($0) } }
         guard let validSince, now >= validSince else { return [] }
-        var live = Set(members.filter { now - $0.value < timing.timeout }.keys)
+        var live = Set(members.filter { now - $0.value < Lease.timeout }.keys)
         live.insert(me)
         let owners = ShareAssignment.owners(of: shares, members: live)
         return shares.compactMap { share in
             let isMine = owners[share] == me
             if running.contains(share) { return isMine ? nil : .stop(share) }
-            return isMine && isFree(share, at: now) ? .start(share) : nil
+            // A lease that was not read yet may have an owner. Nothing but the time tells that an owner has ended: its
+            // connection to the broker may live on another node. This collector's own record is one of an earlier run, which
+            // may only have been stopped.
+            guard isMine, let (lease, since) = leases[share],
+                lease.record?.owner == nil || now - since >= Lease.timeout
+            else { return nil }
+            return .start(share, claiming: lease)
         }
-    }
-
-    /// Returns whether nobody owns the share. This collector's own record is one of an earlier run.
-    private func isFree(_ share: CollectorShare, at now: Int64) -> Bool {
-        if hasBucket {
-            // Nothing but the time tells that an owner has ended: its connection may live on another node.
-            guard let (lease, since) = observed[share] else { return false }
-            return lease.record?.owner == nil || now - since >= timing.timeout
-        }
-        guard let lease = leases[share], let owner = lease.record.owner else { return true }
-        return lease.isLost || owner.collector == me || now - lease.seenAt >= timing.timeout
     }
 }

@@ -3,7 +3,17 @@ import LockstepModel
 import Synchronization
 
 /// A lease of a share, shared by the thread that renews it and the loop that collects the devices of the share.
+///
+/// The owner renews it every ``renewal``, and relies on it for ``validity`` after it sent the last confirmed renewal. Others
+/// claim it when they have seen no renewal for ``timeout``. These times are long enough for a NATS cluster, in which nothing can
+/// be written for up to 9 s after a node has failed, until another one is elected.
 final class Lease: Sendable {
+    /// The time between two renewals of a lease or a membership, in µs.
+    static let renewal: Int64 = 2_000_000
+    /// The time for which the owner of a lease relies on a confirmed renewal, in µs.
+    static let validity: Int64 = 15_000_000
+    /// The time without a renewal after which others count a lease as free, in µs.
+    static let timeout: Int64 = 18_000_000
     /// The longest time that a turn may take, in µs. It is three times the time for which the store waits for its server.
     static let maxTurn: Int64 = 60_000_000
 
@@ -19,17 +29,13 @@ final class Lease: Sendable {
     }
 
     let share: CollectorShare
-    let timing: LeaseTiming
     /// Wakes the thread that renews the lease.
-    let renewer = Wakeup()
+    let keeper = Wakeup()
     /// Wakes the loop that collects.
     let user = Wakeup()
     private let content = Mutex(Content())
 
-    init(_ share: CollectorShare, _ timing: LeaseTiming) {
-        self.share = share
-        self.timing = timing
-    }
+    init(_ share: CollectorShare) { self.share = share }
 
     /// The token, once the lease is held.
     var token: FencingToken? { content.withLock { $0.token } }
@@ -41,7 +47,7 @@ final class Lease: Sendable {
     /// Returns whether no other collector can have claimed the lease for lack of renewals. Its token protects the store
     /// in any case.
     func isValid(at boot: Int64) -> Bool {
-        content.withLock { $0.token != nil && $0.end == nil && boot - $0.confirmedAt < timing.validity }
+        content.withLock { $0.token != nil && $0.end == nil && boot - $0.confirmedAt < Self.validity }
     }
 
     /// The loop that collects begins a turn.
@@ -55,7 +61,7 @@ final class Lease: Sendable {
     /// Asks for a confirmation.
     func requestConfirmation() {
         content.withLock { $0.wantsConfirmation = true }
-        renewer.signal()
+        keeper.signal()
     }
 
     /// Returns whether the lease was still held after `boot`.
@@ -64,7 +70,7 @@ final class Lease: Sendable {
     /// Gives the lease back.
     func release() {
         content.withLock { $0.isReleasing = true }
-        renewer.signal()
+        keeper.signal()
     }
 
     // For the thread that renews the lease.

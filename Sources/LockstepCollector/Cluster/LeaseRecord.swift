@@ -1,8 +1,7 @@
 import LockstepModel
 
-/// The content of a lease, which is a retained message or the value of a key: `TOKEN OWNER`, or `TOKEN` alone if the share
-/// is free.
-struct LeaseRecord: Equatable {
+/// The content of a lease: `TOKEN OWNER`, or `TOKEN` alone if the share is free.
+struct LeaseRecord: Hashable {
     /// The token of the last claim.
     var token: FencingToken
     /// The owner, or nil if the share is free.
@@ -47,4 +46,18 @@ struct LeaseOwner: Hashable, CustomStringConvertible {
     }
 
     var description: String { "\(collector):\(claim)" }
+}
+
+/// What the bucket holds about a share.
+struct ObservedLease: Hashable {
+    /// The record; nil if the key does not exist or its value is not valid.
+    let record: LeaseRecord?
+    /// The revision of the key; nil if it does not exist.
+    let revision: UInt64?
+
+    /// Creates the lease of an entry, or of a key that does not exist.
+    init(_ entry: KeyValueEntry?) {
+        record = entry.flatMap { LeaseRecord($0.value) }
+        revision = entry?.revision
+    }
 }

@@ -17,27 +17,31 @@ final class ShareRun: Sendable {
     private let logger: Logger
     private let makeStore: @Sendable () throws -> sending any SampleStore
     private let transitions: AsyncStream<DeviceTransition>.Continuation
-    private let isStopping = Mutex(false)
+    private let isStopping = Atomic(false)
     private let lease: Lease
+    private let observed: ObservedLease
+    private let floor: FencingToken
     private let mailbox = RuleMailbox()
-    private let makeKeeper: @Sendable (Lease) -> any LeaseKeeper
 
-    /// - Parameter makeKeeper: returns what claims and renews the lease. It is called on the thread of the keeper.
+    /// - Parameters:
+    ///   - observed: the lease when it was found to be free.
+    ///   - floor: the lowest token to claim.
     init(
-        _ share: CollectorShare, _ configuration: ClusterConfiguration, logger: Logger,
+        _ share: CollectorShare, claiming observed: ObservedLease, floor: FencingToken,
+        _ configuration: ClusterConfiguration, logger: Logger,
         transitions: AsyncStream<DeviceTransition>.Continuation,
-        makeStore: @escaping @Sendable () throws -> sending any SampleStore,
-        makeKeeper: @escaping @Sendable (Lease) -> any LeaseKeeper
+        makeStore: @escaping @Sendable () throws -> sending any SampleStore
     ) {
         self.share = share
+        self.observed = observed
+        self.floor = floor
         self.configuration = configuration
         var logger = logger
         logger[metadataKey: "share"] = "\(share)"
         self.logger = logger
         self.transitions = transitions
         self.makeStore = makeStore
-        self.makeKeeper = makeKeeper
-        lease = Lease(share, configuration.leaseTiming)
+        lease = Lease(share)
     }
 
     /// Starts, and calls `completion` at the end with the reason: an error, or nil if the run was stopped.
@@ -46,13 +50,14 @@ final class ShareRun: Sendable {
             do {
                 try run()
                 completion(nil)
-            } catch let problem as ShareProblem {
-                completion(problem)
             } catch {
-                completion(ShareProblem(description: "\(error)"))
+                completion(error as? ShareProblem ?? ShareProblem(error))
             }
         }
     }
+
+    /// Whether the lease is held.
+    var hasLease: Bool { lease.token != nil && lease.end == nil }
 
     /// Returns whether the collection hangs.
     func isHanging(at boot: Int64) -> Bool { lease.isHanging(at: boot) }
@@ -65,61 +70,61 @@ final class ShareRun: Sendable {
 
     /// Commits, releases the lease and ends.
     func stop() {
-        isStopping.withLock { $0 = true }
+        isStopping.store(true, ordering: .releasing)
         lease.user.signal()
     }
 
-    private var isStopped: Bool { isStopping.withLock { $0 } }
+    private var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
     private func run() throws {
         // Before the claim, so that a collector that cannot store anything does not take the share.
         let store = try openStore()
-        let renewal = DispatchQueue(label: "lockstep.lease")
-        renewal.async { [self] in makeKeeper(lease).run() }
+        let keeping = DispatchQueue(label: "lockstep.lease")
+        keeping.async { [self] in LeaseKeeper(lease, configuration, claiming: observed, floor: floor).run() }
         defer {
             lease.release()
-            renewal.sync {}
+            keeping.sync {}
         }
         let deadline = ContinuousClock.now + Self.patience
         while lease.token == nil {
             if isStopped { return }
-            if let end = lease.end { throw LeaseError(end) }
-            guard ContinuousClock.now < deadline else { throw LeaseError("the claim was not confirmed in time") }
+            if let end = lease.end { throw ShareProblem(end) }
+            guard ContinuousClock.now < deadline else { throw ShareProblem("the claim was not confirmed in time") }
             lease.user.wait(for: nil, until: .now + .milliseconds(200))
         }
         let own = configuration.configuration(of: share)
         let loop = try CollectorLoop(
             own, store: store, wakeup: lease.user, logger: logger, supervisor: .disabled, transitions: transitions,
-            mailbox: mailbox, lease: lease)
+            mailbox: mailbox, ownership: Ownership(claiming: lease))
         let clock = ClockResponder(own, logger: logger)
         if own.answersClock { clock.start() }
         defer { clock.stop() }
         try loop.run { [self] in isStopped }
-        if !isStopped {
-            throw ShareProblem(
-                description: loop.problem ?? lease.end ?? "the connection ended", isStoreClosed: loop.isStoreCutOff,
-                neededToken: loop.neededToken)
-        }
+        if !isStopped { throw loop.ownership.shareProblem ?? ShareProblem("the connection ended") }
     }
 
     private func openStore() throws(ShareProblem) -> sending any SampleStore {
-        do { return try makeStore() } catch {
-            throw ShareProblem(description: "\(error)", isStoreClosed: true)
-        }
+        do { return try makeStore() } catch { throw ShareProblem("\(error)", isStoreClosed: true) }
     }
 }
 
-/// Why a run has ended, and what the next one needs to know.
-struct ShareProblem: Error {
+/// Why a share is no longer collected, and what its next run needs to know.
+struct ShareProblem: Error, Hashable, CustomStringConvertible {
     let description: String
     /// Whether the store could not be opened, or none of its servers can be reached over the network.
     var isStoreClosed = false
     /// The lowest token with which the store lets the share be taken over, if the claim had a lower one.
     var neededToken: FencingToken?
-}
 
-/// The reason why a share is no longer collected.
-struct LeaseError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+    init(_ description: String, isStoreClosed: Bool = false) {
+        self.description = description
+        self.isStoreClosed = isStoreClosed
+    }
+
+    /// Creates the problem of an error, which may be one of the store.
+    init(_ error: any Error) {
+        let storeError = error as? StoreError
+        self.init("\(error)", isStoreClosed: storeError?.isCutOff ?? false)
+        neededToken = storeError?.neededToken
+    }
 }

@@ -58,7 +58,7 @@ extension CollectorLoop {
     /// Adds to the current group what rules need.
     func advanceRules(isConnected: Bool) {
         // Before the share is taken over, the devices and states in the store are those of another owner.
-        guard configuration.loadRules != nil, mayRead else { return }
+        guard configuration.loadRules != nil, ownership.mayRead else { return }
         let content = mailbox.take()
         notifications.add(content.updates)
         if content.reloadsRules { notifications.reloadsRules = true }

@@ -3,7 +3,6 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 import Logging
-import Synchronization
 
 /// Answers the time requests of agents, on a thread and a connection of its own.
 ///
@@ -17,9 +16,7 @@ final class ClockResponder: Sendable {
 
     private let configuration: CollectorConfiguration
     private let logger: Logger
-    private let wakeup = Wakeup()
-    private let isStopping = Mutex(false)
-    private let queue = DispatchQueue(label: "lockstep.collector.clock", qos: .userInteractive)
+    private let thread = LoopThread("lockstep.collector.clock", qos: .userInteractive)
 
     init(_ configuration: CollectorConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -27,30 +24,28 @@ final class ClockResponder: Sendable {
     }
 
     /// Starts to answer.
-    func start() { queue.async { [self] in run() } }
+    func start() { thread.start { [self] in run() } }
 
     /// Stops, and waits for the end of the connection.
-    func stop() {
-        isStopping.withLock { $0 = true }
-        wakeup.signal()
-        queue.sync {}
-    }
+    func stop() { thread.finish() }
 
     private func run() {
         let configuration = configuration
         let link = BrokerLink(
-            wakeup: wakeup, version: configuration.mqttVersion,
+            wakeup: thread.wakeup, version: configuration.mqttVersion,
             node: configuration.share.map { _ in configuration.node }
         ) { version in
             MQTTOptions(
                 address: configuration.broker,
-                clientID: configuration.clockClientID
+                clientID: configuration.share?.clockClientID
                     ?? MQTTOptions.clientID("collector", configuration.id.rawValue, "clock"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
-        let boot = BootIdentity.current()
         var requests: [(ping: ClockPing, address: DeviceAddress, received: Int64)] = []
-        link.onMessage = { message in
+        let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
+        let filters = groups.map { configuration.root.filter(group: $0, channel: .clockPing) }
+        // The collector's own connection reports problems of the broker.
+        let session = BrokerSession(link, qos: .atMostOnce, filters: { filters }) { message in
             let received = ClockReading.raw()
             // Anyone may send requests, so unreadable ones are ignored.
             guard !message.isRetained, message.payload.count <= 256,
@@ -59,12 +54,12 @@ final class ClockResponder: Sendable {
             else { return }
             requests.append((ping, address, received))
         }
-        defer { link.onMessage = nil }
+        defer { session.close() }
+        let boot = BootIdentity.current()
         var discipline = KernelDiscipline.now()
         var disciplineReadAt = ContinuousClock.now
-        while !isStopping.withLock({ $0 }) {
-            link.wait(until: .now + .seconds(1))
-            for event in link.read(limit: Self.maxReads) { handle(event, link) }
+        while !thread.isStopping {
+            _ = session.next(until: .now + .seconds(1), limit: Self.maxReads)
             if !requests.isEmpty {
                 if ContinuousClock.now - disciplineReadAt >= Self.disciplineInterval {
                     discipline = .now()
@@ -80,9 +75,8 @@ final class ClockResponder: Sendable {
                 }
                 requests.removeAll(keepingCapacity: true)
             }
-            for event in link.write() { handle(event, link) }
+            _ = session.send()
         }
-        link.stop(until: .now + .seconds(1))
     }
 
     private func publish(_ pong: ClockPong, to device: DeviceAddress, _ link: BrokerLink) {
@@ -93,20 +87,6 @@ final class ClockResponder: Sendable {
                     qos: .atMostOnce))
         } catch {
             logger.error("publishing failed", metadata: ["channel": "clock/pong", "error": "\(error)"])
-        }
-    }
-
-    /// Subscribes after each connect. The collector's own connection reports problems of the broker.
-    private func handle(_ event: BrokerLink.Event, _ link: BrokerLink) {
-        guard case .connected = event else { return }
-        do {
-            let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
-            for group in groups {
-                try link.subscribe(
-                    to: configuration.root.filter(group: group, channel: .clockPing), qos: .atMostOnce)
-            }
-        } catch {
-            logger.error("subscribing failed", metadata: ["error": "\(error)"])
         }
     }
 }

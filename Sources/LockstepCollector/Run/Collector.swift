@@ -1,11 +1,9 @@
-import Dispatch
 import LockstepMQTT
 import LockstepModel
 public import LockstepStore
 public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// A service that receives the batches of agents, stores every sample once, acknowledges after the commit, and
 /// publishes the life-cycle state of each device.
@@ -18,8 +16,7 @@ public final class Collector: Service {
     private let logger: Logger
     private let supervisor: Supervisor
     private let makeStore: @Sendable () throws -> sending any SampleStore
-    private let wakeup = Wakeup()
-    private let isStopping = Mutex(false)
+    private let thread = LoopThread("lockstep.collector")
     private let mailbox = RuleMailbox()
     private let continuation: AsyncStream<DeviceTransition>.Continuation
 
@@ -41,7 +38,7 @@ public final class Collector: Service {
     /// Reads the rules again. If they have an error, it is logged and the old rules stay.
     public func reloadRules() {
         mailbox.withLock { $0.reloadsRules = true }
-        wakeup.signal()
+        thread.wakeup.signal()
     }
 
     /// Runs until the surrounding task or service group shuts down.
@@ -50,42 +47,38 @@ public final class Collector: Service {
     public func run() async throws {
         defer { continuation.finish() }
         try await withTaskCancellationOrGracefulShutdownHandler {
-            try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-                DispatchQueue(label: "lockstep.collector").async { [self] in
-                    done.resume(
-                        with: Result {
-                            guard let store = try openStore() else { return }
-                            let loop = try CollectorLoop(
-                                configuration, store: store, wakeup: wakeup, logger: logger,
-                                supervisor: supervisor, transitions: continuation, mailbox: mailbox)
-                            var clock: ClockResponder?
-                            // Not earlier: another collector with this id may be answering.
-                            loop.didConnect = { [configuration, logger] in
-                                guard configuration.answersClock, clock == nil else { return }
-                                clock = ClockResponder(configuration, logger: logger)
-                                clock?.start()
-                            }
-                            loop.didStayAway = {
-                                clock?.stop()
-                                clock = nil
-                            }
-                            defer { clock?.stop() }
-                            try loop.run { [self] in isStopping.withLock { $0 } }
-                        })
-                }
-            }
-        } onCancelOrGracefulShutdown: { [self] in
-            isStopping.withLock { $0 = true }
-            wakeup.signal()
+            try await thread.run { [self] in try collect() }
+        } onCancelOrGracefulShutdown: { [thread] in
+            thread.stop()
         }
+    }
+
+    private func collect() throws {
+        guard let store = try openStore() else { return }
+        let loop = try CollectorLoop(
+            configuration, store: store, wakeup: thread.wakeup, logger: logger, supervisor: supervisor,
+            transitions: continuation, mailbox: mailbox)
+        var clock: ClockResponder?
+        // Not earlier: another collector with this id may be answering.
+        loop.didConnect = { [configuration, logger] in
+            guard configuration.answersClock, clock == nil else { return }
+            clock = ClockResponder(configuration, logger: logger)
+            clock?.start()
+        }
+        loop.didStayAway = {
+            clock?.stop()
+            clock = nil
+        }
+        defer { clock?.stop() }
+        try loop.run { [thread] in thread.isStopping }
     }
 
     /// Opens the store. A standby waits before.
     /// - Returns: nil if the collector was stopped while it waited.
     private func openStore() throws -> sending (any SampleStore)? {
-        guard let storeProblem = configuration.standby else { return try makeStore() }
+        guard case .standby(let storeProblem) = configuration.sessionClaim else { return try makeStore() }
         let standby = StandbyLoop(
-            configuration, storeProblem: storeProblem, wakeup: wakeup, logger: logger, supervisor: supervisor)
-        return standby.run(until: { isStopping.withLock { $0 } }, makeStore: makeStore)
+            configuration, storeProblem: storeProblem, wakeup: thread.wakeup, logger: logger, supervisor: supervisor)
+        return standby.run(until: { thread.isStopping }, makeStore: makeStore)
     }
 }

@@ -15,19 +15,12 @@ public struct CollectorConfiguration: Sendable {
     public var mqttVersion: MQTTVersion?
     /// The MQTT keep-alive interval in seconds, 5 to 65,535.
     public var keepAlive = 15
-    /// The time in s after which the connection of a share is lost if the broker's host acknowledges nothing; nil to rely on
-    /// the keep-alive.
-    var peerTimeout: Int?
     /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The groups to collect, or empty for all.
     public var groups: [GroupID] = []
-    /// The share that the collector owns, of a cluster; nil for all devices of the groups.
-    var share: CollectorShare?
-    /// The MQTT client id, which also names the session; nil for one made of the id.
-    var clientID: String?
-    /// The MQTT client id of the connection that answers time requests; nil for one made of the id.
-    var clockClientID: String?
+    /// The share of a cluster that the collector owns; nil for all devices of the groups.
+    var share: Share?
     /// The limits of a payload. A message that exceeds them is rejected.
     public var limits = PayloadLimits()
     /// The maximum number of devices. Messages of further devices are rejected.
@@ -51,17 +44,35 @@ public struct CollectorConfiguration: Sendable {
     public var healthInterval: Int64 = 10_000_000
     /// Whether the collector answers the time requests of agents.
     public var answersClock = true
-    /// Returns why the store cannot be taken over, or nil if it exists and may be read. With it, the collector is a standby:
-    /// it waits until no other collector with its id is active, and then opens the store. nil to start at once.
-    public var standby: (@Sendable () -> String?)?
-    /// Whether the collector starts although another one with its id is running with another store. The other one then
-    /// stays disconnected.
-    public var takesOver = false
+    /// What the collector does if another one with its id is running.
+    public var sessionClaim = SessionClaim.ifFree
     /// The node of the broker that the connections of shares use, so that a new one begins with the last good node.
     let node = NodeChoice()
 
+    /// What a collector does if another one with its id is running.
+    public enum SessionClaim: Sendable {
+        /// It does not start if the other one has another store.
+        case ifFree
+        /// It starts, and the other one stays disconnected.
+        case takeOver
+        /// It is a standby: it waits until no other one is active, and then opens the store.
+        /// - Parameter storeProblem: returns why the store cannot be taken over, or nil if it exists and may be read.
+        case standby(storeProblem: @Sendable () -> String?)
+    }
+
+    /// The share of a cluster, and its connections.
+    struct Share: Sendable {
+        let devices: CollectorShare
+        /// The MQTT client id, which also names the session.
+        let clientID: String
+        /// The MQTT client id of the connection that answers time requests.
+        let clockClientID: String
+        /// The time in s after which the connection is lost if the broker's host acknowledges nothing.
+        let peerTimeout: Int
+    }
+
     /// Which topics and devices belong to the collector.
-    var scope: CollectorScope { CollectorScope(root: root, groups: groups, share: share) }
+    var scope: CollectorScope { CollectorScope(root: root, groups: groups, share: share?.devices) }
 
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {

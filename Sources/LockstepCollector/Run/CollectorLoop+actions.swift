@@ -35,10 +35,14 @@ extension CollectorLoop {
             writtenRuns.append(group.runs)
             // A collector that was stopped for a while notices it here. If it is stopped again before the rows arrive,
             // its token protects the store.
-            if lease != nil { writer.waitForCommit() }
+            let mayStore = ownership.mayStore {
+                writer.waitForCommit()
+                return Moment.now().boot
+            }
             commitResult =
-                lease.map { $0.isValid(at: Moment.now().boot) } ?? true
-                ? writer.commit(adding: group) : .failure(LeaseError("the lease was not renewed in time"))
+                mayStore
+                ? writer.commit(adding: group)
+                : .failure(ownership.shareProblem ?? ShareProblem("the share is not taken over"))
             if case .success = commitResult { return .committed(next: writer.nextCommit) }
             writtenRuns = []
             return .commitFailed
@@ -69,7 +73,7 @@ extension CollectorLoop {
         readResult = TurnMachine.ReadResult()
         let partSamples = configuration.turn.partSamples
         let events = link.read(limit: TurnMachine.readLimit) {
-            self.mayRead && self.intake.pendingSamples < partSamples
+            self.ownership.mayRead && self.intake.pendingSamples < partSamples
         }
         for event in events { handle(event) }
         supervisor.didTurn(summary)
@@ -117,15 +121,15 @@ extension CollectorLoop {
         // The broker delivers all messages again. They lead to the same transitions with the same sequence numbers.
         registry.rollback()
         // What rules have concluded from a transition stays, and so does the transition.
-        // A share is lost with the connection, and its next claim reads the store, which may not answer now.
-        if lease == nil, let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
+        // A share is lost, and its next claim reads the store, which may not answer now.
+        ownership.lose(ShareProblem(error))
+        if !ownership.endsWithConnection, let stored = try? writer.lifecycles() { registry.adopt(stored, at: .now()) }
         pending.rollBack()
         intake.discardGroup()
         intake.restoreAllowances()
         // The broker delivers the requests again.
         _ = intake.forgetting.takePending()
         notifications.rollBack()
-        isStoreCutOff = (error as? StoreError)?.isCutOff ?? false
         report.stall("\(error)")
     }
 
@@ -133,7 +137,7 @@ extension CollectorLoop {
     /// connection may take half a minute, and the session cannot be used meanwhile: its messages could not be stored.
     private func reportStall() {
         // A share is lost with its connection.
-        guard lease == nil, report.isStalled, report.willSaysOffline else { return }
+        guard !ownership.endsWithConnection, report.isStalled, report.willSaysOffline else { return }
         _ = separateReport.publish(report.status, replacesOther: false, until: .now + .seconds(3))
     }
 
@@ -177,10 +181,7 @@ extension CollectorLoop {
     /// Sends the queued packets, unless the share was lost.
     func flush() {
         // A commit may take so long that the lease ends meanwhile. The next owner then publishes the states.
-        if let lease, !lease.isValid(at: Moment.now().boot) {
-            problem = problem ?? lease.end ?? "the lease was not renewed in time"
-        }
-        if hasLostShare { return }
+        guard ownership.maySend(at: { Moment.now().boot }) else { return }
         for event in link.write() { handle(event) }
     }
 

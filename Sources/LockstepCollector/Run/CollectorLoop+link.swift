@@ -24,10 +24,10 @@ extension CollectorLoop {
                     ])
             }
             didConnect()
-            session.didConnect()
+            ownership.didConnect()
             warnIfUnchecked()
             takeOver()
-            guard !hasLostShare else { return }
+            guard !ownership.hasEnded else { return }
             intake.earlierSubscriptions.connected(sessionPresent: sessionPresent)
             announcedDevices = registry.devices
             notifications.didConnect(at: Moment.now().boot)
@@ -37,14 +37,11 @@ extension CollectorLoop {
             earlyMessages = []
         case .disconnected(let error, let delay):
             retryDelay = delay
-            if lease != nil { problem = problem ?? "\(error)" }
+            ownership.lose(ShareProblem(error))
             notifications.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
-            // Before the share is taken over, another node of the broker may accept the connection, until a deadline.
-            connectProblem = "\(error)"
-            if error.code == .unreachable { session.wasUnreachable = true }
-            if lease != nil, isAdmitted { problem = problem ?? "\(error)" }
+            ownership.didFailToConnect(error)
             perform(machine.handle(.failed(error.code), at: .now), error: error)
         case .subscribed(_, let isGranted):
             if !isGranted { handle(.subscriptionRefused) }

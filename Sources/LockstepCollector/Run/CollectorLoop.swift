@@ -34,52 +34,36 @@ final class CollectorLoop {
     var readResult = TurnMachine.ReadResult()
     /// The time at which the current messages were read. It is shared by all messages of one read.
     var moment = Moment.now()
-    /// The lease of the share, or nil for a collector that is not part of a cluster.
-    let lease: Lease?
-    /// Whether the share was taken over.
-    var isAdmitted = false
+    /// Why this collector may store and acknowledge.
+    var ownership: Ownership
     /// The messages that were read before the share was taken over: a broker may send them in one TLS record with its
     /// answer to the connect.
     var earlyMessages: [CopiedMessage] = []
-    /// The time until which a share's connection to the broker must be established.
-    let connectDeadline = ContinuousClock.now + ShareRun.patience
-    /// Why the last attempt to connect failed.
-    var connectProblem: String?
     /// Returns whether the collector is to stop.
     private var isStopping: () -> Bool = { false }
-    /// What is known about the session at the broker.
-    var session = SessionState()
     /// Called when the broker has accepted a connection.
     var didConnect: () -> Void = {}
     /// Called when another collector uses the session.
     var didStayAway: () -> Void = {}
     /// The delay before the next attempt to connect.
     var retryDelay = Duration.zero
-    /// Why the collector must not start.
-    var problemAtStart: OtherStoreError?
-    /// Why the share was lost.
-    var problem: String?
-    /// The lowest token with which the share can be taken over, if the store has refused a lower one.
-    var neededToken: FencingToken?
-    /// Whether the last commit failed because no server of the store can be reached over the network.
-    var isStoreCutOff = false
     /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
     init(
         _ configuration: CollectorConfiguration, store: sending any SampleStore, wakeup: Wakeup, logger: Logger,
         supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation, mailbox: RuleMailbox,
-        lease: Lease? = nil
+        ownership: Ownership = Ownership()
     ) throws {
         self.configuration = configuration
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
         self.mailbox = mailbox
-        self.lease = lease
+        self.ownership = ownership
         wakeupForRules = wakeup
         // The connection of a share belongs to its lease, whatever the store is.
-        let location = lease == nil ? store.location.map { CollectorHealth.Store($0) } : nil
+        let location = ownership.endsWithConnection ? nil : store.location.map { CollectorHealth.Store($0) }
         writer = StoreWriter(store)
         machine = TurnMachine(configuration.turn, at: .now)
         (intake, registry) = try Self.restore(configuration, writer)
@@ -89,9 +73,7 @@ final class CollectorLoop {
             report.connectionOptions(version: $0)
         }
         link.mayConnect = { [unowned self] in
-            // The connection of a share belongs to its claim.
-            if lease != nil, hasLostShare || isAdmitted { return false }
-            guard mayUseSession(until: isStopping) else { return false }
+            guard mayConnect(until: isStopping) else { return false }
             return handle(.reconnectDue(hasTrialGroup: pending.hasTrialGroup))
         }
     }
@@ -125,57 +107,64 @@ final class CollectorLoop {
         }
         // The closure captures self strongly while the loop runs. An unowned capture would cost a check per message.
         link.onMessage = { message in
-            if self.mayRead { self.ingest(message) } else { self.earlyMessages.append(CopiedMessage(message)) }
+            if self.ownership.mayRead {
+                self.ingest(message)
+            } else {
+                self.earlyMessages.append(CopiedMessage(message))
+            }
         }
         defer { link.onMessage = nil }
-        // With a lease, they start when the share is taken over.
-        if lease == nil { startRules() }
+        // Those of a share start when it is taken over.
+        if !ownership.endsWithConnection { startRules() }
         // A collector that was killed may have left maintenance.
         writer.performMaintenance()
-        while !isStopping(), !hasLostShare, problemAtStart == nil {
+        while !isStopping(), !ownership.hasEnded {
             supervisor.didTurn(summary)
-            lease?.beginTurn(at: Moment.now().boot)
-            if lease != nil, !isAdmitted, .now >= connectDeadline {
-                problem = connectProblem ?? "no connection to the broker in time"
-                break
-            }
+            ownership.beginTurn(at: Moment.now().boot)
+            if ownership.hasEnded { break }
             let isReadable = waitForWork()
             // Only packets of earlier turns are queued. Before the end of this turn, they could wait for a pause.
             if link.wantsWrite { flush() }
             runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
         }
         supervisor.willStop()
-        if !hasLostShare { runTurn(startingWith: .stopping) }
-        if hasLostShare {
-            // Nothing may be sent: what was read and not committed belongs to the next owner.
-            if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
-            // The others need not wait until the store is closed, which takes long if its servers do not answer. What is
-            // written until then has the token of this claim. Otherwise, they should find its last counters.
-            if isStoreCutOff { lease?.release() }
-        } else if report.isStalled || session.hasAnnounced && !session.hasConnected, !link.isUp, lease == nil {
-            // The last report says otherwise. If this connection ended later, the broker would publish its last will again.
-            link.stop(until: .now)
-            if session.other == nil,
-                !separateReport.publish(.offline, replacesOther: false, until: .now + .seconds(3))
-            {
-                logger.warning(
-                    "cannot report that the collector is offline",
-                    metadata: [
-                        "hint":
-                            "check that the broker is running and lets this user read and write '\(configuration.healthTopic)'"
-                    ])
-            }
-        } else {
-            report.publish(.offline, counting: fleet, over: link, at: .now())
-            // A share that was released is not offline: its next owner reports under an id of its own.
-            if lease != nil { report.clear(over: link) }
-        }
+        if !ownership.hasEnded { runTurn(startingWith: .stopping) }
+        reportEnd()
         link.stop(until: .now + .seconds(3))
         notifications.notifier?.stop()
         // The store must be closed when this returns, so that another process can open it.
         writer.close()
-        if let problemAtStart { throw problemAtStart }
+        if case .session(let session) = ownership, let conflict = session.conflict { throw conflict }
         logger.info("collector stopped")
+    }
+
+    /// Tells others that the collector has ended.
+    private func reportEnd() {
+        switch ownership {
+        case .share(let lease, _) where ownership.hasEnded:
+            // Nothing may be sent: what was read and not committed belongs to the next owner.
+            if link.isUp { _ = link.abandon(MQTTError(.other, "the share was lost")) }
+            // The others need not wait until the store is closed, which takes long if its servers do not answer. What is
+            // written until then has the token of this claim. Otherwise, they should find its last counters.
+            if ownership.shareProblem?.isStoreClosed == true { lease.release() }
+        case .share:
+            report.publish(.offline, counting: fleet, over: link, at: .now())
+            // A share that was released is not offline: its next owner reports under an id of its own.
+            report.clear(over: link)
+        case .session(let session) where !link.isUp && (report.isStalled || session.phase == .announced):
+            // The last report says otherwise. If this connection ended later, the broker would publish its last will again.
+            link.stop(until: .now)
+            guard session.other == nil,
+                !separateReport.publish(.offline, replacesOther: false, until: .now + .seconds(3))
+            else { return }
+            logger.warning(
+                "cannot report that the collector is offline",
+                metadata: [
+                    "hint":
+                        "check that the broker is running and lets this user read and write '\(configuration.healthTopic)'"
+                ])
+        case .session: report.publish(.offline, counting: fleet, over: link, at: .now())
+        }
     }
 
     func ingest(_ message: IncomingMessage) {
@@ -222,9 +211,12 @@ final class CollectorLoop {
     var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
             + "; " + counted(registry.deviceCount, "device")
-            + (session.other == nil ? "" : "; another collector with this id is running")
+            + (isAway ? "; another collector with this id is running" : "")
             + (report.isStalled ? "; the store cannot be written" : "")
     }
+
+    /// Whether another collector uses the session.
+    private var isAway: Bool { if case .session(let session) = ownership { session.other != nil } else { false } }
 
     var separateReport: SeparateReport {
         SeparateReport(configuration: configuration, report: report, fleet: fleet)

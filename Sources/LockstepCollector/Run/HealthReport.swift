@@ -62,10 +62,11 @@ final class HealthReport {
             store: isStalled ? store : nil, groups: configuration.reportedGroups)
         return MQTTOptions(
             address: configuration.broker,
-            clientID: configuration.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
+            clientID: configuration.share?.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
             keepsSession: true,
             keepAlive: configuration.keepAlive, will: message(will), version: version,
-            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls, peerTimeout: configuration.peerTimeout
+            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls,
+            peerTimeout: configuration.share?.peerTimeout
         )
     }
 

@@ -21,7 +21,7 @@ struct SeparateReport {
     ) -> Bool {
         let configuration = configuration
         let report = report
-        var exchange = Exchange(replacesOther: replacesOther)
+        var exchange = Exchange()
         let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
             version in
             MQTTOptions(
@@ -30,20 +30,17 @@ struct SeparateReport {
                     "collector", configuration.id.rawValue, "report", "\(UInt32.random(in: .min ... .max))"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
-        link.onMessage = { message in
+        // Whoever may replace the report of another one need not read it.
+        let filters = replacesOther ? [] : [configuration.healthTopic]
+        let session = BrokerSession(link, qos: .atMostOnce, awaitsRetained: true, filters: { filters }) { message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
             exchange.isReplaced = !report.isOwn(health)
         }
-        defer {
-            link.stop(until: deadline)
-            link.onMessage = nil
-        }
+        defer { session.close(until: deadline) }
         while .now < deadline {
-            link.wait(until: deadline)
-            for event in link.read() + link.write() {
+            for event in session.next(until: deadline) + session.send() {
                 switch exchange.handle(event) {
                 case .wait: break
-                case .subscribe: subscribe(link)
                 case .publish: report.publish(status, counting: fleet, over: link, at: .now())
                 case .end(let isReported): return isReported
                 }
@@ -52,43 +49,25 @@ struct SeparateReport {
         return false
     }
 
-    private func subscribe(_ link: BrokerLink) {
-        // An error means that the connection has ended, which is the next event.
-        _ = try? link.subscribe(to: configuration.healthTopic, qos: .atMostOnce)
-    }
-
-    /// The decisions, without I/O: events of the connection in, actions out.
+    /// The decisions, without I/O: events of the session in, actions out.
     struct Exchange {
         enum Action: Equatable {
             case wait
-            case subscribe
             case publish
             /// - Parameter isReported: whether the broker has a report of this collector, or of another one that took over.
             case end(isReported: Bool)
         }
 
-        /// Whether the report may replace that of another collector.
-        let replacesOther: Bool
-        /// The number of confirmed subscriptions of this connection.
-        private var answers = 0
         /// Whether the retained report is of another collector.
         var isReplaced = false
 
-        init(replacesOther: Bool) { self.replacesOther = replacesOther }
-
-        mutating func handle(_ event: BrokerLink.Event) -> Action {
+        func handle(_ event: BrokerSession.Event) -> Action {
             switch event {
-            case .connected: return replacesOther ? .publish : .subscribe
-            case .subscribed(_, let isGranted):
-                // The report could replace that of another collector, which cannot be read.
-                guard isGranted else { return .end(isReported: false) }
-                // A broker answers in order: when it confirms the second subscription, it has sent the retained report.
-                answers += 1
-                return answers < 2 ? .subscribe : isReplaced ? .end(isReported: true) : .publish
-            case .published(_, let refusal): return .end(isReported: refusal == nil)
-            case .disconnected, .failed:
-                answers = 0
-                return .wait
+            case .ready: isReplaced ? .end(isReported: true) : .publish
+            // The report could replace that of another collector, which cannot be read.
+            case .denied: .end(isReported: false)
+            case .published(_, let refusal): .end(isReported: refusal == nil)
+            case .connected, .interrupted: .wait
             }
         }
     }

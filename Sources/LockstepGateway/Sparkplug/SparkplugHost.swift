@@ -1,10 +1,8 @@
-import Dispatch
 import LockstepMQTT
 import LockstepModel
 import LockstepWire
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// A service that is a host application of Sparkplug B: it hands the values of nodes and devices over to a gateway.
 ///
@@ -13,8 +11,7 @@ public final class SparkplugHost: Service {
     private let configuration: SparkplugHostConfiguration
     private let gateway: Gateway
     private let logger: Logger
-    private let wakeup = Wakeup()
-    private let isStopped = Atomic(false)
+    private let thread = LoopThread("lockstep.sparkplug-host")
 
     /// Creates a host application. It connects when ``run()`` is called.
     public init(_ configuration: SparkplugHostConfiguration, gateway: Gateway, logger: Logger) {
@@ -26,17 +23,13 @@ public final class SparkplugHost: Service {
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
         await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-                DispatchQueue(label: "lockstep.sparkplug-host").async { [self] in
-                    let loop = SparkplugHostLoop(configuration, gateway: gateway, wakeup: wakeup, logger: logger)
-                    while !isStopped.load(ordering: .acquiring) { loop.turn() }
-                    loop.stop()
-                    done.resume()
-                }
+            await thread.run { [self] in
+                let loop = SparkplugHostLoop(configuration, gateway: gateway, wakeup: thread.wakeup, logger: logger)
+                while !thread.isStopping { loop.turn() }
+                loop.stop()
             }
-        } onCancelOrGracefulShutdown: { [self] in
-            isStopped.store(true, ordering: .releasing)
-            wakeup.signal()
+        } onCancelOrGracefulShutdown: { [thread] in
+            thread.stop()
         }
     }
 }
@@ -54,15 +47,15 @@ private final class SparkplugHostLoop {
     private static let countInterval: Int64 = 1_000_000
 
     /// The time of the current connection, which its will and its birth message share.
-    private final class Session {
+    private final class Birth {
         var start = Timestamp(microseconds: 0)
     }
 
     private let configuration: SparkplugHostConfiguration
     private let gateway: Gateway
     private let logger: Logger
-    private let link: BrokerLink
-    private let session: Session
+    private let session: BrokerSession
+    private let birth: Birth
     private let stateTopic: String
     private var nodes: SparkplugNodes
     /// The messages of this turn.
@@ -82,16 +75,18 @@ private final class SparkplugHostLoop {
         self.configuration = configuration
         self.gateway = gateway
         self.logger = logger
-        let session = Session()
-        self.session = session
+        let birth = Birth()
+        self.birth = birth
         stateTopic = SparkplugTopic.state(of: configuration.host)
         nodes = SparkplugNodes(configuration.targets, maximumFuture: configuration.maximumFuture)
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            session.start = Moment.now().wall
+        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+            birth.start = Moment.now().wall
             return MQTTOptions(
                 address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-                will: Self.state(false, configuration, at: session.start), version: version, tls: configuration.tls)
+                will: Self.state(false, configuration, at: birth.start), version: version, tls: configuration.tls)
         }
+        let filters = [stateTopic] + Self.types.map { SparkplugTopic.filter($0) }
+        session = BrokerSession(link, filters: { filters })
         link.onMessage = { [unowned self] message in receive(message) }
     }
 
@@ -106,18 +101,17 @@ private final class SparkplugHostLoop {
     }
 
     func turn() {
-        link.wait(until: .now + .milliseconds(nodes.isWaiting ? 200 : 500))
-        for event in link.read(limit: 1000) { handle(event) }
+        for event in session.next(until: .now + .milliseconds(nodes.isWaiting ? 200 : 500)) { handle(event) }
         take(nodes.release(at: Moment.now()))
-        if link.isUp { check() }
+        if session.link.isUp { check() }
         reportFigures()
         deliver()
         // This also sends the PUBACKs of the messages that the gateway has on disk.
-        for event in link.write() { handle(event) }
+        for event in session.send() { handle(event) }
     }
 
     private func reportFigures() {
-        figures.connected = link.isUp
+        figures.connected = session.link.isUp
         figures.nodes = nodes.count
         let boot = Moment.now().boot
         if boot >= nextDeviceCount {
@@ -131,9 +125,9 @@ private final class SparkplugHostLoop {
         take(nodes.release(at: Moment.now(), all: true))
         deliver()
         // Unlike the will, the message of a clean stop has the time of the stop. It is never before that of the birth.
-        publish(Self.state(false, configuration, at: max(session.start, Moment.now().wall)))
-        for event in link.write() { handle(event) }
-        link.stop(until: .now + .seconds(1))
+        publish(Self.state(false, configuration, at: max(birth.start, Moment.now().wall)))
+        for event in session.send() { handle(event) }
+        session.close()
     }
 
     private func receive(_ message: IncomingMessage) {
@@ -185,8 +179,8 @@ private final class SparkplugHostLoop {
         messages = zip(messages, outcomes).compactMap { $1 == .unavailable && $0.reportsLost ? $0 : nil }
         guard outcomes.contains(.unavailable) else { return }
         nodes.removeValues()
-        if link.isUp {
-            handle(link.abandon(MQTTError(.other, "the outbox cannot be written")))
+        if session.link.isUp {
+            session.abandon(MQTTError(.other, "the outbox cannot be written")).forEach(handle)
         }
     }
 
@@ -194,7 +188,7 @@ private final class SparkplugHostLoop {
     private func check() {
         if isContradicted {
             isContradicted = false
-            publish(Self.state(true, configuration, at: session.start))
+            publish(Self.state(true, configuration, at: birth.start))
         }
         let now = Moment.now()
         guard now.boot >= nextCheck else { return }
@@ -220,33 +214,31 @@ private final class SparkplugHostLoop {
     }
 
     private func publish(_ message: MQTTMessage) {
-        do { try link.publish(message) } catch {
+        do { try session.link.publish(message) } catch {
             logger.error(
                 "cannot publish to Sparkplug", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) {
+    private func handle(_ event: BrokerSession.Event) {
         switch event {
         case .connected:
-            do {
-                try link.subscribe(to: stateTopic, qos: .atLeastOnce)
-                for type in Self.types { try link.subscribe(to: SparkplugTopic.filter(type), qos: .atLeastOnce) }
-            } catch { logger.error("cannot subscribe", metadata: ["error": "\(error)"]) }
-            publish(Self.state(true, configuration, at: session.start))
+            publish(Self.state(true, configuration, at: birth.start))
             take(nodes.reset(at: Moment.now()))
             logger.info(
                 "connected for Sparkplug",
                 metadata: ["broker": "\(configuration.broker)", "host": "\(configuration.host)"])
-        case .subscribed(_, let isGranted):
-            if !isGranted {
-                logger.error(
-                    "subscription refused by broker",
-                    metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
-            }
+        case .denied(_, let error):
+            logger.error(
+                "subscription refused by broker",
+                metadata: [
+                    "error": "\(error)",
+                    "hint": "give this user the rights of a gateway, see broker-config/production.acl",
+                ])
         case .published(_, let refusal):
             if let refusal { logger.error("message refused by broker", metadata: ["error": "\(refusal)"]) }
-        case .failed(let error, _), .disconnected(let error, _):
+        case .ready: break
+        case .interrupted(let error, _):
             logger.warning(
                 "no connection for Sparkplug, retrying",
                 metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])

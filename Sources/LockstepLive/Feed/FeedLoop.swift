@@ -7,7 +7,7 @@ import Logging
 /// The loop of a ``LiveFeed``: it reads messages, and lets the live picture advance. One thread owns it.
 final class FeedLoop {
     private let configuration: FeedConfiguration
-    private let link: BrokerLink
+    private let session: BrokerSession
     private let picture: LivePicture
     private let commands: CommandClient
     private let acknowledgements: AcknowledgementClient
@@ -31,11 +31,13 @@ final class FeedLoop {
         self.acknowledgements = acknowledgements
         self.logger = logger
         self.report = report
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, backoff: configuration.backoff) {
+        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, backoff: configuration.backoff) {
             MQTTOptions(
                 address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
                 version: $0, tls: configuration.tls)
         }
+        let filter = configuration.root.filter(group: nil)
+        session = BrokerSession(link, qos: .atMostOnce, filters: { [filter] })
         link.onMessage = { [unowned self] message in self.handle(message) }
     }
 
@@ -43,16 +45,16 @@ final class FeedLoop {
     func turn() {
         let now = Moment.now().boot
         let deadline = min(nextAdvance, commands.nextDeadline ?? .max, acknowledgements.nextDeadline ?? .max)
-        link.wait(until: .now + .microseconds(max(0, min(deadline - now, 1_000_000))))
-        for event in link.read(limit: 1000) { handle(event) }
+        let wait = Duration.microseconds(max(0, min(deadline - now, 1_000_000)))
+        for event in session.next(until: .now + wait) { handle(event) }
         let moment = Moment.now()
         commands.advance(to: moment.boot, root: configuration.root) { message throws(MQTTError) in
-            status.isConnected ? try link.publish(message) : nil
+            status.isConnected ? try session.link.publish(message) : nil
         }
         acknowledgements.advance(to: moment.boot) { message throws(MQTTError) in
-            status.isConnected ? try link.publish(message) : nil
+            status.isConnected ? try session.link.publish(message) : nil
         }
-        for event in link.write() { handle(event) }
+        for event in session.send() { handle(event) }
         nextAdvance = picture.advance(to: moment)
         if moment.boot >= nextCertificateCheck { checkCertificates(at: moment) }
     }
@@ -60,7 +62,7 @@ final class FeedLoop {
     /// Logs certificates that expire soon, and reports when each one does.
     private func checkCertificates(at moment: Moment) {
         nextCertificateCheck = moment.boot + 3_600_000_000
-        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
+        for warning in certificates.update(broker: session.link.certificateExpiry, at: moment.wall.microseconds) {
             logger.log(
                 level: warning.hasExpired ? .error : .warning, "\(warning.text)",
                 metadata: warning.metadata.mapValues { "\($0)" })
@@ -71,7 +73,7 @@ final class FeedLoop {
     }
 
     /// Disconnects.
-    func stop() { link.stop(until: .now + .seconds(1)) }
+    func stop() { session.close() }
 
     private func handle(_ message: IncomingMessage) {
         let change = picture.handle(
@@ -93,24 +95,19 @@ final class FeedLoop {
     }
 
     /// Handles an event of the connection.
-    func handle(_ event: BrokerLink.Event) {
+    func handle(_ event: BrokerSession.Event) {
         switch event {
         case .connected:
             nextCertificateCheck = 0
             picture.didConnect()
-            do {
-                try link.subscribe(to: configuration.root.filter(group: nil), qos: .atMostOnce)
-            } catch { set(.init(problem: error.description)) }
-        case .subscribed(_, isGranted: true):
+        case .ready:
             set(.init(isConnected: true))
             commands.didConnect()
             acknowledgements.didConnect()
-        case .subscribed(_, isGranted: false):
-            set(.init(problem: "this user is not allowed to read '\(configuration.root.filter(group: nil))'"))
         case .published(let id, let refusal):
             commands.didPublish(id, refusal: refusal)
             acknowledgements.didPublish(id, refusal: refusal)
-        case .failed(let error, _), .disconnected(let error, _): set(.init(problem: error.description))
+        case .denied(_, let error), .interrupted(let error, _): set(.init(problem: error.description))
         }
     }
 

@@ -1,4 +1,3 @@
-import Dispatch
 public import LockstepMQTT
 import LockstepModel
 public import LockstepWire
@@ -31,18 +30,17 @@ public final class LiveFeed: Sendable {
 
     private let configuration: FeedConfiguration
     private let logger: Logger
-    private let wakeup = Wakeup()
     private let currentStatus = Mutex(Status.initial)
-    private let isStopped = Atomic(false)
+    private let thread = LoopThread("lockstep.live")
 
     /// Creates a feed. It connects when ``run()`` is called.
     public init(_ configuration: FeedConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
         picture = LivePicture(root: configuration.root, limits: configuration.limits)
-        commands = CommandClient(limit: configuration.limits.requests, wakeup: wakeup)
+        commands = CommandClient(limit: configuration.limits.requests, wakeup: thread.wakeup)
         acknowledgements = AcknowledgementClient(
-            root: configuration.root, limit: configuration.limits.requests, wakeup: wakeup)
+            root: configuration.root, limit: configuration.limits.requests, wakeup: thread.wakeup)
     }
 
     /// The address of the broker.
@@ -52,31 +50,23 @@ public final class LiveFeed: Sendable {
 
     /// Receives messages until the task is cancelled or ``stop()`` is called. All subscriptions end then. Call it once.
     public func run() async {
-        let queue = DispatchQueue(label: "lockstep.live")
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                queue.async {
-                    self.loop()
-                    continuation.resume()
-                }
-            }
+            await thread.run { [self] in loop() }
         } onCancel: {
             stop()
         }
     }
 
     /// Lets ``run()`` return.
-    public func stop() {
-        isStopped.store(true, ordering: .releasing)
-        wakeup.signal()
-    }
+    public func stop() { thread.stop() }
 
     private func loop() {
         let loop = FeedLoop(
-            configuration, wakeup: wakeup, picture: picture, commands: commands, acknowledgements: acknowledgements,
+            configuration, wakeup: thread.wakeup, picture: picture, commands: commands,
+            acknowledgements: acknowledgements,
             logger: logger
         ) { status in self.currentStatus.withLock { $0 = status } }
-        while !isStopped.load(ordering: .acquiring) { loop.turn() }
+        while !thread.isStopping { loop.turn() }
         loop.stop()
         picture.close("the server is stopping")
         commands.close()

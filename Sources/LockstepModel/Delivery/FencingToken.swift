@@ -1,7 +1,7 @@
 /// The number of a claim of a share. A later claim of the same share has a higher token.
 ///
 /// A store ignores what an earlier claim wrote about states after a later claim has taken over. The tokens of a share are
-/// given out by the broker, see the type `LeaseClaim` of the collector.
+/// given out with its lease, see the type `LeaseClaim` of the collector.
 public struct FencingToken: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number.
     public let rawValue: UInt32

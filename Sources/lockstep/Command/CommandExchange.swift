@@ -7,7 +7,7 @@ import LockstepWire
 
 /// Sends one request to an agent and receives its reply.
 final class CommandExchange {
-    private let link: BrokerLink
+    private let session: BrokerSession
     private let broker: BrokerAddress
     private let root: TopicRoot
     private let device: DeviceAddress
@@ -17,7 +17,8 @@ final class CommandExchange {
     private var lastError: MQTTError?
 
     init(link: BrokerLink, broker: BrokerAddress, root: TopicRoot, device: DeviceAddress, request: AgentRequest) {
-        self.link = link
+        let topic = root.topic(device, .commandReply)
+        session = BrokerSession(link, filters: { [topic] })
         self.broker = broker
         self.root = root
         self.device = device
@@ -29,10 +30,9 @@ final class CommandExchange {
     /// - Throws: ``CommandFailure`` if the broker cannot be reached or denies access, or there is no reply in time.
     func run(until deadline: ContinuousClock.Instant) throws -> (AgentReply, Data) {
         while reply == nil, failure == nil, ContinuousClock.now < deadline {
-            link.wait(until: deadline)
-            for event in link.read(limit: 100) + link.write() { try handle(event) }
+            for event in session.next(until: deadline) + session.send() { try handle(event) }
         }
-        link.stop(until: .now + .seconds(1))
+        session.close()
         if let reply { return reply }
         if let failure { throw failure }
         if let lastError { throw CommandFailure("\(broker): \(lastError)") }
@@ -48,27 +48,19 @@ final class CommandExchange {
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) throws {
+    private func handle(_ event: BrokerSession.Event) throws {
         switch event {
-        case .connected:
-            lastError = nil
-            try link.subscribe(to: root.topic(device, .commandReply), qos: .atLeastOnce)
-        case .subscribed(_, let isGranted):
-            guard isGranted else {
-                throw CommandFailure(
-                    "\(broker): this user is not allowed to read '\(root.topic(device, .commandReply))'")
-            }
+        case .connected: lastError = nil
+        case .ready:
             // Send the request only now: before the subscription is granted, the reply could be missed. After a
             // reconnect, send it again, because it or its reply may be lost: the agent does not perform an id twice.
-            _ = try link.publish(pending.message(root: root))
+            try session.link.publish(pending.message(root: root))
+        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
         case .published(_, let refusal):
             if let refusal { throw CommandFailure("\(broker): \(refusal)") }
-        case .failed(let error, _), .disconnected(let error, _):
+        case .interrupted(let error, _):
             lastError = error
-            switch error.code {
-            case .badCredentials, .notAuthorized, .tls, .invalid: throw CommandFailure("\(broker): \(error)")
-            default: break
-            }
+            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
         }
     }
 }

@@ -58,10 +58,7 @@ final class DoctorSession {
             observations.failure = error
             if connectedAt != nil { observations.losses += 1 }
             if connectedAt == nil { connectDeadline = min(connectDeadline, .now + .seconds(2)) }
-            switch error.code {
-            case .badCredentials, .notAuthorized, .tls, .invalid: isRefused = true
-            default: break
-            }
+            if error.isPermanent { isRefused = true }
         case .subscribed(let id, let isGranted):
             guard id == subscription else { break }
             guard isGranted else {

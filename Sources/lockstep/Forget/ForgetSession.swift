@@ -33,10 +33,9 @@ final class ForgetSession {
     /// The time to wait for a connection.
     private static let patience = Duration.seconds(10)
 
-    private let link: BrokerLink
+    private let session: BrokerSession
     private let broker: BrokerAddress
     private var task: any ForgetTask
-    private var subscriptions: Set<Int32> = []
     private var isSubscribed = false
     private var version: MQTTVersion?
     /// The topics of the messages that the broker has not acknowledged yet. All but requests are empty.
@@ -44,7 +43,8 @@ final class ForgetSession {
     private var lastError: MQTTError?
 
     init(link: BrokerLink, broker: BrokerAddress, task: any ForgetTask) {
-        self.link = link
+        let filters = task.filters
+        session = BrokerSession(link, filters: { filters })
         self.broker = broker
         self.task = task
         link.onMessage = { [unowned self] message in
@@ -57,17 +57,19 @@ final class ForgetSession {
     /// - Returns: the text for the user.
     /// - Throws: ``CommandFailure`` if the broker cannot be reached, or the reason why the task fails.
     func run() throws -> String {
-        defer { link.stop(until: .now + .seconds(1)) }
+        defer { session.close() }
         let connectDeadline = ContinuousClock.now + Self.patience
         while true {
             let rest = isSubscribed ? task.deadline - Moment.now().boot : 100_000
-            link.wait(until: .now + .microseconds(max(0, min(rest, 1_000_000))))
-            for event in link.read(limit: 1000) + link.write() { try handle(event) }
+            let deadline = ContinuousClock.now + .microseconds(max(0, min(rest, 1_000_000)))
+            for event in session.next(until: deadline) + session.send() { try handle(event) }
             if isSubscribed {
                 for message in try task.takeMessages(at: .now()) {
-                    if let id = try link.publish(message) { topics[id] = (message.topic, message.payload.isEmpty) }
+                    if let id = try session.link.publish(message) {
+                        topics[id] = (message.topic, message.payload.isEmpty)
+                    }
                 }
-                for event in link.write() { try handle(event) }
+                for event in session.send() { try handle(event) }
                 if let result = task.result() { return result }
             } else if ContinuousClock.now >= connectDeadline {
                 throw CommandFailure("\(broker): \(lastError.map { "\($0)" } ?? "no answer")")
@@ -75,23 +77,13 @@ final class ForgetSession {
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) throws {
+    private func handle(_ event: BrokerSession.Event) throws {
         switch event {
-        case .connected(let version, _):
-            self.version = version
-            subscriptions = []
-            for filter in task.filters {
-                if let id = try link.subscribe(to: filter, qos: .atLeastOnce) { subscriptions.insert(id) }
-            }
-        case .subscribed(let id, let isGranted):
-            guard isGranted else {
-                throw CommandFailure(
-                    "\(broker): this user is not allowed to read '\(task.filters.joined(separator: "', '"))'")
-            }
-            subscriptions.remove(id)
-            guard subscriptions.isEmpty else { return }
+        case .connected(let version): self.version = version
+        case .ready:
             isSubscribed = true
             task.didSubscribe(at: .now())
+        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
         case .published(let id, let refusal):
             guard let sent = topics.removeValue(forKey: id) else { return }
             if let refusal {
@@ -101,13 +93,10 @@ final class ForgetSession {
                 // the broker has accepted it.
                 task.handle(topic: sent.topic, payload: Data(), isRetained: false)
             }
-        case .failed(let error, _), .disconnected(let error, _):
+        case .interrupted(let error, _):
             lastError = error
             isSubscribed = false
-            switch error.code {
-            case .badCredentials, .notAuthorized, .tls, .invalid: throw CommandFailure("\(broker): \(error)")
-            default: break
-            }
+            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
         }
     }
 }

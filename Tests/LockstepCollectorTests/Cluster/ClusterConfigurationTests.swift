@@ -15,13 +15,12 @@ struct ClusterConfigurationTests {
                 let configuration = try configuration(cluster, root: root, shares: ["c", "c-d", "d:2", "e"])
                 for share in configuration.shares {
                     let own = configuration.configuration(of: share)
-                    ids += [own.clientID, own.clockClientID].compactMap(\.self)
+                    ids += [own.share?.clientID, own.share?.clockClientID].compactMap(\.self)
                 }
                 ids.append(configuration.memberClientID)
-                ids += configuration.shares.map { configuration.clientID("lease", of: $0) }
             }
         }
-        #expect(ids.count == 2 * 3 * 16)
+        #expect(ids.count == 2 * 3 * 11)
         #expect(Set(ids).count == ids.count)
     }
 
@@ -32,12 +31,22 @@ struct ClusterConfigurationTests {
         #expect(answering.map(\.description) == ["lab", "west:0-3"])
     }
 
+    @Test("a member is recognised by its topic, and no other topic of the cluster is one of a member")
+    func members() throws {
+        let configuration = try configuration("one", root: "a/b", shares: ["lab"])
+        #expect(configuration.memberTopic("c-1") == "a/b-collectors/one/member/c-1")
+        #expect(configuration.member(of: "a/b-collectors/one/member/c-1")?.rawValue == "c-1")
+        for topic in ["a/b-collectors/two/member/c", "a/b-collectors/one/member/", "a/b-collectors/one/member/c/d"] {
+            #expect(configuration.member(of: topic) == nil, "\(topic)")
+        }
+    }
+
     private func configuration(_ cluster: String, root: String, shares: [String]) throws -> ClusterConfiguration {
         var collector = CollectorConfiguration(
             id: CollectorID(unchecked: "c"), broker: try BrokerAddress("mqtt://localhost"))
         collector.root = try TopicRoot(root)
         return ClusterConfiguration(
             cluster: try GroupID(validating: cluster), shares: try shares.flatMap { try CollectorShare.shares($0) },
-            collector: collector)
+            collector: collector, leaseServer: NATSOptions(servers: try NATSServers("nats://localhost"), name: "test"))
     }
 }

@@ -36,70 +36,40 @@ struct ClusterViewTests {
         view.connected(at: 0)
         view.receivedMember(id("a"), isRunning: true, at: 0)
         #expect(actions(view, at: 1_000_000).isEmpty)
-        #expect(actions(view, at: 2_000_000) == Set(shares.map { .start($0) }))
+        #expect(actions(view, at: 2_000_000) == Set(shares.map { .start($0, claiming: ObservedLease(nil)) }))
         view.receivedMember(id("b"), isRunning: true, at: 1_000_000)
         #expect(actions(view, at: 2_000_000).count == 6)
         view.disconnected()
         #expect(actions(view, at: 3_000_000).isEmpty)
     }
 
-    @Test("a share of another owner is claimed when its connection is lost, its renewals end or it is released")
-    func owned() {
+    @Test("a share is claimed when its lease was read and is free: released, or not written for 18 s")
+    func leases() {
         let share = shares[0]
         let owner = LeaseOwner(collector: id("b"), claim: 1)
-        var view = view(of: "a")
-        view.connected(at: 0)
-        view.received(LeaseRecord(token: token(5), owner: owner), of: share, at: 1)
-        func isClaimed(_ view: ClusterView, at now: Int64 = 5_000_000) -> Bool {
-            actions(view, at: now).contains(.start(share))
-        }
-        #expect(!isClaimed(view))
-        #expect(isClaimed(view, at: 12_000_001))
-        var lost = view
-        lost.lost(LeaseOwner(collector: id("b"), claim: 2), of: share)
-        #expect(!isClaimed(lost), "the will of an earlier claim")
-        lost.lost(owner, of: share)
-        #expect(isClaimed(lost))
-        lost.received(LeaseRecord(token: token(6), owner: owner), of: share, at: 2)
-        #expect(!isClaimed(lost), "claimed again")
-        lost.received(LeaseRecord(token: token(5), owner: nil), of: share, at: 3)
-        #expect(!isClaimed(lost), "a late record of an earlier claim")
-        var released = view
-        released.received(LeaseRecord(token: token(5), owner: nil), of: share, at: 2)
-        #expect(isClaimed(released))
-        // This process was stopped, so that it does not know whether the owner has renewed the lease.
-        view.resumed(at: 60_000_000)
-        #expect(!isClaimed(view, at: 63_000_000))
-    }
-
-    @Test("a share whose lease is in a bucket is claimed when it is released or was not written for 18 s")
-    func bucket() {
-        let share = shares[0]
-        let owner = LeaseOwner(collector: id("b"), claim: 1)
-        var view = ClusterView(me: id("a"), shares: shares, timing: .keyValue, hasBucket: true)
+        var view = ClusterView(me: id("a"), shares: shares)
         func observed(_ owner: LeaseOwner?, _ revision: UInt64) -> ObservedLease {
             ObservedLease(KeyValueEntry(value: LeaseRecord(token: token(5), owner: owner).payload, revision: revision))
         }
         view.connected(at: 0)
-        #expect(actions(view, at: 5_000_000).isEmpty, "nothing was read from the bucket")
+        #expect(actions(view, at: 5_000_000).isEmpty, "nothing was read")
         view.observed(observed(owner, 1), of: share, at: 5_000_000)
         view.observed(observed(owner, 1), of: share, at: 20_000_000)
         #expect(actions(view, at: 22_999_999).isEmpty)
-        #expect(actions(view, at: 23_000_000) == [.start(share)])
-        #expect(view.freeLease(of: share) == observed(owner, 1))
-        // Unlike with one broker, a lost connection does not tell that the owner has ended.
-        view.received(LeaseRecord(token: token(5), owner: owner), of: share, at: 20_000_000)
-        view.lost(owner, of: share)
+        #expect(actions(view, at: 23_000_000) == [.start(share, claiming: observed(owner, 1))])
         var renewed = view
         renewed.observed(observed(owner, 2), of: share, at: 22_000_000)
         #expect(actions(renewed, at: 30_000_000).isEmpty)
-        view.observed(observed(nil, 2), of: share, at: 6_000_000)
-        #expect(actions(view, at: 6_000_000) == [.start(share)])
+        // This process was stopped, so that it does not know whether the owner has renewed the lease.
+        view.resumed(at: 60_000_000)
+        #expect(actions(view, at: 61_999_999).isEmpty)
+        view.observed(observed(nil, 2), of: share, at: 62_000_000)
+        #expect(actions(view, at: 62_000_000) == [.start(share, claiming: observed(nil, 2))])
         // This collector's own record is one of an earlier process, which may have been stopped only.
-        view.observed(observed(LeaseOwner(collector: id("a"), claim: 3), 3), of: share, at: 7_000_000)
-        #expect(actions(view, at: 7_000_000).isEmpty)
-        for share in shares.dropFirst() { view.observed(ObservedLease(nil), of: share, at: 8_000_000) }
-        #expect(actions(view, at: 8_000_000).count == 11)
+        view.observed(observed(LeaseOwner(collector: id("a"), claim: 3), 3), of: share, at: 63_000_000)
+        #expect(actions(view, at: 63_000_000).isEmpty)
+        for share in shares.dropFirst() { view.observed(ObservedLease(nil), of: share, at: 64_000_000) }
+        #expect(actions(view, at: 64_000_000).count == 11)
     }
 
     @Test("a member without renewals loses its shares, and a new member gets some")
@@ -110,11 +80,11 @@ struct ClusterViewTests {
         let mine = Set(shares)
         let moved = actions(view, running: mine, at: 3_000_000)
         #expect(moved.count == 6 && moved.allSatisfy { if case .stop = $0 { true } else { false } })
-        #expect(actions(view, running: mine, at: 12_000_000).isEmpty)
-        view.receivedMember(id("b"), isRunning: true, at: 12_000_000)
-        #expect(actions(view, running: mine, at: 12_000_000).count == 6)
-        view.receivedMember(id("b"), isRunning: false, at: 12_000_001)
-        #expect(actions(view, running: mine, at: 12_000_001).isEmpty)
+        #expect(actions(view, running: mine, at: 18_000_000).isEmpty)
+        view.receivedMember(id("b"), isRunning: true, at: 18_000_000)
+        #expect(actions(view, running: mine, at: 18_000_000).count == 6)
+        view.receivedMember(id("b"), isRunning: false, at: 18_000_001)
+        #expect(actions(view, running: mine, at: 18_000_001).isEmpty)
     }
 
     @Test("a member that drains releases everything and claims nothing")
@@ -143,11 +113,11 @@ struct ClusterViewTests {
         for number in 0..<ClusterView.maxMembers {
             view.receivedMember(id("other\(number)"), isRunning: true, at: 0)
         }
-        view.receivedMember(id("late"), isRunning: true, at: 11_999_999)
+        view.receivedMember(id("late"), isRunning: true, at: 17_999_999)
         #expect(view.memberCount == ClusterView.maxMembers)
-        view.receivedMember(id("late"), isRunning: true, at: 12_000_000)
+        view.receivedMember(id("late"), isRunning: true, at: 18_000_000)
         #expect(view.memberCount == 1)
-        view.receivedMember(id("late"), isRunning: false, at: 12_000_001)
+        view.receivedMember(id("late"), isRunning: false, at: 18_000_001)
         #expect(view.memberCount == 0)
     }
 
@@ -169,7 +139,12 @@ struct ClusterViewTests {
     @Test("invalid shares are refused", arguments: ["", "a b", "lab:", "lab:0", "lab:65", "lab:x", "lab:2:3"])
     func invalid(text: String) { #expect(throws: (any Error).self) { try CollectorShare.shares(text) } }
 
-    private func view(of name: String) -> ClusterView { ClusterView(me: id(name), shares: shares) }
+    /// Returns the view of a member that has read that no share has a lease.
+    private func view(of name: String) -> ClusterView {
+        var view = ClusterView(me: id(name), shares: shares)
+        for share in shares { view.observed(ObservedLease(nil), of: share, at: 0) }
+        return view
+    }
     private func actions(
         _ view: ClusterView, running: Set<CollectorShare> = [], at now: Int64
     ) -> Set<ClusterView.Action> { Set(view.actions(running: running, isDraining: false, at: now)) }

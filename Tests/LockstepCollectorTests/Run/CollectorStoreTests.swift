@@ -29,17 +29,21 @@ struct CollectorStoreTests {
         #expect(record.calls.withLock { $0 } == [.maintenance, .maintenance, .maintenance, .close])
     }
 
-    @Test("a failed commit shows whether the servers of the store can be reached", arguments: [true, false])
+    @Test(
+        "a failed commit ends a share, and shows whether the servers of the store can be reached",
+        arguments: [true, false])
     func cutOff(isCutOff: Bool) throws {
+        let share = CollectorShare(group: .standard)
         let configuration = CollectorConfiguration(
             id: try CollectorID(validating: "main"), broker: BrokerAddress(host: "127.0.0.1", port: 1))
         let loop = try CollectorLoop(
             configuration, store: RecordingStore(RecordingStore.Record()), wakeup: Wakeup(),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, supervisor: .disabled,
-            transitions: AsyncStream.makeStream(of: DeviceTransition.self).continuation, mailbox: RuleMailbox())
+            transitions: AsyncStream.makeStream(of: DeviceTransition.self).continuation, mailbox: RuleMailbox(),
+            ownership: Ownership(claiming: Lease(share)))
         loop.commitResult = .failure(StoreError(.unreachable, "test", isCutOff: isCutOff))
         _ = loop.perform(.rollBack)
-        #expect(loop.isStoreCutOff == isCutOff && loop.report.isStalled)
+        #expect(loop.ownership.shareProblem?.isStoreClosed == isCutOff && loop.report.isStalled)
         loop.writer.close()
     }
 }

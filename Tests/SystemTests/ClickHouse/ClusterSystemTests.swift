@@ -5,8 +5,8 @@ import Testing
 @Suite(
     "Cluster of collectors with a ClickHouse store", .serialized,
     .enabled(
-        if: Programs.isInstalled("mosquitto") && TestClickHouse.isInstalled,
-        "mosquitto or clickhouse-server is not installed"))
+        if: Programs.isInstalled("mosquitto") && Programs.isInstalled("nats-server") && TestClickHouse.isInstalled,
+        "mosquitto, nats-server or clickhouse-server is not installed"))
 struct ClusterSystemTests {
     private static let devices = [
         "north/ant", "north/bee", "south/cat", "east/dog", "west/elk", "west/fox", "west/gnu", "west/hen",
@@ -18,58 +18,84 @@ struct ClusterSystemTests {
     func failures() async throws {
         try await withClickHouse { server in
             try await withSystem { system in
-                let client = try await system.connect(["lockstep/+/+/state", "lockstep-collectors/#"])
-                let data = StoredCluster(server: server, devices: Self.devices)
-                var collectors: [String: RunningProgram] = [:]
-                for name in ["a", "b"] { collectors[name] = try start(name, server, in: system) }
-                try await expectOwned(Self.shares, by: ["a", "b"], client)
-                let agents = try Self.devices.enumerated().map { index, device in
-                    try agent(device, source: "simulate:\(index + 1)", in: system)
-                }
-                try await data.expectProgress("start", collectors)
-
-                // One is added while data flows.
-                collectors["c"] = try start("c", server, in: system)
-                try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
-                try await data.expectProgress("added", collectors)
-
-                // One is killed.
-                await collectors["a"]?.stop(SIGKILL)
-                try await expectOwned(Self.shares, by: ["b", "c"], client, within: .seconds(90))
-                try await data.expectProgress("killed", collectors)
-                collectors["a"] = try start("a", server, in: system)
-                try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
-
-                // One hangs, and continues after others have taken over.
-                collectors["b"]?.signal(SIGSTOP)
-                let stopped = ContinuousClock.now
-                try await expectOwned(Self.shares, by: ["a", "c"], client, within: .seconds(90))
-                print("shares of a collector that hangs were claimed after \(ContinuousClock.now - stopped)")
-                try await data.expectProgress("stopped", collectors)
-                collectors["b"]?.signal(SIGCONT)
-                try await expectOwned(Self.shares, by: ["a", "b", "c"], client)
-                try await data.expectProgress("continued", collectors)
-
-                // One is drained.
-                await collectors["c"]?.stop(SIGTERM)
-                try await expectOwned(Self.shares, by: ["a", "b"], client)
-                try await data.expectProgress("drained", collectors)
-
-                for agent in agents { await agent.stop(SIGTERM) }
-                for device in Self.devices { try await drain(device, in: system) }
-                for (_, collector) in collectors { await collector.stop(SIGTERM) }
-                try await data.expectComplete(at: server.url(), outbox: { outbox(of: $0, in: system) }, states: client)
+                try await withLeaseServer(in: system.folder) { try await check(server, system, $0) }
             }
         }
     }
 
-    @Test("a cluster needs a ClickHouse store and groups that are named once")
+    private func check(_ server: TestClickHouse, _ system: TestSystem, _ leaseServer: LeaseServer) async throws {
+        let client = try await system.connect(["lockstep/+/+/state"])
+        let data = StoredCluster(server: server, devices: Self.devices)
+        let leases = try leaseServer.leases(of: Self.shares)
+        var collectors: [String: RunningProgram] = [:]
+        func start(_ id: String) throws {
+            collectors[id] = try system.start(
+                "lockstep-collector",
+                [
+                    "--broker", system.broker.url, "--store", server.url(), "--sync", "normal", "--cluster", "one",
+                    "--lease-server", leaseServer.url, "--id", id,
+                ] + Self.groups)
+        }
+        func expectOwned(by expected: Set<String>) async throws {
+            try await leases.expectOwned(by: expected, within: .seconds(120)) {
+                collectors.map { "\($0.key): \($0.value.text.suffix(4000))" }.joined(separator: "\n")
+            }
+        }
+        for name in ["a", "b"] { try start(name) }
+        try await expectOwned(by: ["a", "b"])
+        let agents = try Self.devices.enumerated().map { index, device in
+            try agent(device, source: "simulate:\(index + 1)", in: system)
+        }
+        try await data.expectProgress("start", collectors)
+
+        // One is added while data flows.
+        try start("c")
+        try await expectOwned(by: ["a", "b", "c"])
+        try await data.expectProgress("added", collectors)
+
+        // One is killed.
+        await collectors["a"]?.stop(SIGKILL)
+        try await expectOwned(by: ["b", "c"])
+        try await data.expectProgress("killed", collectors)
+        try start("a")
+        try await expectOwned(by: ["a", "b", "c"])
+
+        // The lease server is restarted: no lease ends.
+        let losses = collectors.mapValues { $0.text.split(separator: "share lost").count }
+        try await leaseServer.restart()
+        try await expectOwned(by: ["a", "b", "c"])
+        try await data.expectProgress("lease server restarted", collectors)
+        #expect(collectors.mapValues { $0.text.split(separator: "share lost").count } == losses)
+
+        // One hangs, and continues after others have taken over.
+        collectors["b"]?.signal(SIGSTOP)
+        let stopped = ContinuousClock.now
+        try await expectOwned(by: ["a", "c"])
+        print("shares of a collector that hangs were claimed after \(ContinuousClock.now - stopped)")
+        try await data.expectProgress("stopped", collectors)
+        collectors["b"]?.signal(SIGCONT)
+        try await expectOwned(by: ["a", "b", "c"])
+        try await data.expectProgress("continued", collectors)
+
+        // One is drained.
+        await collectors["c"]?.stop(SIGTERM)
+        try await expectOwned(by: ["a", "b"])
+        try await data.expectProgress("drained", collectors)
+
+        for agent in agents { await agent.stop(SIGTERM) }
+        for device in Self.devices { try await drain(device, in: system) }
+        for (_, collector) in collectors { await collector.stop(SIGTERM) }
+        try await data.expectComplete(at: server.url(), outbox: { outbox(of: $0, in: system) }, states: client)
+    }
+
+    @Test("a cluster needs a ClickHouse store, a lease server, and groups that are named once")
     func wrongUse() async throws {
         for (arguments, text) in [
             (["--store", "sqlite:/tmp/x.db", "--group", "a"], "belongs to one collector"),
             (["--store", "clickhouse://localhost/x"], "use --group for each of them"),
             (["--store", "clickhouse://localhost/x", "--group", "a", "--group", "a:2"], "named twice"),
             (["--store", "clickhouse://localhost/x", "--group", "a:0"], "is not a share"),
+            (["--store", "clickhouse://localhost/x", "--group", "a"], "'nats-server --jetstream --store_dir DIR'"),
             (
                 ["--store", "clickhouse://localhost/x", "--group", "a", "--id", String(repeating: "i", count: 59)],
                 "use at most 58 characters"
@@ -81,38 +107,7 @@ struct ClusterSystemTests {
         }
     }
 
-    // MARK: Expectations
-
-    /// Waits until the last records of all leases name these collectors, each of them at least once.
-    private func expectOwned(
-        _ shares: [String], by collectors: Set<String>, _ client: TestClient, within limit: Duration = .seconds(120)
-    ) async throws {
-        func owners() -> [String: String] {
-            var owners: [String: String] = [:]
-            for message in client.messages where message.topic.hasPrefix("lockstep-collectors/one/lease/") {
-                let parts = message.text.split(separator: " ")
-                let owner = parts.count == 2 ? parts[1].split(separator: ":").first : nil
-                owners[String(message.topic.split(separator: "/").last ?? "")] = owner.map(String.init)
-            }
-            return owners
-        }
-        let isReached = await eventually(within: limit) {
-            let owners = owners()
-            return Set(owners.keys) == Set(shares) && Set(owners.values) == collectors
-        }
-        try #require(isReached, "expected \(collectors.sorted()), found \(owners())")
-    }
-
     // MARK: Programs
-
-    private func start(_ id: String, _ server: TestClickHouse, in system: TestSystem) throws -> RunningProgram {
-        try system.start(
-            "lockstep-collector",
-            [
-                "--broker", system.broker.url, "--store", server.url(), "--sync", "normal", "--cluster", "one",
-                "--id", id,
-            ] + Self.groups)
-    }
 
     private func agent(
         _ name: String, source: String, _ arguments: [String] = [], in system: TestSystem

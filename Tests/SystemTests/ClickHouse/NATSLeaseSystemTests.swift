@@ -77,20 +77,6 @@ struct NATSLeaseSystemTests {
         }
     }
 
-    @Test("without --lease-server, a collector of a cluster refuses a NATS server as its broker")
-    func refused() async throws {
-        try await withClickHouse { server in
-            try await withNATSCluster { cluster, credentials, folder in
-                let run = try await RunningProgram.run(
-                    Programs.built("lockstep-collector"),
-                    ["--broker", cluster.url(0), "--store", server.url(), "--sync", "normal", "--cluster", "one"]
-                        + Self.groups + credentials.options(credentials.tls("collector")),
-                    within: .seconds(120))
-                #expect(run.status != 0 && run.text.contains("add --lease-server"), "\(run.text)")
-            }
-        }
-    }
-
     @Test("wrong uses of --lease-server are refused with advice")
     func wrongUse() async throws {
         let cluster = ["--store", "clickhouse://localhost/x", "--cluster", "one", "--group", "a"]
@@ -165,18 +151,10 @@ private struct System {
     func expectOwned(
         _ shares: [String], by expected: Set<String>, _ collectors: [String: RunningProgram]
     ) async throws {
-        let bucket = KeyValueBucket("lockstep-leases", try cluster.leaseOptions(credentials.tls("collector")))
-        var owners: [String: String] = [:]
-        let isReached = await eventually(within: .seconds(90)) {
-            for share in shares {
-                let entry = try? bucket.value(of: keyValueKey("lockstep/one/\(share)"))
-                let parts = String(decoding: entry?.value ?? [], as: UTF8.self).split(separator: " ")
-                owners[share] = parts.count == 2 ? parts[1].split(separator: ":").first.map(String.init) : nil
-            }
-            return owners.count == shares.count && Set(owners.values) == expected
+        let leases = ClusterLeases(try cluster.leaseOptions(credentials.tls("collector")), shares: shares)
+        try await leases.expectOwned(by: expected) {
+            collectors.map { "\($0.key): \($0.value.text.suffix(4000))" }.joined(separator: "\n")
         }
-        let logs = collectors.map { "\($0.key): \($0.value.text.suffix(4000))" }.joined(separator: "\n")
-        try #require(isReached, "expected \(expected.sorted()), found \(owners)\n\(logs)")
     }
 
     /// The node that leads the stream of the leases.

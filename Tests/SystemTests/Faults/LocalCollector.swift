@@ -23,7 +23,7 @@ final class LocalCollector: Sendable {
             id: try CollectorID(validating: "main"), broker: system.broker.address)
         configuration.healthInterval = Int64(healthInterval * 1e6)
         configuration.mqttVersion = version
-        configuration.takesOver = takesOver
+        if takesOver { configuration.sessionClaim = .takeOver }
         let path = "\(system.folder)/\(store)"
         let collector = Collector(
             configuration, logger: Logger(label: "test") { [log] _ in Handler(output: log) },

@@ -25,11 +25,7 @@ extension Fleet {
     /// Records the error of a connection. An error that retrying cannot resolve ends the run.
     private func fail(_ error: MQTTError) {
         lastError = error
-        switch error.code {
-        case .badCredentials, .notAuthorized, .tls, .invalid:
-            failure = FleetError("\(configuration.broker): \(error)")
-        default: break
-        }
+        if error.isPermanent { failure = FleetError("\(configuration.broker): \(error)") }
     }
 
     private func handleObserver(_ event: BrokerLink.Event) {

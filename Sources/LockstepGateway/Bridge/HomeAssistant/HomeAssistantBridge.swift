@@ -1,16 +1,13 @@
-import Dispatch
 import LockstepMQTT
 import LockstepModel
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// A service that shows the devices of a broker in Home Assistant, by MQTT discovery.
 public final class HomeAssistantBridge: Service {
     private let configuration: HomeAssistantConfiguration
     private let logger: Logger
-    private let wakeup = Wakeup()
-    private let isStopped = Atomic(false)
+    private let thread = LoopThread("lockstep.home-assistant")
 
     /// Creates a bridge. It connects when ``run()`` is called.
     public init(_ configuration: HomeAssistantConfiguration, logger: Logger) {
@@ -21,17 +18,13 @@ public final class HomeAssistantBridge: Service {
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
         await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-                DispatchQueue(label: "lockstep.home-assistant").async { [self] in
-                    let loop = HomeAssistantLoop(configuration, wakeup: wakeup, logger: logger)
-                    while !isStopped.load(ordering: .acquiring) { loop.turn() }
-                    loop.stop()
-                    done.resume()
-                }
+            await thread.run { [self] in
+                let loop = HomeAssistantLoop(configuration, wakeup: thread.wakeup, logger: logger)
+                while !thread.isStopping { loop.turn() }
+                loop.stop()
             }
-        } onCancelOrGracefulShutdown: { [self] in
-            isStopped.store(true, ordering: .releasing)
-            wakeup.signal()
+        } onCancelOrGracefulShutdown: { [thread] in
+            thread.stop()
         }
     }
 }
@@ -40,18 +33,20 @@ public final class HomeAssistantBridge: Service {
 private final class HomeAssistantLoop {
     private let configuration: HomeAssistantConfiguration
     private let logger: Logger
-    private let link: BrokerLink
+    private let session: BrokerSession
     private var devices: HomeAssistantDevices
 
     init(_ configuration: HomeAssistantConfiguration, wakeup: Wakeup, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
         devices = HomeAssistantDevices(configuration)
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) {
+        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) {
             MQTTOptions(
                 address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
                 will: Self.status("offline", configuration), version: $0, tls: configuration.tls)
         }
+        let filters = devices.filters
+        session = BrokerSession(link, filters: { filters })
         link.onMessage = { [unowned self] message in receive(message) }
     }
 
@@ -60,21 +55,20 @@ private final class HomeAssistantLoop {
     }
 
     func turn() {
-        link.wait(until: .now + .milliseconds(500))
-        for event in link.read(limit: 1000) { handle(event) }
-        if link.isUp { publish(devices.takeMessages(at: .now())) }
-        for event in link.write() { handle(event) }
+        for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
+        if session.link.isUp { publish(devices.takeMessages(at: .now())) }
+        for event in session.send() { handle(event) }
     }
 
     func stop() {
-        if link.isUp { publish([Self.status("offline", configuration)]) }
-        for event in link.write() { handle(event) }
-        link.stop(until: .now + .seconds(1))
+        if session.link.isUp { publish([Self.status("offline", configuration)]) }
+        for event in session.send() { handle(event) }
+        session.close()
     }
 
     private func publish(_ messages: [MQTTMessage]) {
         for message in messages {
-            do { try link.publish(message) } catch {
+            do { try session.link.publish(message) } catch {
                 logger.error(
                     "cannot publish to Home Assistant",
                     metadata: ["topic": "\(message.topic)", "error": "\(error)"])
@@ -92,28 +86,27 @@ private final class HomeAssistantLoop {
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) {
+    private func handle(_ event: BrokerSession.Event) {
         switch event {
         case .connected:
             devices.didConnect(at: Moment.now().boot)
             publish([Self.status("online", configuration)])
-            do {
-                for filter in devices.filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
-            } catch { logger.error("cannot subscribe", metadata: ["error": "\(error)"]) }
             logger.info(
                 "connected for Home Assistant",
                 metadata: ["broker": "\(configuration.broker)", "prefix": "\(configuration.prefix)"])
-        case .subscribed(_, let isGranted):
-            if !isGranted {
-                logger.error(
-                    "subscription refused by broker",
-                    metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
-            }
+        case .denied(_, let error):
+            logger.error(
+                "subscription refused by broker",
+                metadata: [
+                    "error": "\(error)",
+                    "hint": "give this user the rights of a gateway, see broker-config/production.acl",
+                ])
         case .published(_, let refusal):
             if let refusal {
                 logger.error("message to Home Assistant refused by broker", metadata: ["error": "\(refusal)"])
             }
-        case .failed(let error, _), .disconnected(let error, _):
+        case .ready: break
+        case .interrupted(let error, _):
             logger.warning(
                 "no connection for Home Assistant, retrying",
                 metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])

@@ -1,16 +1,13 @@
-import Dispatch
 import LockstepMQTT
 import LockstepModel
 public import Logging
 public import ServiceLifecycle
-import Synchronization
 
 /// A service that publishes the devices of a broker as devices of one edge node of Sparkplug B.
 public final class SparkplugEdge: Service {
     private let configuration: SparkplugEdgeConfiguration
     private let logger: Logger
-    private let wakeup = Wakeup()
-    private let isStopped = Atomic(false)
+    private let thread = LoopThread("lockstep.sparkplug-edge")
 
     /// Creates an edge node. It connects when ``run()`` is called.
     public init(_ configuration: SparkplugEdgeConfiguration, logger: Logger) {
@@ -21,17 +18,13 @@ public final class SparkplugEdge: Service {
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
         await withTaskCancellationOrGracefulShutdownHandler {
-            await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-                DispatchQueue(label: "lockstep.sparkplug-edge").async { [self] in
-                    let loop = SparkplugEdgeLoop(configuration, wakeup: wakeup, logger: logger)
-                    while !isStopped.load(ordering: .acquiring) { loop.turn() }
-                    loop.stop()
-                    done.resume()
-                }
+            await thread.run { [self] in
+                let loop = SparkplugEdgeLoop(configuration, wakeup: thread.wakeup, logger: logger)
+                while !thread.isStopping { loop.turn() }
+                loop.stop()
             }
-        } onCancelOrGracefulShutdown: { [self] in
-            isStopped.store(true, ordering: .releasing)
-            wakeup.signal()
+        } onCancelOrGracefulShutdown: { [thread] in
+            thread.stop()
         }
     }
 }
@@ -46,7 +39,7 @@ private final class SparkplugEdgeLoop {
 
     private let configuration: SparkplugEdgeConfiguration
     private let logger: Logger
-    private let link: BrokerLink
+    private let session: BrokerSession
     private let state: State
 
     init(_ configuration: SparkplugEdgeConfiguration, wakeup: Wakeup, logger: Logger) {
@@ -56,12 +49,14 @@ private final class SparkplugEdgeLoop {
         let start = Moment.now().wall.microseconds / 1_000_000
         let state = State(SparkplugEdgeDevices(configuration, deathNumber: start))
         self.state = state
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) {
+        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) {
             MQTTOptions(
                 address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
                 will: Self.message(state.devices.startSession(), qos: .atLeastOnce), version: $0,
                 tls: configuration.tls)
         }
+        let filters = state.devices.filters
+        session = BrokerSession(link, filters: { filters })
         link.onMessage = { [unowned self] message in receive(message) }
     }
 
@@ -72,23 +67,22 @@ private final class SparkplugEdgeLoop {
     }
 
     func turn() {
-        link.wait(until: .now + .milliseconds(500))
-        for event in link.read(limit: 1000) { handle(event) }
+        for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
         let messages = state.devices.takeMessages(at: Moment.now().wall)
-        if link.isUp { publish(messages.map { Self.message($0) }) }
-        for event in link.write() { handle(event) }
+        if session.link.isUp { publish(messages.map { Self.message($0) }) }
+        for event in session.send() { handle(event) }
     }
 
     func stop() {
         // A clean end of the connection does not publish the will.
-        if link.isUp { publish([Self.message(state.devices.death, qos: .atLeastOnce)]) }
-        for event in link.write() { handle(event) }
-        link.stop(until: .now + .seconds(1))
+        if session.link.isUp { publish([Self.message(state.devices.death, qos: .atLeastOnce)]) }
+        for event in session.send() { handle(event) }
+        session.close()
     }
 
     private func publish(_ messages: [MQTTMessage]) {
         for message in messages {
-            do { try link.publish(message) } catch {
+            do { try session.link.publish(message) } catch {
                 logger.error(
                     "cannot publish to Sparkplug", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
             }
@@ -105,25 +99,24 @@ private final class SparkplugEdgeLoop {
         }
     }
 
-    private func handle(_ event: BrokerLink.Event) {
+    private func handle(_ event: BrokerSession.Event) {
         switch event {
         case .connected:
-            do {
-                for filter in state.devices.filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
-            } catch { logger.error("cannot subscribe", metadata: ["error": "\(error)"]) }
             state.devices.bear(at: Moment.now().wall)
             logger.info(
                 "connected as Sparkplug edge node",
                 metadata: ["broker": "\(configuration.broker)", "node": "\(configuration.node)"])
-        case .subscribed(_, let isGranted):
-            if !isGranted {
-                logger.error(
-                    "subscription refused by broker",
-                    metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
-            }
+        case .denied(_, let error):
+            logger.error(
+                "subscription refused by broker",
+                metadata: [
+                    "error": "\(error)",
+                    "hint": "give this user the rights of a gateway, see broker-config/production.acl",
+                ])
         case .published(_, let refusal):
             if let refusal { logger.error("message to Sparkplug refused by broker", metadata: ["error": "\(refusal)"]) }
-        case .failed(let error, _), .disconnected(let error, _):
+        case .ready: break
+        case .interrupted(let error, _):
             logger.warning(
                 "no connection as Sparkplug edge node, retrying",
                 metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])

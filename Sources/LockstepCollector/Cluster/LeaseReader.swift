@@ -1,10 +1,9 @@
-import Dispatch
 import LockstepMQTT
 import Logging
 import Synchronization
 
 /// Reads the leases of all shares of a cluster from a key-value bucket at intervals, on a thread of its own.
-final class LeaseWatcher: Sendable {
+final class LeaseReader: Sendable {
     /// The time between two passes.
     private static let interval = Duration.seconds(2)
 
@@ -15,57 +14,43 @@ final class LeaseWatcher: Sendable {
         var isComplete = false
     }
 
-    private struct Content {
-        var reading = Reading()
-        var isStopping = false
-    }
-
     private let configuration: ClusterConfiguration
-    private let options: NATSOptions
     private let logger: Logger
-    private let content = Mutex(Content())
-    private let queue = DispatchQueue(label: "lockstep.leases")
-    private let own = Wakeup()
-    private let reader: Wakeup
+    private let content = Mutex(Reading())
+    private let thread = LoopThread("lockstep.leases")
+    private let user: Wakeup
 
-    /// - Parameter wakeup: wakes the reader of the results.
-    init(_ configuration: ClusterConfiguration, _ options: NATSOptions, wakeup: Wakeup, logger: Logger) {
+    /// - Parameter wakeup: wakes the user of the results.
+    init(_ configuration: ClusterConfiguration, wakeup: Wakeup, logger: Logger) {
         self.configuration = configuration
-        self.options = options
         self.logger = logger
-        reader = wakeup
+        user = wakeup
     }
 
     /// Starts the thread.
-    func start() { queue.async { [self] in run() } }
+    func start() { thread.start { [self] in run() } }
 
     /// Ends the thread, and waits for it: at most for the timeouts of a request.
-    func stop() {
-        content.withLock { $0.isStopping = true }
-        own.signal()
-        queue.sync {}
-    }
+    func stop() { thread.finish() }
 
     /// Returns the leases that were read since the last call.
     func take() -> Reading {
-        content.withLock { content in
-            defer { content.reading = Reading() }
-            return content.reading
+        content.withLock { reading in
+            defer { reading = Reading() }
+            return reading
         }
     }
 
-    private var isStopping: Bool { content.withLock { $0.isStopping } }
-
     private func run() {
-        let bucket = KeyValueBucket(ClusterConfiguration.leaseBucket, options)
+        let bucket = configuration.openLeases()
         var hasFailed = false
-        while !isStopping {
+        while !thread.isStopping {
             do throws(NATSError) {
-                for share in configuration.shares where !isStopping {
+                for share in configuration.shares where !thread.isStopping {
                     let lease = ObservedLease(try bucket.value(of: configuration.leaseKey(of: share)))
-                    content.withLock { $0.reading.observed[share] = lease }
+                    content.withLock { $0.observed[share] = lease }
                 }
-                content.withLock { $0.reading.isComplete = true }
+                content.withLock { $0.isComplete = true }
                 if hasFailed { logger.info("leases can be read again") }
                 hasFailed = false
             } catch {
@@ -74,8 +59,8 @@ final class LeaseWatcher: Sendable {
                 }
                 hasFailed = true
             }
-            reader.signal()
-            own.wait(for: nil, until: .now + (hasFailed ? .milliseconds(500) : Self.interval))
+            user.signal()
+            thread.wakeup.wait(for: nil, until: .now + (hasFailed ? .milliseconds(500) : Self.interval))
         }
     }
 }

@@ -61,14 +61,17 @@ struct StoreCheckTests {
                 logger: Self.logger, supervisor: .disabled,
                 transitions: AsyncStream.makeStream(of: DeviceTransition.self).continuation, mailbox: RuleMailbox())
             defer { loop.writer.close() }
-            loop.session.didConnect()
-            loop.session.other = Self.store
-            #expect(!loop.mayUseSession { false })
-            #expect(loop.session.other == Self.store && loop.session.unknown == nil)
-            loop.session.other = nil
-            #expect(loop.mayUseSession { false })
-            #expect(loop.session.unknown != nil, "it warns when it connects")
-            #expect(!loop.mayUseSession { true }, "it is stopping")
+            func session() -> SessionState? {
+                if case .session(let session) = loop.ownership { session } else { nil }
+            }
+            loop.ownership.updateSession { $0.phase = .taken(by: Self.store) }
+            #expect(!loop.mayConnect { false })
+            #expect(session()?.other == Self.store && session()?.unknown == nil)
+            loop.ownership.didConnect()
+            #expect(session()?.other == nil)
+            #expect(loop.mayConnect { false })
+            #expect(session()?.unknown != nil, "it warns when it connects")
+            #expect(!loop.mayConnect { true }, "it is stopping")
         }
     }
 }

@@ -20,7 +20,7 @@ final class StandbyLoop {
     private let storeProblem: @Sendable () -> String?
     private let logger: Logger
     private let supervisor: Supervisor
-    private let link: BrokerLink
+    private let wakeup: Wakeup
     private var machine: StandbyMachine
     private var retryAt = Int64.min
     /// Why the last attempt to open the store failed, so that it is logged once.
@@ -34,15 +34,8 @@ final class StandbyLoop {
         self.storeProblem = storeProblem
         self.logger = logger
         self.supervisor = supervisor
+        self.wakeup = wakeup
         machine = StandbyMachine(healthInterval: configuration.healthInterval)
-        // Several standbys may wait.
-        let clientID = MQTTOptions.clientID(
-            "standby", configuration.id.rawValue, "\(UInt32.random(in: .min ... .max))")
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            MQTTOptions(
-                address: configuration.broker, clientID: clientID, keepAlive: configuration.keepAlive, version: version,
-                tls: configuration.tls)
-        }
     }
 
     /// Waits, and opens the store.
@@ -55,20 +48,27 @@ final class StandbyLoop {
         if let problem = storeProblem() {
             logger.warning("the standby could not take over now", metadata: ["error": "\(problem)"])
         }
-        link.onMessage = { [unowned self] message in
+        // Several standbys may wait.
+        let clientID = MQTTOptions.clientID(
+            "standby", configuration.id.rawValue, "\(UInt32.random(in: .min ... .max))")
+        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { [configuration] version in
+            MQTTOptions(
+                address: configuration.broker, clientID: clientID, keepAlive: configuration.keepAlive, version: version,
+                tls: configuration.tls)
+        }
+        let topic = configuration.healthTopic
+        let session = BrokerSession(link, filters: { [topic] }) { [unowned self] message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
             // A last will contains no figures of a run.
             machine.received(health.status, isWill: health.started == nil, at: Moment.now().boot)
         }
-        defer {
-            link.stop(until: .now + .seconds(1))
-            link.onMessage = nil
-        }
+        defer { session.close() }
         var passedAt = Moment.now().boot
         while !isStopping() {
-            supervisor.didTurn(summary)
-            link.wait(until: .now + .milliseconds(500))
-            for event in link.read() { handle(event) }
+            supervisor.didTurn(
+                link.isUp
+                    ? "standby of the collector '\(configuration.id)'" : "standby without a connection to the broker")
+            for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
             let now = Moment.now().boot
             if now - passedAt > Self.maxGap { machine.resumed(at: now) }
             passedAt = now
@@ -81,7 +81,7 @@ final class StandbyLoop {
                 // An attempt to open the store may take long.
                 passedAt = Moment.now().boot
             }
-            for event in link.write() { handle(event) }
+            for event in session.send() { handle(event) }
         }
         supervisor.willStop()
         logger.info("standby stopped")
@@ -107,29 +107,19 @@ final class StandbyLoop {
         logger.warning("cannot take over, retrying", metadata: ["error": "\(problem)"])
     }
 
-    private var summary: String {
-        link.isUp ? "standby of the collector '\(configuration.id)'" : "standby without a connection to the broker"
-    }
-
-    private func handle(_ event: BrokerLink.Event) {
+    private func handle(_ event: BrokerSession.Event) {
         switch event {
-        case .connected:
-            do { try link.subscribe(to: configuration.healthTopic, qos: .atLeastOnce) } catch {
-                logger.error("subscribing failed", metadata: ["error": "\(error)"])
-            }
-        case .subscribed(_, let isGranted):
-            guard isGranted else {
-                return logger.error(
-                    "subscription refused by broker",
-                    metadata: ["hint": "allow this user to read '\(configuration.healthTopic)'"])
-            }
-            machine.subscribed(at: Moment.now().boot)
-        case .disconnected(let error, _):
-            machine.disconnected()
-            logger.warning("connection to broker lost", metadata: ["error": "\(error)"])
-        case .failed(let error, _):
-            logger.warning("cannot connect to broker, retrying", metadata: ["error": "\(error)"])
-        case .published: break
+        case .ready: machine.subscribed(at: Moment.now().boot)
+        case .denied(_, let error):
+            logger.error(
+                "subscription refused by broker",
+                metadata: ["error": "\(error)", "hint": "allow this user to read '\(configuration.healthTopic)'"])
+        case .interrupted(let error, let wasConnected):
+            if wasConnected { machine.disconnected() }
+            logger.warning(
+                wasConnected ? "connection to broker lost" : "cannot connect to broker, retrying",
+                metadata: ["error": "\(error)"])
+        case .connected, .published: break
         }
     }
 }

@@ -1,25 +1,17 @@
 import LockstepMQTT
 import LockstepModel
 
-/// A keeper of a lease: claims it, renews it, and releases it, on a thread of its own.
-protocol LeaseKeeper {
-    /// Runs until the lease is released or lost.
-    func run()
-}
-
-extension LeaseLoop: LeaseKeeper {}
-
-/// Claims and renews one lease in a key-value bucket of a NATS cluster. ``KeyValueClaim`` decides.
+/// Claims, renews and releases one lease, on a thread of its own. ``LeaseClaim`` decides.
 ///
 /// The lease outlives its connections: it ends when another collector has claimed it, or when it was not renewed in time.
-final class KeyValueLeaseLoop: LeaseKeeper {
+final class LeaseKeeper {
     /// The time to wait after a failed request, in ms.
     private static let retryDelay = 200
 
     private let lease: Lease
     private let key: String
     private let bucket: KeyValueBucket
-    private var claim: KeyValueClaim
+    private var claim: LeaseClaim
     private var renewAt: Int64 = 0
     private let deadline: Int64
     private var problem: NATSError?
@@ -27,28 +19,26 @@ final class KeyValueLeaseLoop: LeaseKeeper {
     /// - Parameters:
     ///   - observed: the lease when it was found to be free.
     ///   - floor: the lowest token to claim.
-    init(
-        _ lease: Lease, _ configuration: ClusterConfiguration, options: NATSOptions, claiming observed: ObservedLease,
-        floor: FencingToken
-    ) {
+    init(_ lease: Lease, _ configuration: ClusterConfiguration, claiming observed: ObservedLease, floor: FencingToken) {
         self.lease = lease
         key = configuration.leaseKey(of: lease.share)
-        bucket = KeyValueBucket(ClusterConfiguration.leaseBucket, options)
+        bucket = configuration.openLeases()
         let now = Moment.now()
-        claim = KeyValueClaim(
+        claim = LeaseClaim(
             LeaseOwner(collector: configuration.collector.id), claiming: observed,
             floor: max(floor.rawValue, LeaseClaim.floor(at: now.wall)))
-        deadline = now.boot + lease.timing.validity
+        deadline = now.boot + Lease.validity
     }
 
+    /// Runs until the lease is released or lost.
     func run() {
         while !lease.isReleasing, lease.end == nil {
             let now = Moment.now().boot
             if let reason = reasonToEnd(at: now) { return lease.end(reason) }
             if lease.takeRequest() || now >= renewAt {
-                if !advance() { lease.renewer.wait(for: nil, until: .now + .milliseconds(Self.retryDelay)) }
+                if !advance() { lease.keeper.wait(for: nil, until: .now + .milliseconds(Self.retryDelay)) }
             } else {
-                lease.renewer.wait(for: nil, until: .now + .microseconds(min(renewAt - now, 500_000)))
+                lease.keeper.wait(for: nil, until: .now + .microseconds(min(renewAt - now, 500_000)))
             }
         }
         release()
@@ -56,13 +46,13 @@ final class KeyValueLeaseLoop: LeaseKeeper {
     }
 
     private func reasonToEnd(at now: Int64) -> String? {
-        if claim.phase == .lost { return "another collector has claimed the share" }
-        if claim.phase == .deleted {
-            return "the key '\(key)' of the bucket '\(ClusterConfiguration.leaseBucket)' was deleted"
-        }
-        if claim.phase == .exhausted {
-            return "no token is higher than that of the last claim: delete the key '\(key)' of the bucket "
-                + "'\(ClusterConfiguration.leaseBucket)', which no collector has written"
+        let place = "the key '\(key)' of the bucket '\(ClusterConfiguration.leaseBucket)'"
+        switch claim.phase {
+        case .lost: return "another collector has claimed the share"
+        case .deleted: return "\(place) was deleted"
+        case .exhausted:
+            return "no token is higher than that of the last claim: delete \(place), which no collector has written"
+        case .claiming, .held: break
         }
         if lease.isHanging(at: now) { return "a turn of the collector took longer than \(Lease.maxTurn / 1_000_000) s" }
         let isLate = lease.token == nil ? now > deadline : !lease.isValid(at: now)
@@ -84,7 +74,7 @@ final class KeyValueLeaseLoop: LeaseKeeper {
                     throw error
                 }
                 lease.confirm(claim.token, sentAt: sentAt)
-                renewAt = sentAt + lease.timing.renewal
+                renewAt = sentAt + Lease.renewal
                 problem = nil
             case .read: claim.read(ObservedLease(try bucket.value(of: key)))
             case nil: break

@@ -50,15 +50,16 @@ struct StoreCheck {
                     "collector", configuration.id.rawValue, "check", "\(UInt32.random(in: .min ... .max))"),
                 keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
         }
-        link.onMessage = { message in
+        // A collector with this id and other groups uses the same session, but reports on another topic. The user of this one
+        // may not be allowed to read there.
+        let allTopics = configuration.root.filter(collector: configuration.id)
+        var filter = allTopics
+        let session = BrokerSession(link, qos: .atMostOnce, awaitsRetained: true, filters: { [filter] }) { message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
             machine.received(
                 health, on: message.topic, isRetained: message.isRetained, at: Moment.now().boot)
         }
-        defer {
-            link.stop(until: .now + .seconds(1))
-            link.onMessage = nil
-        }
+        defer { session.close() }
         let nodes = configuration.broker.nodes.count
         let connectLimit = min(Self.connectLimit, BrokerLink.attemptLimit(nodes: nodes) * nodes)
         var deadline = ContinuousClock.now + connectLimit
@@ -66,49 +67,46 @@ struct StoreCheck {
         var losses = 0
         var version = link.version
         var problem = "no connection to the broker in time"
-        var filters = Filters(configuration)
+        /// Whether the broker has sent the retained reports.
+        var isReady = false
         var hasLoggedCandidate = false
-        while !isStopping(), filters.isConfirmed || .now < deadline {
-            link.wait(until: .now + .milliseconds(100))
-            for event in link.read() {
-                switch event {
+        while !isStopping(), isReady || .now < deadline {
+            var events = session.next(until: .now + .milliseconds(100))
+            while !events.isEmpty {
+                switch events.removeFirst() {
                 case .connected:
                     version = link.version
                     deadline = max(deadline, .now + Self.answerLimit)
                     problem = "the broker does not answer a subscription"
-                    filters = Filters(configuration)
-                    subscribe(link, filters.current)
-                case .subscribed(_, let isGranted):
-                    guard let filter = filters.answered(isGranted) else {
-                        if isGranted {
-                            machine.subscribed(at: Moment.now().boot)
-                            break
-                        }
-                        let topic = configuration.root.filter(collector: configuration.id)
-                        return .unknown(
-                            reason: "the broker does not allow this user to read the reports of collectors: "
-                                + "allow it to read '\(topic)'")
-                    }
-                    subscribe(link, filter)
-                case .failed(let error, _):
+                case .ready:
+                    isReady = true
+                    machine.subscribed(at: Moment.now().boot)
+                case .denied where filter == allTopics:
+                    filter = configuration.healthTopic
+                    events += session.subscribe()
+                case .denied:
+                    return .unknown(
+                        reason: "the broker does not allow this user to read the reports of collectors: "
+                            + "allow it to read '\(allTopics)'")
+                case .interrupted(let error, wasConnected: false):
                     problem = "\(error)"
                     if error.code == .unreachable { machine.unreachable() }
                     // The link asks the same node again with MQTT 3.1.1.
                     if version == .three || link.version == .five { attempts -= 1 }
                     version = link.version
                     if attempts <= 0 { return .unknown(reason: problem) }
-                case .disconnected(let error, _):
+                case .interrupted(let error, wasConnected: true):
                     losses += 1
                     if losses == Self.maxLosses { return .unknown(reason: "\(error)") }
                     machine.disconnected()
-                    filters = Filters(configuration)
+                    (isReady, filter) = (false, allTopics)
                     problem = "\(error)"
                     attempts = nodes
                     deadline = max(deadline, .now + connectLimit)
                 case .published: break
                 }
             }
-            _ = link.write()
+            _ = session.send()
             if !hasLoggedCandidate, let candidate = machine.candidate {
                 hasLoggedCandidate = true
                 logger.log(
@@ -123,42 +121,6 @@ struct StoreCheck {
             }
         }
         return .unknown(reason: problem)
-    }
-
-    private func subscribe(_ link: BrokerLink, _ filter: String) {
-        do { try link.subscribe(to: filter, qos: .atMostOnce) } catch {
-            logger.error("subscribing failed", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// The topic filters to subscribe to, one after the other.
-    private struct Filters {
-        private var remaining: [String]
-        private var hasBeenGranted = false
-        /// Whether the broker has sent the retained reports.
-        private(set) var isConfirmed = false
-
-        init(_ configuration: CollectorConfiguration) {
-            // A collector with this id and other groups uses the same session, but reports on another topic. The user of
-            // this one may not be allowed to read there.
-            remaining = [configuration.root.filter(collector: configuration.id), configuration.healthTopic]
-        }
-
-        var current: String { remaining[0] }
-
-        /// The broker has answered.
-        /// - Returns: the filter to subscribe to next, or nil if there is none.
-        mutating func answered(_ isGranted: Bool) -> String? {
-            guard isGranted else {
-                guard !hasBeenGranted, remaining.count > 1 else { return nil }
-                remaining.removeFirst()
-                return current
-            }
-            // A broker answers in order: when it confirms the second subscription, it has sent the reports of the first one.
-            defer { hasBeenGranted = true }
-            isConfirmed = hasBeenGranted
-            return hasBeenGranted ? nil : current
-        }
     }
 }
 
