@@ -14,16 +14,15 @@ struct SensorsCommand: ParsableCommand {
             the file also apply here. The exit status is 1 if no sensor can be used.
             """)
 
-    @OptionGroup var selection: SourceSelection
+    @OptionGroup var selection: Options<SourceSettings>
 
-    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
-    var config: String?
+    @OptionGroup var file: SettingsFile
 
     @Flag(help: "Print a JSON array with one object per sensor.")
     var json = false
 
     func run() throws {
-        let settings = try Settings(names: SourceSelection.names, file: config, ignoresUnknownKeys: true)
+        let settings = try Settings(of: [SourceSettings.self], file: file.config, ignoresUnknownKeys: true)
         let sources = try selection.sources(settings, standard: "iio")
         let sensors = sources.flatMap { $0.sensors() }
         let failures = sources.compactMap { ($0 as? IIOSource)?.failure }

@@ -7,15 +7,12 @@ import LockstepModel
 extension CollectorCommand {
     /// Returns the cluster and its shares, or nil if the collector is not part of a cluster.
     func clusterShares(_ settings: Settings) throws -> (cluster: GroupID, shares: [CollectorShare])? {
-        guard let name = try settings.value("cluster", cluster, parse: { $0 }) else { return nil }
-        guard let cluster = GroupID(rawValue: name) else {
-            throw CommandFailure("'\(name)' is not a name of a cluster: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
-        }
-        if case .sqlite? = try settings.value("store", store, parse: { try StoreAddress($0) }) {
+        guard let cluster = try settings.value(options.cluster) else { return nil }
+        if case .sqlite? = try settings.value(options.store) {
             throw CommandFailure(
                 "an SQLite store belongs to one collector: use a ClickHouse store, or leave out --cluster")
         }
-        let shares = try settings.values("group", group) { try CollectorShare.shares($0) }.flatMap { $0 }
+        let shares = try settings.values(options.group) { try CollectorShare.shares($0) }.flatMap { $0 }
         guard !shares.isEmpty else {
             throw CommandFailure("--cluster needs the groups that its collectors divide: use --group for each of them")
         }
@@ -27,7 +24,7 @@ extension CollectorCommand {
 
     /// Returns the NATS servers that keep the leases of a cluster.
     func leaseServer(_ settings: Settings, of collector: CollectorConfiguration) throws -> NATSOptions {
-        guard let servers = try settings.value("lease-server", leaseServer, parse: { try NATSServers($0) }) else {
+        guard let servers = try settings.value(options.leaseServer) else {
             throw CommandFailure(
                 "--cluster needs a NATS server that keeps the leases, whatever the broker is: start one with 'nats-server "
                     + "--jetstream --store_dir DIR' and add --lease-server nats://HOST:4222, see docs/cluster.md")

@@ -7,10 +7,10 @@ import LockstepRules
 extension CollectorCommand {
     /// Sets the rules of a collector. A faulty file is refused at the start, too.
     func setRules(_ configuration: inout CollectorConfiguration, _ settings: Settings) throws {
-        guard let file = try settings.value("rules", rules, parse: { $0 }) else { return }
+        guard let file = try settings.value(options.rules) else { return }
         let streams = settings.streams
         var load: @Sendable () throws -> RuleSet = { try readRules(file, streams: streams) }
-        switch try settings.value("store", store, parse: { try StoreAddress($0) }) {
+        switch try settings.value(options.store) {
         case .sqlite(let path): configuration.storeFolder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         case .clickHouse:
             load = { [load] in

@@ -4,8 +4,6 @@ import LockstepModel
 
 /// Reads the section `json` of the settings file: a list of rules.
 enum JSONRuleSettings {
-    static let key = "json"
-
     static func rules(_ section: YAMLNode, streams: StreamCatalog, file: String) throws -> [JSONRule] {
         guard case .sequence(let items) = section.content else {
             throw CommandFailure("\(file):\(section.line): 'json' needs a list of rules")

@@ -25,12 +25,6 @@ func trustedProxies(_ text: String) throws -> TrustedProxies {
     return proxies
 }
 
-/// Parses `true` or `false`.
-func truth(_ text: String) throws -> Bool {
-    guard let value = Bool(text) else { throw CommandFailure("'\(text)' is not one of true, false") }
-    return value
-}
-
 /// Parses the address of map tiles.
 func tilesAddress(_ text: String) throws -> String {
     guard ServeConfiguration.isTilesAddress(text) else {

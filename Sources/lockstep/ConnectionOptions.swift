@@ -4,25 +4,28 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
+/// The topics of a command that connects to a broker.
+struct TopicSettings: SettingGroup {
+    let root = Setting("root", "Topic prefix (default: lockstep).") { try TopicRoot($0) }
+    let streams = Setting.streams
+}
+
 /// The options of a command that connects to a broker.
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var broker: BrokerOptions
-
-    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
-    var config: String?
-
-    @Option(help: "Topic prefix (default: lockstep).")
-    var root: String?
+    @OptionGroup var file: SettingsFile
+    @OptionGroup var topics: Options<TopicSettings>
 
     /// Reads the settings of the connection and of the command.
-    /// - Parameter names: the names of the settings that only this command has.
-    func settings(including names: [String] = []) throws -> Settings {
-        try Settings(names: BrokerOptions.names + ["root", "streams"] + names, file: config, ignoresUnknownKeys: true)
+    /// - Parameter groups: the settings that only this command has.
+    func settings(including groups: [any SettingGroup.Type] = []) throws -> Settings {
+        try Settings(
+            of: [BrokerSettings.self, TopicSettings.self] + groups, file: file.config, ignoresUnknownKeys: true)
     }
 
     /// Returns the topic prefix, with the streams that the settings declare.
     func topicRoot(_ settings: Settings) throws -> TopicRoot {
-        var topicRoot = try settings.value("root", root) { try TopicRoot($0) } ?? .standard
+        var topicRoot = try settings.value(topics.root) ?? .standard
         topicRoot.streams = settings.streams
         return topicRoot
     }

@@ -4,26 +4,21 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepStore
 
+/// The store of a command that reads it.
+struct StoreSettings: SettingGroup {
+    let store = Setting(
+        "store",
+        """
+        Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
+        """
+    ) { try StoreAddress($0) }
+    let password = StorePasswordSettings()
+}
+
 /// The options of a command that reads a store.
 struct StoreOptions: ParsableArguments {
-    /// The names of the settings behind these options.
-    static let names = ["store", "store-password-file", "store-password"]
-
-    @Option(
-        help: """
-            Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
-            """)
-    var store: String?
-
-    @Option(
-        help: """
-            File with the password of the ClickHouse user on its first line, readable only by its owner \
-            (LOCKSTEP_STORE_PASSWORD also sets the password).
-            """)
-    var storePasswordFile: String?
-
-    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
-    var config: String?
+    @OptionGroup var options: Options<StoreSettings>
+    @OptionGroup var file: SettingsFile
 
     /// The error for a store that cannot have events.
     static let noEvents = "the store has no tables of events yet: start a collector of this version of Lockstep with it"
@@ -34,13 +29,13 @@ struct StoreOptions: ParsableArguments {
     /// Returns the address of the store with the password. A password file can be a pipe, so do not read it again.
     func address() throws -> StoreAddress {
         // All programs on a machine may share one settings file, so settings of other programs are ignored.
-        let settings = try Settings(names: Self.names, file: config, ignoresUnknownKeys: true)
-        guard let address = try settings.value("store", store, parse: { try StoreAddress($0) }) else {
+        let settings = try Settings(of: [StoreSettings.self], file: file.config, ignoresUnknownKeys: true)
+        guard let address = try settings.value(options.store) else {
             throw CommandFailure(
                 "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
             )
         }
-        return address.with(password: try StorePassword.read(storePasswordFile, settings))
+        return address.with(password: try options.password.read(settings))
     }
 }
 

@@ -129,7 +129,7 @@ struct SecretTests {
     }
 
     private func settings(_ environment: [String: String] = [:], file: String? = nil) throws -> Settings {
-        try Settings(names: BrokerOptions.names, file: file, environment: environment)
+        try Settings(of: [BrokerSettings.self], file: file, environment: environment)
     }
 
     private func secret(_ text: String, mode: UInt32, name: String = "secret") throws -> String {

@@ -5,51 +5,88 @@ import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
+/// Settings of each form.
+private struct Declared: SettingGroup {
+    let broker = Setting("broker", "A broker.")
+    let backlogRate = Setting("backlog-rate", "A rate.")
+    let source = Setting.list("source", "Sources.")
+    let strict = Setting.flag("strict", "A flag.")
+    let secrets = Secrets()
+    let streams = Setting.streams
+    let map = Setting.section("map")
+
+    struct Secrets: SettingGroup { let password = Setting.secret("password") }
+}
+
+private func options(_ arguments: String...) throws -> Options<Declared> { try .parse(arguments) }
+
 @Suite("Settings", .temporaryFolder)
 struct SettingsTests {
-    private let names = ["broker", "backlog-rate", "source"]
-
     @Test("the command line takes precedence over the environment, and the environment over the file")
     func precedence() throws {
         let file = try write("backlog-rate: file\n")
-        let all = try Settings(names: names, file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "variable"])
-        #expect(try all.value("backlog-rate", "option") { $0 } == "option")
-        #expect(try all.value("backlog-rate", nil) { $0 } == "variable")
-        let fileOnly = try Settings(names: names, file: file, environment: [:])
-        #expect(try fileOnly.value("backlog-rate", nil) { $0 } == "file")
-        let none = try Settings(names: names, file: nil, environment: [:])
-        #expect(try none.value("backlog-rate", nil) { $0 } == nil)
+        let all = try Settings(of: [Declared.self], file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "variable"])
+        #expect(try all.value(options("--backlog-rate", "option").backlogRate) == "option")
+        #expect(try all.value(options().backlogRate) == "variable")
+        let fileOnly = try Settings(of: [Declared.self], file: file, environment: [:])
+        #expect(try fileOnly.value(options().backlogRate) == "file")
+        let none = try Settings(of: [Declared.self], file: nil, environment: [:])
+        #expect(try none.value(options().backlogRate) == nil)
     }
 
     @Test("the values of a list come from one origin and are never merged")
     func lists() throws {
         let file = try write("source: [a, 'b,c']\n")
-        let all = try Settings(names: names, file: file, environment: ["LOCKSTEP_SOURCE": "x, y ,z"])
-        #expect(try all.values("source", ["o,p"]) { $0 } == ["o,p"])
-        #expect(try all.values("source", []) { $0 } == ["x", "y", "z"])
-        let fileOnly = try Settings(names: names, file: file, environment: [:])
-        #expect(try fileOnly.values("source", []) { $0 } == ["a", "b,c"])
-        let none = try Settings(names: names, file: nil, environment: [:])
-        #expect(try none.values("source", []) { $0 }.isEmpty)
+        let all = try Settings(of: [Declared.self], file: file, environment: ["LOCKSTEP_SOURCE": "x, y ,z"])
+        #expect(try all.values(options("--source", "o,p").source) == ["o,p"])
+        #expect(try all.values(options().source) == ["x", "y", "z"])
+        let fileOnly = try Settings(of: [Declared.self], file: file, environment: [:])
+        #expect(try fileOnly.values(options().source) == ["a", "b,c"])
+        let none = try Settings(of: [Declared.self], file: nil, environment: [:])
+        #expect(try none.values(options().source).isEmpty)
     }
 
     @Test("an empty environment variable is ignored")
     func emptyVariable() throws {
-        let settings = try Settings(names: names, file: nil, environment: ["LOCKSTEP_BROKER": ""])
-        #expect(try settings.value("broker", nil) { $0 } == nil)
+        let settings = try Settings(of: [Declared.self], file: nil, environment: ["LOCKSTEP_BROKER": ""])
+        #expect(try settings.value(options().broker) == nil)
     }
 
     @Test("LOCKSTEP_CONFIG names the file")
     func fileVariable() throws {
         let file = try write("broker: mqtt://host\n")
-        let settings = try Settings(names: names, file: nil, environment: ["LOCKSTEP_CONFIG": file])
-        #expect(try settings.value("broker", nil) { $0 } == "mqtt://host")
+        let settings = try Settings(of: [Declared.self], file: nil, environment: ["LOCKSTEP_CONFIG": file])
+        #expect(try settings.value(options().broker) == "mqtt://host")
     }
 
     @Test("an empty LOCKSTEP_CONFIG is ignored")
     func emptyFileVariable() throws {
-        let settings = try Settings(names: names, file: nil, environment: ["LOCKSTEP_CONFIG": ""])
-        #expect(try settings.value("broker", nil) { $0 } == nil)
+        let settings = try Settings(of: [Declared.self], file: nil, environment: ["LOCKSTEP_CONFIG": ""])
+        #expect(try settings.value(options().broker) == nil)
+    }
+
+    @Test("one declaration gives the option with its help, the variable and the key of the file")
+    func declaration() throws {
+        let help = Options<Declared>.helpMessage()
+        for option in ["--broker <broker>       A broker.", "--source <source>       Sources.", "--strict "] {
+            #expect(help.contains(option), "\(help)")
+        }
+        #expect(!help.contains("password") && !help.contains("--map") && !help.contains("--streams"), "\(help)")
+        let file = try write("strict: yes\nmap: {a: b}\npassword: x\nstreams: {}\n")
+        let settings = try Settings(
+            of: [Declared.self], file: file, environment: ["LOCKSTEP_PASSWORD": "y", "LOCKSTEP_MAP": "z"])
+        #expect(try settings.isOn(options().strict) && settings.isOn(options("--strict").strict))
+        #expect(try settings.value(options().secrets.password) == "y")
+        #expect(settings.section(try options().map)?.node.line == 2)
+        #expect(throws: (any Error).self) { try options("--password", "x") }
+    }
+
+    @Test("a flag that is not Boolean is refused")
+    func flag() throws {
+        let settings = try Settings(of: [Declared.self], file: nil, environment: ["LOCKSTEP_STRICT": "maybe"])
+        #expect(
+            failure { _ = try settings.isOn(options().strict) }
+                == "LOCKSTEP_STRICT: 'maybe' is not a Boolean: use true or false")
     }
 
     @Test("environment variables have underscores instead of hyphens")
@@ -58,58 +95,56 @@ struct SettingsTests {
     @Test(
         "a file may be empty", arguments: ["", "\n", "# only a comment\n"])
     func emptyFile(_ text: String) throws {
-        let settings = try Settings(names: names, file: try write(text), environment: [:])
-        #expect(try settings.value("broker", nil) { $0 } == nil)
+        let settings = try Settings(of: [Declared.self], file: try write(text), environment: [:])
+        #expect(try settings.value(options().broker) == nil)
     }
 
     @Test("a file may contain only a document marker and comments")
     func emptyDocument() throws {
         let file = try write("---\n# broker: mqtt://localhost\n")
-        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        let error = failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
         #expect(error == nil)
     }
 
     @Test("values in the file are text and are not converted to numbers or booleans")
     func texts() throws {
         let settings = try Settings(
-            names: names, file: try write("broker: 007\nbacklog-rate: yes\nsource: 1.50\n"), environment: [:])
-        #expect(try settings.value("broker", nil) { $0 } == "007")
-        #expect(try settings.value("backlog-rate", nil) { $0 } == "yes")
-        #expect(try settings.values("source", []) { $0 } == ["1.50"])
+            of: [Declared.self], file: try write("broker: 007\nbacklog-rate: yes\nsource: 1.50\n"), environment: [:])
+        #expect(try settings.value(options().broker) == "007")
+        #expect(try settings.value(options().backlogRate) == "yes")
+        #expect(try settings.values(options().source) == ["1.50"])
     }
 }
 
 @Suite("Invalid settings", .temporaryFolder)
 struct SettingsErrorTests {
-    private let names = ["broker", "backlog-rate"]
-
     @Test("an error names the option, the environment variable, or the line of the file")
     func origins() throws {
         let file = try write("# first\nbroker: x\n\nbacklog-rate: much\n")
-        let fileOnly = try Settings(names: names, file: file, environment: [:])
-        let both = try Settings(names: names, file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "more"])
+        let fileOnly = try Settings(of: [Declared.self], file: file, environment: [:])
+        let both = try Settings(of: [Declared.self], file: file, environment: ["LOCKSTEP_BACKLOG_RATE": "more"])
         let reason = { (text: String) in "'\(text)' is not a size in bytes: use 65536, 64K, 256M or 1G" }
         #expect(
-            failure { _ = try both.value("backlog-rate", "most", parse: byteCount) }
+            failure { _ = try both.value(options("--backlog-rate", "most").backlogRate, parse: byteCount) }
                 == "--backlog-rate: \(reason("most"))"
         )
         #expect(
-            failure { _ = try both.value("backlog-rate", nil, parse: byteCount) }
+            failure { _ = try both.value(options().backlogRate, parse: byteCount) }
                 == "LOCKSTEP_BACKLOG_RATE: \(reason("more"))")
         #expect(
-            failure { _ = try fileOnly.value("backlog-rate", nil, parse: byteCount) }
+            failure { _ = try fileOnly.value(options().backlogRate, parse: byteCount) }
                 == "backlog-rate in \(file):4: \(reason("much"))")
         #expect(
-            failure { _ = try fileOnly.values("backlog-rate", [], parse: byteCount) }
+            failure { _ = try fileOnly.values(options().backlogRate, parse: byteCount) }
                 == "backlog-rate in \(file):4: \(reason("much"))")
     }
 
     @Test("a list for a setting with one value is refused")
     func listForOne() throws {
         let file = try write("broker: [a, b]\n")
-        let settings = try Settings(names: names, file: file, environment: [:])
+        let settings = try Settings(of: [Declared.self], file: file, environment: [:])
         #expect(
-            failure { _ = try settings.value("broker", nil) { $0 } }
+            failure { _ = try settings.value(options().broker) }
                 == "broker in \(file):1: expects one value, not a list")
     }
 
@@ -117,16 +152,16 @@ struct SettingsErrorTests {
     func unknownName() throws {
         let file = try write("broker: x\nbrokre: y\n")
         #expect(
-            failure { _ = try Settings(names: names, file: file, environment: [:]) }
-                == "\(file):2: unknown setting 'brokre'; known settings: broker, backlog-rate")
+            failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
+                == "\(file):2: unknown setting 'brokre'; known settings: broker, backlog-rate, source, strict, password, streams, map"
+        )
     }
 
     @Test("an unknown setting is ignored in a file shared with other programs")
     func otherProgram() throws {
         let file = try write("broker: x\nstore: y\n")
-        let settings = try Settings(names: names, file: file, ignoresUnknownKeys: true, environment: [:])
-        #expect(try settings.value("broker", nil) { $0 } == "x")
-        #expect(try settings.value("store", nil) { $0 } == nil)
+        let settings = try Settings(of: [Declared.self], file: file, ignoresUnknownKeys: true, environment: [:])
+        #expect(try settings.value(options().broker) == "x")
     }
 
     @Test(
@@ -135,14 +170,14 @@ struct SettingsErrorTests {
     func nested(_ text: String) throws {
         let file = try write(text)
         #expect(
-            failure { _ = try Settings(names: names, file: file, environment: [:]) }
+            failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
                 == "\(file):1: 'broker' expects a value or a list of values")
     }
 
     @Test("a list that contains a mapping is refused")
     func nestedInList() throws {
         let file = try write("broker: [a, {b: c}]\n")
-        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        let error = failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
         #expect(error == "\(file):1: 'broker' expects a value or a list of values")
     }
 
@@ -150,7 +185,7 @@ struct SettingsErrorTests {
     func noMapping(_ text: String) throws {
         let file = try write(text)
         #expect(
-            failure { _ = try Settings(names: names, file: file, environment: [:]) }
+            failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
                 == "\(file): the file is not a mapping: write one setting per line as 'name: value'")
     }
 
@@ -159,7 +194,7 @@ struct SettingsErrorTests {
         arguments: ["broker: [a\nb: c\n", "broker: 'x\n", "a: b: c\n"])
     func noYAML(_ text: String) throws {
         let file = try write(text)
-        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        let error = failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
         #expect(error?.contains(#/^\S+\.yaml:[1-3]:\d+: \w+/#) == true)
         #expect(error?.hasPrefix("\(file):") == true)
     }
@@ -167,14 +202,14 @@ struct SettingsErrorTests {
     @Test("a setting that appears twice in the file is refused")
     func twice() throws {
         let file = try write("broker: a\n\nbroker: b\n")
-        let error = failure { _ = try Settings(names: names, file: file, environment: [:]) }
+        let error = failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
         #expect(error == "\(file):3: 'broker' is set twice; the first is on line 1")
     }
 
     @Test("a file that is missing, a folder or not UTF-8 is reported with its path and what to do")
     func noFile() throws {
         func error(_ path: String) -> String? {
-            let text = failure { _ = try Settings(names: names, file: path, environment: [:]) }
+            let text = failure { _ = try Settings(of: [Declared.self], file: path, environment: [:]) }
             return text?.replacing("cannot read the configuration file \(path): ", with: "")
         }
         let path = TemporaryFolder.path + "/missing.yaml"
@@ -191,7 +226,7 @@ struct BrokerOptionsTests {
     @Test("options have defaults")
     func defaults() throws {
         let options = try BrokerOptions.parse([])
-        let settings = try Settings(names: BrokerOptions.names, file: nil, environment: [:])
+        let settings = try Settings(of: [BrokerSettings.self], file: nil, environment: [:])
         #expect(try options.address(settings) == BrokerAddress(host: "localhost", port: 1883))
         #expect(try options.version(settings) == nil)
         #expect(try options.tls(settings) == TLSOptions())
@@ -201,7 +236,7 @@ struct BrokerOptionsTests {
     func places() throws {
         let options = try BrokerOptions.parse(["--mqtt", "3.1.1"])
         let settings = try Settings(
-            names: BrokerOptions.names, file: try write("ca-file: /ca.pem\nmqtt: '5'\n"),
+            of: [BrokerSettings.self], file: try write("ca-file: /ca.pem\nmqtt: '5'\n"),
             environment: ["LOCKSTEP_BROKER": "mqtts://host"])
         #expect(try options.address(settings) == BrokerAddress(host: "host", port: 8883, usesTLS: true))
         #expect(try options.version(settings) == .three)
@@ -212,14 +247,14 @@ struct BrokerOptionsTests {
         "each MQTT version can be selected",
         arguments: [("auto", nil), ("5", .five), ("3.1.1", .three)] as [(String, MQTTVersion?)])
     func versions(_ text: String, _ version: MQTTVersion?) throws {
-        let settings = try Settings(names: BrokerOptions.names, file: nil, environment: [:])
+        let settings = try Settings(of: [BrokerSettings.self], file: nil, environment: [:])
         #expect(try BrokerOptions.parse(["--mqtt", text]).version(settings) == version)
     }
 
     @Test("errors never contain the password")
     func errors() throws {
         let settings = try Settings(
-            names: BrokerOptions.names, file: nil, environment: ["LOCKSTEP_BROKER": "mqtt://me:secret@host:x"])
+            of: [BrokerSettings.self], file: nil, environment: ["LOCKSTEP_BROKER": "mqtt://me:secret@host:x"])
         let options = try BrokerOptions.parse(["--mqtt", "4"])
         #expect(
             failure { _ = try options.version(settings) }

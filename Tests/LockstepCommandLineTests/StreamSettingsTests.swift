@@ -6,7 +6,7 @@ import Testing
 @Suite("Settings of streams", .temporaryFolder)
 struct StreamSettingsTests {
     private func settings(_ text: String) throws -> Settings {
-        try Settings(names: ["broker", "streams"], file: try write(text), environment: [:])
+        try Settings(of: [BrokerSettings.self, StreamSection.self], file: try write(text), environment: [:])
     }
 
     @Test("streams are declared with all their properties")
@@ -46,9 +46,9 @@ struct StreamSettingsTests {
     @Test("a program without declared streams ignores or refuses the section like any other setting")
     func otherProgram() throws {
         let file = try write("streams:\n  x/a: {columns: {b: {}}}\n")
-        let ignoring = try Settings(names: ["broker"], file: file, ignoresUnknownKeys: true, environment: [:])
+        let ignoring = try Settings(of: [BrokerSettings.self], file: file, ignoresUnknownKeys: true, environment: [:])
         #expect(ignoring.streams == .builtIn)
-        let rejected = failure { _ = try Settings(names: ["broker"], file: file, environment: [:]) }
+        let rejected = failure { _ = try Settings(of: [BrokerSettings.self], file: file, environment: [:]) }
         #expect(rejected?.contains(":1: unknown setting 'streams'") == true)
     }
 
@@ -93,7 +93,9 @@ struct StreamSettingsTests {
         ])
     func invalid(_ section: String, _ line: Int, _ reason: String) throws {
         let file = try write("broker: x\nstreams: \(section)\n")
-        let text = failure { _ = try Settings(names: ["broker", "streams"], file: file, environment: [:]) }
+        let text = failure {
+            _ = try Settings(of: [BrokerSettings.self, StreamSection.self], file: file, environment: [:])
+        }
         #expect(text?.hasPrefix("\(file):\(line): \(reason)") == true, "\(text ?? "accepted")")
     }
 }

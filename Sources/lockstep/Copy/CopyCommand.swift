@@ -31,15 +31,8 @@ struct CopyCommand: ParsableCommand {
         help: "Store to write: clickhouse://[user@]host[:port][,host…]/database. It is created if it does not exist.")
     var to: String
 
-    @Option(
-        help: """
-            File with the password of the ClickHouse user on its first line, readable only by its owner \
-            (LOCKSTEP_STORE_PASSWORD also sets the password).
-            """)
-    var storePasswordFile: String?
-
-    @Option(help: "YAML file with settings (default: the file named by LOCKSTEP_CONFIG, if set).")
-    var config: String?
+    @OptionGroup var storePassword: Options<StorePasswordSettings>
+    @OptionGroup var file: SettingsFile
 
     @Option(help: "Durability of the copy: full or normal, as for lockstep-collector.")
     var sync = "full"
@@ -64,7 +57,7 @@ struct CopyCommand: ParsableCommand {
     }
 
     func run() throws {
-        let settings = try Settings(names: StoreOptions.names, file: config, ignoresUnknownKeys: true)
+        let settings = try Settings(of: [StorePasswordSettings.self], file: file.config, ignoresUnknownKeys: true)
         guard case .sqlite(let path) = try StoreAddress(from) else {
             throw CommandFailure("--from is not an SQLite store: use sqlite:PATH")
         }
@@ -72,7 +65,7 @@ struct CopyCommand: ParsableCommand {
             throw CommandFailure(
                 "--to is not a ClickHouse database: use clickhouse://[user@]host[:port][,host…]/database")
         }
-        address.password = try StorePassword.read(storePasswordFile, settings)
+        address.password = try storePassword.read(settings)
         let source = try StoreReader(path: path)
         let target = try CopyTarget(
             address, survivesPowerLoss: sync == "full", quorum: quorum.flatMap { Quorum($0) }, catalog: source.catalog()

@@ -6,6 +6,18 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
+/// The store of the health check.
+struct DoctorStoreSettings: SettingGroup {
+    let store = Setting(
+        "store",
+        """
+        Store that is checked with its free disk space, sqlite:PATH, or whose server is checked, \
+        clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
+        """
+    ) { try StoreAddress($0) }
+    let password = StorePasswordSettings()
+}
+
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check the health of a running system and suggest fixes.",
@@ -23,19 +35,7 @@ struct DoctorCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(
-        help: """
-            Store that is checked with its free disk space, sqlite:PATH, or whose server is checked, \
-            clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
-            """)
-    var store: String?
-
-    @Option(
-        help: """
-            File with the password of the ClickHouse user on its first line, readable only by its owner \
-            (LOCKSTEP_STORE_PASSWORD also sets the password).
-            """)
-    var storePasswordFile: String?
+    @OptionGroup var store: Options<DoctorStoreSettings>
 
     @Option(help: "Duration of the check in seconds, 1 to 3600.")
     var seconds = 8
@@ -48,10 +48,10 @@ struct DoctorCommand: ParsableCommand {
     }
 
     func run() throws {
-        let settings = try connection.settings(including: StoreOptions.names)
+        let settings = try connection.settings(including: [DoctorStoreSettings.self])
         let root = try connection.topicRoot(settings)
-        let address = try settings.value("store", store, parse: { try StoreAddress($0) })
-        let password = try StorePassword.read(storePasswordFile, settings)
+        let address = try settings.value(store.store)
+        let password = try store.password.read(settings)
         let wakeup = Wakeup()
         let interrupt = Interrupt(wakeup: wakeup)
         let (link, broker) = try connection.link(settings, for: "doctor", wakeup: wakeup)

@@ -37,7 +37,7 @@ struct RulesCheckCommand: ParsableCommand {
     var config: String?
 
     func run() throws {
-        let settings = try Settings(names: ["streams"], file: config, ignoresUnknownKeys: true)
+        let settings = try Settings(of: [StreamSection.self], file: config, ignoresUnknownKeys: true)
         let rules = try options.rules(settings.streams)
         guard !rules.rules.isEmpty else {
             throw CommandFailure(
@@ -60,7 +60,7 @@ struct RulesListCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let settings = try Settings(names: ["streams"], file: config, ignoresUnknownKeys: true)
+        let settings = try Settings(of: [StreamSection.self], file: config, ignoresUnknownKeys: true)
         let rules = try options.rules(settings.streams).rules
         if json {
             for rule in rules { Terminal.output.write(Self.json(rule) + "\n") }

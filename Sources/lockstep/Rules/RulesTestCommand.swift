@@ -72,7 +72,7 @@ struct RulesTestCommand: ParsableCommand {
         guard text.hasPrefix("replay:") else {
             throw CommandFailure("'\(text)' is not a recording: write it as replay:FILE")
         }
-        let settings = try Settings(names: ["streams"], file: storeOptions.config, ignoresUnknownKeys: true)
+        let settings = try Settings(of: [StreamSection.self], file: storeOptions.file.config, ignoresUnknownKeys: true)
         let source = try ReplaySource(
             file: String(text.dropFirst(7)), speed: .maximum, stamping: .own, streams: settings.streams)
         let fallback = DeviceAddress(group: .standard, device: try DeviceID(validating: "replay"))

@@ -3,8 +3,7 @@ public import LockstepModel
 
 /// The settings of a program, from its command line, its environment and a YAML file, in this order of precedence.
 ///
-/// The setting `backlog-rate` is the option `--backlog-rate`, the environment variable `LOCKSTEP_BACKLOG_RATE` and the
-/// key `backlog-rate` of the file.
+/// Each is declared once, as a ``Setting``.
 ///
 /// Implemented here because swift-configuration reads YAML with Yams, which imports all of Foundation.
 public struct Settings: Sendable {
@@ -25,6 +24,9 @@ public struct Settings: Sendable {
         let place: Place
     }
 
+    /// The names of all settings and sections.
+    private var names: [String] = []
+    private var sections: Set<String> = []
     private var environment: [String: Entry] = [:]
     private var file: [String: Entry] = [:]
     private var streamSettings: (settings: StreamSettings, file: String)?
@@ -39,31 +41,33 @@ public struct Settings: Sendable {
     }
 
     /// Returns a section of the file, and the path of the file; nil if the file has no such section.
-    public func section(_ name: String) -> (node: YAMLNode, file: String)? { nodes[name] }
+    public func section(_ section: Setting<Never>) -> (node: YAMLNode, file: String)? { nodes[section.name] }
 
     /// Reads the environment and the file.
     /// - Parameters:
-    ///   - names: the names of all settings.
+    ///   - groups: the declarations of all settings.
     ///   - file: the path of the YAML file; nil for the one named by `LOCKSTEP_CONFIG`, if any.
-    ///   - sections: the names of sections of the file, which are read with ``section(_:)``.
     ///   - ignoresUnknownKeys: whether to ignore unknown keys in the file instead of refusing them.
     ///   - environment: the environment; nil for that of the process.
     /// - Throws: ``CommandFailure`` for an unreadable file, invalid YAML, or an unknown or repeated key.
     public init(
-        names: [String], file path: String?, sections: [String] = [], ignoresUnknownKeys: Bool = false,
+        of groups: [any SettingGroup.Type], file path: String?, ignoresUnknownKeys: Bool = false,
         environment: [String: String]? = nil
     ) throws {
         let environment = environment ?? ProcessInfo.processInfo.environment
-        for name in names where name != StreamSettings.key {
-            let variable = Self.variable(for: name)
+        for declaration in groups.flatMap({ $0.init().declarations }) {
+            names.append(declaration.name)
+            if case .section = declaration.form {
+                sections.insert(declaration.name)
+                continue
+            }
+            let variable = Self.variable(for: declaration.name)
             if let text = environment[variable], !text.isEmpty {
-                self.environment[name] = Entry(texts: [text], origin: variable, place: .environment)
+                self.environment[declaration.name] = Entry(texts: [text], origin: variable, place: .environment)
             }
         }
         let defaultPath = environment["LOCKSTEP_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        if let path = path ?? defaultPath {
-            try read(path, names: names, sections: sections, ignoresUnknownKeys: ignoresUnknownKeys)
-        }
+        if let path = path ?? defaultPath { try read(path, ignoresUnknownKeys: ignoresUnknownKeys) }
     }
 
     /// Returns the environment variable of a setting.
@@ -73,35 +77,60 @@ public struct Settings: Sendable {
 
     /// Returns the value of a setting, or nil if it is not set.
     /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
-    public func value<Value>(
-        _ name: String, _ commandLine: String?, parse: (String) throws -> Value
+    public func value<Value>(_ setting: Setting<Value>) throws -> Value? {
+        try value(setting, parse: setting.parse)
+    }
+
+    /// Returns the value of a setting, or nil if it is not set.
+    /// - Parameter parse: converts the text instead of the function in the declaration.
+    /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
+    public func value<Declared, Value>(
+        _ setting: Setting<Declared>, parse: (String) throws -> Value
     ) throws -> Value? {
-        guard let entry = find(name, commandLine.map { [$0] } ?? []) else { return nil }
+        guard let entry = find(setting) else { return nil }
         guard entry.texts.count == 1 else { throw CommandFailure("\(entry.origin): expects one value, not a list") }
         return try Self.parse(entry.texts[0], from: entry.origin, parse)
     }
 
+    /// Sets a variable to the value of a setting; leaves it unchanged if the setting is not set.
+    /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
+    public func assign<Value>(_ setting: Setting<Value>, to variable: inout Value) throws {
+        if let value = try value(setting) { variable = value }
+    }
+
+    /// Returns whether a flag is set.
+    /// - Throws: ``CommandFailure`` for a value that is not Boolean; its text names the origin of the value.
+    public func isOn(_ flag: Setting<Bool>) throws -> Bool { try value(flag) ?? false }
+
     /// Returns the values of a setting that accepts a list; empty if it is not set. In the environment, values are
     /// separated by commas.
     /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
-    public func values<Value>(
-        _ name: String, _ commandLine: [String], parse: (String) throws -> Value
+    public func values<Value>(_ setting: Setting<Value>) throws -> [Value] {
+        try values(setting, parse: setting.parse)
+    }
+
+    /// Returns the values of a setting that accepts a list; empty if it is not set.
+    /// - Parameter parse: converts each text instead of the function in the declaration.
+    /// - Throws: ``CommandFailure`` for an invalid value; its text names the origin of the value.
+    public func values<Declared, Value>(
+        _ setting: Setting<Declared>, parse: (String) throws -> Value
     ) throws -> [Value] {
-        guard let entry = find(name, commandLine) else { return [] }
+        guard let entry = find(setting) else { return [] }
         let texts =
-            entry.origin == Self.variable(for: name)
+            entry.place == .environment
             ? entry.texts.flatMap { $0.split(separator: ",").map { String($0.trimmingSpaces()) } } : entry.texts
         return try texts.map { try Self.parse($0, from: entry.origin, parse) }
     }
 
     /// Returns the origin of a setting's value, or nil if it is not set.
-    public func place(of name: String, _ commandLine: String?) -> Place? {
-        find(name, commandLine.map { [$0] } ?? [])?.place
-    }
+    public func place<Value>(of setting: Setting<Value>) -> Place? { find(setting)?.place }
 
-    private func find(_ name: String, _ commandLine: [String]) -> Entry? {
-        if !commandLine.isEmpty { return Entry(texts: commandLine, origin: "--\(name)", place: .commandLine) }
-        return environment[name] ?? file[name]
+    private func find<Value>(_ setting: Setting<Value>) -> Entry? {
+        precondition(names.contains(setting.name), "the setting '\(setting.name)' is in none of the declared groups")
+        if !setting.commandLine.isEmpty {
+            return Entry(texts: setting.commandLine, origin: "--\(setting.name)", place: .commandLine)
+        }
+        return environment[setting.name] ?? file[setting.name]
     }
 
     private static func parse<Value>(
@@ -110,9 +139,7 @@ public struct Settings: Sendable {
         do { return try parse(text) } catch { throw CommandFailure("\(origin): \(error)") }
     }
 
-    private mutating func read(
-        _ path: String, names: [String], sections: [String], ignoresUnknownKeys: Bool
-    ) throws {
+    private mutating func read(_ path: String, ignoresUnknownKeys: Bool) throws {
         let text = try TextFile.read(path, "the configuration file")
         let root: YAMLNode?
         do { root = try YAMLNode.read(text) } catch { throw CommandFailure("\(path):\(error)") }
@@ -128,18 +155,17 @@ public struct Settings: Sendable {
             if let line = lines.updateValue(pair.key.line, forKey: name) {
                 throw CommandFailure("\(location): '\(name)' is set twice; the first is on line \(line)")
             }
-            if sections.contains(name) {
-                nodes[name] = (pair.value, path)
-                continue
-            }
             guard names.contains(name) else {
                 if ignoresUnknownKeys { continue }
                 throw CommandFailure(
-                    "\(location): unknown setting '\(name)'; known settings: "
-                        + (names + sections).joined(separator: ", "))
+                    "\(location): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
             }
             if name == StreamSettings.key {
                 streamSettings = (try StreamSettings(pair.value, file: path), path)
+                continue
+            }
+            if sections.contains(name) {
+                nodes[name] = (pair.value, path)
                 continue
             }
             guard let texts = pair.value.texts else {

@@ -1,31 +1,30 @@
-import ArgumentParser
 import LockstepCommandLine
 import LockstepGateway
 import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// The options for Sparkplug B.
-struct SparkplugOptions: ParsableArguments {
-    static let names = ["sparkplug-host", "sparkplug-out"]
-    /// The section of the settings file with the columns of metrics.
-    static let section = "sparkplug"
+/// The settings for Sparkplug B.
+struct SparkplugSettings: SettingGroup {
+    let sparkplugHost = Setting(
+        "sparkplug-host",
+        """
+        Be the Sparkplug B host application with this id: take the values of all nodes and devices. The section \
+        'sparkplug' has the columns of their metrics.
+        """, hostID)
+    let sparkplugOut = Setting(
+        "sparkplug-out",
+        "Publish all devices of the broker as devices of this Sparkplug B edge node: GROUP/NODE.", edgeNode)
+    /// The columns of metrics.
+    let sparkplug = Setting.section("sparkplug")
+}
 
-    @Option(
-        help: """
-            Be the Sparkplug B host application with this id: take the values of all nodes and devices. The section \
-            'sparkplug' has the columns of their metrics.
-            """)
-    var sparkplugHost: String?
-
-    @Option(help: "Publish all devices of the broker as devices of this Sparkplug B edge node: GROUP/NODE.")
-    var sparkplugOut: String?
-
+extension Options<SparkplugSettings> {
     /// Returns the configuration of the host application, or nil if it is not switched on.
     func host(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugHostConfiguration? {
         // The section is checked also without the option.
         let targets = try targets(settings)
-        guard let host = try settings.value("sparkplug-host", sparkplugHost, parse: Self.id) else { return nil }
+        guard let host = try settings.value(self.sparkplugHost) else { return nil }
         var configuration = SparkplugHostConfiguration(
             broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "host"),
             host: host)
@@ -35,13 +34,13 @@ struct SparkplugOptions: ParsableArguments {
         configuration.maximumPayload = gateway.maximumPayload
         configuration.maximumFuture = gateway.maximumFuture
         configuration.targets = targets
-        configuration.ownNode = try node(settings)
+        configuration.ownNode = try settings.value(self.sparkplugOut)
         return configuration
     }
 
     /// Returns the configuration of the edge node, or nil if it is not switched on.
     func edge(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugEdgeConfiguration? {
-        guard let node = try node(settings) else { return nil }
+        guard let node = try settings.value(self.sparkplugOut) else { return nil }
         var configuration = SparkplugEdgeConfiguration(
             broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "out"),
             node: node)
@@ -53,24 +52,8 @@ struct SparkplugOptions: ParsableArguments {
         return configuration
     }
 
-    private func node(_ settings: Settings) throws -> SparkplugNode? {
-        try settings.value("sparkplug-out", sparkplugOut) { text in
-            guard let node = SparkplugNode(text) else {
-                throw CommandFailure("'\(text)' is not an edge node: use GROUP/NODE, without + and #")
-            }
-            return node
-        }
-    }
-
-    private static func id(_ text: String) throws -> String {
-        guard SparkplugNode.isValid(text) else {
-            throw CommandFailure("'\(text)' is not the id of a host application: use a text without /, + and #")
-        }
-        return text
-    }
-
     private func targets(_ settings: Settings) throws -> SparkplugTargets {
-        guard let (section, file) = settings.section(Self.section), section.scalar != "" else {
+        guard let (section, file) = settings.section(self.sparkplug), section.scalar != "" else {
             return SparkplugTargets(catalog: settings.streams)
         }
         guard case .mapping(let pairs) = section.content else {
@@ -117,4 +100,18 @@ struct SparkplugOptions: ParsableArguments {
         }
         return SparkplugTarget(stream: stream.name, column: place.column)
     }
+}
+
+private func edgeNode(_ text: String) throws -> SparkplugNode {
+    guard let node = SparkplugNode(text) else {
+        throw CommandFailure("'\(text)' is not an edge node: use GROUP/NODE, without + and #")
+    }
+    return node
+}
+
+private func hostID(_ text: String) throws -> String {
+    guard SparkplugNode.isValid(text) else {
+        throw CommandFailure("'\(text)' is not the id of a host application: use a text without /, + and #")
+    }
+    return text
 }

@@ -1,44 +1,35 @@
-import ArgumentParser
 import LockstepAgent
 import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
 
 /// The rates at which streams are published.
-struct RateOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            """
-            Rate of a stream: samples per second, off, or source for the rate of the sensor itself; may be repeated (default: \
-            source, but 50 for motion/device and 10 for heading).
-            """,
-            valueName: "stream=hz"))
-    var rate: [String] = []
+struct RateSettings: SettingGroup {
+    let rate = Setting.list(
+        "rate", placeholder: "stream=hz",
+        """
+        Rate of a stream: samples per second, off, or source for the rate of the sensor itself; may be repeated (default: \
+        source, but 50 for motion/device and 10 for heading).
+        """)
+    let backgroundRate = Setting.list(
+        "background-rate", placeholder: "stream=hz",
+        """
+        Rate of a stream in the background phase; may be repeated (default: off for motion, orientation and \
+        heading, 0.1 for pressure and altitude, every 500 m for location, and the foreground rate for all others).
+        """)
+}
 
-    @Option(
-        help: ArgumentHelp(
-            """
-            Rate of a stream in the background phase; may be repeated (default: off for motion, orientation and \
-            heading, 0.1 for pressure and altitude, every 500 m for location, and the foreground rate for all others).
-            """,
-            valueName: "stream=hz"))
-    var backgroundRate: [String] = []
-
-    static let names = ["rate", "background-rate"]
-
+extension Options<RateSettings> {
     func rates(_ settings: Settings) throws -> PublishingRates {
         PublishingRates(
-            foreground: try requests("rate", rate, settings),
-            background: try requests("background-rate", backgroundRate, settings))
+            foreground: try requests(self.rate, settings), background: try requests(self.backgroundRate, settings))
     }
 
-    private func requests(
-        _ name: String, _ given: [String], _ settings: Settings
-    ) throws -> [SensorStream: SensorRequest] {
-        let pairs = try settings.values(name, given) { try request($0, streams: settings.streams) }
+    private func requests(_ setting: Setting<String>, _ settings: Settings) throws -> [SensorStream: SensorRequest] {
+        let pairs = try settings.values(setting) { try request($0, streams: settings.streams) }
         return try pairs.reduce(into: [:]) { requests, pair in
             guard requests.updateValue(pair.request, forKey: pair.stream) == nil else {
-                throw CommandFailure("--\(name) is given twice for \(pair.stream)")
+                throw CommandFailure("--\(setting.name) is given twice for \(pair.stream)")
             }
         }
     }

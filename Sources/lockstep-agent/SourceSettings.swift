@@ -1,0 +1,89 @@
+import LockstepCommandLine
+import LockstepModel
+import LockstepSensors
+
+/// The settings that select the sources of samples.
+struct SourceSettings: SettingGroup {
+    let source = Setting.list("source", "Source of samples, such as iio or gpsd; may be repeated.")
+    let speed = Setting("speed", "Speed of replayed recordings: a factor, or max (default: 1).", replaySpeed)
+    let stamp = Setting(
+        "stamp",
+        """
+        Timestamps of recordings and GPS fixes: now for the current time, or own for the time in the recording or from \
+        the GPS receiver (default: now).
+        """
+    ) { try choice($0, of: Stamping.self) }
+    let strict = Setting.flag(
+        "strict",
+        "Refuse a recording with values that are not finite, or times that go backward, instead of leaving them out.")
+    let sysfsRoot = Setting("sysfs-root", "Root of sysfs for iio (default: /sys).", folder)
+    let devRoot = Setting("dev-root", "Root of character devices for iio (default: /dev).", folder)
+    let iioDevice = Setting.list(
+        "iio-device",
+        """
+        IIO device to prefer if several measure the same, by its id, name, label or location, such as iio:device1 or \
+        accel-display; may be repeated (default: the one in the display).
+        """)
+    let mountMatrix = Setting.list(
+        "mount-matrix",
+        """
+        Mount matrix of the sensors of an IIO device instead of the system's, as [DEVICE=]ROW;ROW;ROW, such as \
+        'accel-display=0 1 0; 1 0 0; 0 0 1'; may be repeated.
+        """
+    ) { try IIOMountMatrix($0) }
+    let delay = Setting.list(
+        "delay",
+        """
+        Delay by which the timestamps of a source are too late, as SOURCE=DURATION or SOURCE:STREAM=DURATION, such as \
+        gpsd=150ms or iio:motion/gyroscope=4ms; may be repeated. It does not apply to times that a source itself states.
+        """)
+    let streams = Setting.streams
+}
+
+extension Options<SourceSettings> {
+    /// Returns the selected sources.
+    /// - Parameters:
+    ///   - standard: the default source, or nil if a source must be given.
+    ///   - linger: how long a source collects samples before it hands them over, in µs.
+    /// - Throws: ``CommandFailure`` if a source is invalid, missing or given twice.
+    func sources(
+        _ settings: Settings, standard: String? = nil, linger: Int64 = SourceOptions.defaultLinger
+    ) throws -> [any SensorSource] {
+        var options = SourceOptions(linger: linger)
+        options.streams = settings.streams
+        try settings.assign(self.speed, to: &options.speed)
+        try settings.assign(self.stamp, to: &options.stamping)
+        try settings.assign(self.sysfsRoot, to: &options.sysfsRoot)
+        try settings.assign(self.devRoot, to: &options.devRoot)
+        options.isStrict = try settings.isOn(self.strict)
+        options.iio = IIOChoices(
+            devices: try settings.values(self.iioDevice), mountMatrices: try settings.values(self.mountMatrix))
+        let specifications = try settings.values(self.source)
+        // Nothing, for an agent that only delivers what its outbox holds.
+        if specifications.contains("none") {
+            guard specifications.count == 1 else {
+                throw CommandFailure("--source none cannot be combined with other sources: leave it out")
+            }
+            return []
+        }
+        var sources = try settings.values(self.source) { try SensorSources.make($0, options: options) }
+        if sources.isEmpty, let standard { sources = [try SensorSources.make(standard, options: options)] }
+        guard !sources.isEmpty else {
+            throw CommandFailure(
+                "no source of samples: set one with --source \(SensorSources.forms); or use "
+                    + "--source none to deliver only what the outbox holds")
+        }
+        let names = sources.map(\.name)
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            throw CommandFailure("the source '\(twice)' is given twice")
+        }
+        return try sources.delayed(
+            by: settings.values(self.delay) { try DelayOption(parsing: $0, streams: settings.streams) })
+    }
+}
+
+/// Parses the path of a folder, and removes a slash at its end.
+private func folder(_ text: String) throws -> String {
+    guard !text.isEmpty else { throw CommandFailure("a path must not be empty") }
+    return text.count > 1 && text.hasSuffix("/") ? String(text.dropLast()) : text
+}
