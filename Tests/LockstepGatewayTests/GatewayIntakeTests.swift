@@ -1,3 +1,4 @@
+import LockstepAgent
 import LockstepMQTT
 import LockstepModel
 import LockstepTestSupport
@@ -41,7 +42,7 @@ struct GatewayIntakeTests {
             #expect(refusal(.topic("owntracks/alice/a")) == nil, "a known device")
             #expect(refusal(.topic("owntracks/bob/a")) == nil)
             let again = try GatewayOutbox(path: folder + "/other.db")
-            #expect(again.devices.count(ofUser: "alice") == 0)
+            #expect(again.senders.count(ofUser: "alice") == 0)
             configuration.maximumDevices = 3
             intake = GatewayIntake(configuration)
             #expect(refusal(.topic("owntracks/carol/a"))?.kind == .tooManyDevices)

@@ -1,15 +1,29 @@
 import FoundationEssentials
 import Glibc
-import LockstepAgent
 import LockstepModel
+import LockstepSQLite
 import LockstepTestSupport
-import LockstepWire
 import Testing
 
+@testable import LockstepAgent
 @testable import LockstepGateway
 
-@Suite("Gateway outbox")
+@Suite("Gateway outbox", .temporaryFolder)
 struct GatewayOutboxTests {
+    private let path = TemporaryFolder.path + "/g.db"
+
+    private func open(bytes: Int64 = 256 << 20) throws -> GatewayOutbox {
+        try GatewayOutbox(path: path, limits: Outbox.Limits(bytes: bytes, age: .max))
+    }
+
+    /// Opens the outbox as after SIGKILL.
+    private func openCopy() throws -> GatewayOutbox {
+        let copy = TemporaryFolder.path + "/copy"
+        for suffix in ["", "-wal", "-shm"] { unlink(copy + suffix) }
+        for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix) }
+        return try GatewayOutbox(path: copy)
+    }
+
     private func block(_ times: Int64...) -> SampleBlock {
         var block = SampleBlock(stream: .battery)
         for time in times { block.append(time: Timestamp(microseconds: time), values: [0.5, 1]) }
@@ -24,148 +38,152 @@ struct GatewayOutboxTests {
         outbox.index(of: address(name), sender: ForeignName("owntracks", [name, "p"]))
     }
 
+    private func accept(_ time: Int64, of device: Int, in outbox: GatewayOutbox) throws -> [BatchPosition] {
+        try outbox.accept([.init(device: device, samples: block(time))], at: time).entries.map(\.position)
+    }
+
     @Test("each device has its own epoch and numbers")
-    func numbers() async throws {
-        try await withTemporaryFolder { folder in
-            let outbox = try GatewayOutbox(path: folder + "/g.db")
-            let (a, b) = (index("a", in: outbox), index("b", in: outbox))
-            let entries = try outbox.commit([
-                .init(device: a, samples: block(1), isLate: false), .init(device: b, samples: block(2), isLate: true),
-                .init(device: a, samples: block(3), isLate: false),
-            ]).entries
-            #expect(entries.map(\.position.seq) == [1, 1, 2])
-            #expect(entries[0].position.epoch == entries[2].position.epoch)
-            #expect(entries[0].position.epoch != entries[1].position.epoch)
-            #expect(entries.map(\.isLate) == [false, true, false])
-            let stored = try #require(try outbox.entry(at: entries[2].position, of: a))
-            #expect(stored.payload == entries[2].payload)
-        }
+    func numbers() throws {
+        let outbox = try open()
+        let (a, b) = (index("a", in: outbox), index("b", in: outbox))
+        let entries = try outbox.accept(
+            [
+                .init(device: a, samples: block(1)), .init(device: b, samples: block(2), isLate: true),
+                .init(device: a, samples: block(3)),
+            ], at: 0
+        ).entries
+        #expect(entries.map(\.position.seq) == [1, 1, 2])
+        #expect(entries[0].position.epoch == entries[2].position.epoch)
+        #expect(entries[0].position.epoch != entries[1].position.epoch)
+        #expect(entries.map(\.isLate) == [false, true, false])
+        #expect(entries[1].payload(isBacklog: false) == entries[1].payload(isBacklog: true), "late in both cases")
+        let stored = try #require(try outbox.batches.entry(at: entries[2].position, of: a))
+        #expect(stored.body == entries[2].body)
+        let sameBody = try #require(try outbox.batches.entry(at: entries[1].position, of: b))
+        #expect(sameBody.body != stored.body)
     }
 
-    @Test("the file is written again with all batches if it was removed or moved, but another file is not overwritten")
-    func lostFile() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder + "/g.db"
-            let outbox = try GatewayOutbox(path: path)
-            let a = index("a", in: outbox)
-            func commit(_ time: Int64) throws -> [Int64] {
-                try outbox.commit([.init(device: a, samples: block(time), isLate: false)]).entries.map(\.position.seq)
-            }
-            #expect(try commit(1) == [1])
-            for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
-            #expect(try commit(2) == [2])
-            #expect(outbox.takeRestoration() == .written && outbox.takeRestoration() == nil)
-            #expect(rename(path, path + "-moved") == 0)
-            #expect(try commit(3) == [3])
-            unlink(path)
-            try Data("something else".utf8).write(to: URL(filePath: path))
-            let error = #expect(throws: OutboxError.self) { try commit(4) }
-            #expect(error?.description.contains("this gateway still has its outbox open") == true)
-            unlink(path)
-            #expect(try commit(4) == [4] && outbox.takeRestoration() == .written)
-            // As after SIGKILL.
-            for suffix in ["", "-wal"] {
-                try FileManager.default.copyItem(atPath: path + suffix, toPath: folder + "/copy" + suffix)
-            }
-            let copy = try GatewayOutbox(path: folder + "/copy")
-            let pending = try #require(copy.devices.index(of: address("a")).map { copy.devices[$0].pending })
-            #expect(pending.values.map(\.ranges) == [[1...4]])
-            #expect(copy.devices.hasSameBatches(as: outbox.devices))
-            #expect(try commit(5) == [5] && outbox.takeRestoration() == nil)
-            #expect(!copy.devices.hasSameBatches(as: outbox.devices))
-        }
-    }
-
-    @Test("neither batches nor filters are written to the earlier file if only the statements could not be prepared")
-    func statements() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder + "/g.db"
-            let outbox = try GatewayOutbox(path: path)
-            let a = index("a", in: outbox)
-            unlink(path)
-            #expect(try outbox.file.restore() == .written)
-            _ = try outbox.commit([.init(device: a, samples: block(1), isLate: false)])
-            unlink(path)
-            #expect(try outbox.replaceFilters(with: ["a/#"]) == [] && outbox.takeRestoration() == .written)
-            // As after SIGKILL.
-            for suffix in ["", "-wal"] {
-                try FileManager.default.copyItem(atPath: path + suffix, toPath: folder + "/copy" + suffix)
-            }
-            let copy = try GatewayOutbox(path: folder + "/copy")
-            #expect(copy.devices.hasSameBatches(as: outbox.devices))
-            #expect(try copy.replaceFilters(with: ["b/#"]) == ["a/#"])
-        }
+    @Test("a lost file is written again with batches, senders and filters, and the error for another file names the gateway")
+    func lostFile() throws {
+        let outbox = try open()
+        let a = index("a", in: outbox)
+        #expect(try accept(1, of: a, in: outbox).map(\.seq) == [1])
+        for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
+        #expect(try outbox.replaceFilters(with: ["a/#"]) == [] && outbox.batches.takeRestoration() == .written)
+        #expect(rename(path, path + "-moved") == 0)
+        #expect(try accept(2, of: a, in: outbox).map(\.seq) == [2])
+        unlink(path)
+        try Data("something else".utf8).write(to: URL(filePath: path))
+        let error = #expect(throws: OutboxError.self) { try accept(3, of: a, in: outbox) }
+        #expect(error?.description.contains("this gateway still has its outbox open") == true)
+        unlink(path)
+        #expect(try accept(3, of: a, in: outbox).map(\.seq) == [3])
+        let copy = try openCopy()
+        #expect(copy.devices[0].pending.values.map(\.ranges) == [[1...3]] && copy.senders[0].name == "owntracks/a/p")
+        #expect(try copy.replaceFilters(with: ["b/#"]) == ["a/#"])
     }
 
     @Test("after a restart, pending batches keep their numbers and new ones have a new epoch")
-    func restart() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder + "/g.db"
-            var first: [GatewayOutbox.Entry] = []
-            do {
-                let outbox = try GatewayOutbox(path: path)
-                let a = index("a", in: outbox)
-                first = try outbox.commit([
-                    .init(device: a, samples: block(1), isLate: false),
-                    .init(device: a, samples: block(2), isLate: false),
-                ]).entries
-                _ = try outbox.commit([], removing: [a: [first[0].position.epoch: SequenceSet([1...1])]])
+    func restart() throws {
+        var first: [BatchPosition] = []
+        do {
+            let outbox = try open()
+            let a = index("a", in: outbox)
+            first = try accept(1, of: a, in: outbox) + accept(2, of: a, in: outbox)
+            _ = try outbox.accept([], removing: [a: [first[0].epoch: SequenceSet([1...1])]], at: 3)
+        }
+        let outbox = try open()
+        let a = try #require(outbox.devices.index(of: address("a")))
+        #expect(outbox.senders[a].name == "owntracks/a/p")
+        #expect(outbox.devices[a].pending == [first[1].epoch: SequenceSet([2...2])] && outbox.devices[a].epoch == nil)
+        #expect(try outbox.batches.entry(at: first[1], of: a) != nil)
+        let second = try accept(3, of: a, in: outbox)
+        #expect(second[0].seq == 1 && second[0].epoch != first[0].epoch)
+        #expect(outbox.devices[a].previousEpoch == first[0].epoch)
+        // Nor is a row used again, although the newest ones were deleted.
+        #expect(outbox.batches.contents.lastRow == 3)
+    }
+
+    @Test("a killed gateway sends at most what was acknowledged above the oldest pending batch again")
+    func killed() throws {
+        let outbox = try open()
+        let devices = ["a", "b"].map { index($0, in: outbox) }
+        var epochs: [Epoch] = []
+        for time in 1...20 as ClosedRange<Int64> {
+            let entries = try outbox.accept(devices.map { .init(device: $0, samples: block(time)) }, at: time).entries
+            epochs = entries.map(\.position.epoch)
+        }
+        let numbers = SequenceSet([1...18])
+        _ = try outbox.accept(
+            [.init(device: 1, samples: block(21))], removing: [0: [epochs[0]: numbers], 1: [epochs[1]: numbers]], at: 21)
+        let rows = try outbox.batches.database.integer("SELECT count(*) FROM entries")
+        #expect(rows == 41, "their rows are deleted later")
+        for copy in [outbox, try openCopy()] {
+            #expect(copy.devices[0].pending == [epochs[0]: SequenceSet([19...20])])
+            #expect(copy.devices[1].pending == [epochs[1]: SequenceSet([19...21])])
+        }
+        #expect(try outbox.batches.database.integer("SELECT count(*) FROM batches") == 5)
+    }
+
+    @Test("above the size limit the oldest batches of all devices are dropped, and the drops survive a restart")
+    func sizeLimit() throws {
+        var epochs: [Epoch?] = []
+        do {
+            let outbox = try open(bytes: 200)
+            let (a, b) = (index("a", in: outbox), index("b", in: outbox))
+            var dropped: Int64 = 0
+            for time in 1...6 as ClosedRange<Int64> {
+                let accepted = try outbox.accept([.init(device: time.isMultiple(of: 2) ? b : a, samples: block(time))], at: 0)
+                dropped += accepted.dropped.samples
             }
-            let outbox = try GatewayOutbox(path: path)
-            let a = try #require(outbox.devices.index(of: address("a")))
-            #expect(outbox.devices[a].sender == "owntracks/a/p")
-            #expect(outbox.devices[a].pending == [first[1].position.epoch: SequenceSet([2...2])])
-            #expect(try outbox.entry(at: first[1].position, of: a)?.payload == first[1].payload)
-            let second = try outbox.commit([.init(device: a, samples: block(3), isLate: false)]).entries
-            #expect(second[0].position.seq == 1)
-            #expect(second[0].position.epoch != first[0].position.epoch)
-            #expect(outbox.devices[a].previousEpoch == first[0].position.epoch)
+            #expect(dropped == outbox.devices[a].droppedSamples + outbox.devices[b].droppedSamples && dropped >= 2)
+            #expect(outbox.batches.bytes <= 200)
+            epochs = [outbox.devices[a].epoch, outbox.devices[b].epoch]
+        }
+        let outbox = try open(bytes: 200)
+        for (index, epoch) in epochs.enumerated() {
+            let epoch = try #require(epoch)
+            let numbers = try #require(outbox.devices[index].dropped[epoch])
+            #expect(numbers.first == 1 && numbers.count == outbox.devices[index].droppedSamples)
+            #expect(outbox.devices[index].pending[epoch]?.first == numbers.last.map { $0 + 1 })
         }
     }
 
-    @Test("above the size limit the oldest batches are dropped, and the drops survive a restart")
-    func sizeLimit() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder + "/g.db"
-            var epoch: Epoch?
-            do {
-                let outbox = try GatewayOutbox(path: path, maxBytes: 250)
-                let a = index("a", in: outbox)
-                var dropped: Int64 = 0
-                for time in 1...5 {
-                    let result = try outbox.commit([.init(device: a, samples: block(Int64(time)), isLate: false)])
-                    dropped += result.dropped.samples
-                    epoch = result.entries.first?.position.epoch
-                }
-                #expect(dropped == outbox.devices[a].droppedSamples)
-                #expect(dropped >= 2)
-                #expect(outbox.bytes <= 250)
-            }
-            let outbox = try GatewayOutbox(path: path, maxBytes: 250)
-            let numbers = outbox.devices[0].dropped[try #require(epoch)]
-            #expect(numbers?.first == 1)
-            #expect(numbers?.count == outbox.devices[0].droppedSamples)
-            #expect(outbox.devices[0].pending[try #require(epoch)]?.first == numbers?.last.map { $0 + 1 })
+    @Test("on a full disk, acknowledged batches are removed, none is dropped, and new ones are refused if they do not fit")
+    func fullDisk() throws {
+        let outbox = try open()
+        let a = index("a", in: outbox)
+        let samples = SampleBlock(
+            stream: .accelerometer, times: (0..<200).map { $0 }, columns: (0..<3).map { _ in (0..<200).map { Double($0) / 7 } })
+        for time in 1...60 as ClosedRange<Int64> {
+            _ = try outbox.accept([.init(device: a, samples: samples)], at: time)
         }
+        outbox.batches.checkpoint()
+        outbox.batches.hasDiskSpace = { false }
+        let database = outbox.batches.database
+        try database.execute("PRAGMA max_page_count = \(try database.integer("PRAGMA page_count"))")
+        let epoch = try #require(outbox.devices[a].epoch)
+        let error = #expect(throws: OutboxError.self) {
+            try outbox.accept((1...10).map { _ in .init(device: a, samples: samples) }, at: 61)
+        }
+        #expect(error?.isFull == true && outbox.devices[a].pending == [epoch: SequenceSet([1...60])])
+        let accepted = try outbox.accept(
+            (1...10).map { _ in .init(device: a, samples: samples) }, removing: [a: [epoch: SequenceSet([1...30])]], at: 62)
+        #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.dropped == Outbox.Dropped())
+        #expect(outbox.devices[a].pending == [epoch: SequenceSet([31...70])])
     }
 
-    @Test("the outbox of an agent is refused, and a second gateway too")
-    func otherFiles() async throws {
-        try await withTemporaryFolder { folder in
-            _ = try Outbox(path: folder + "/agent.db")
-            #expect(throws: OutboxError.self) { try GatewayOutbox(path: folder + "/agent.db") }
-            let outbox = try GatewayOutbox(path: folder + "/g.db")
-            #expect(throws: OutboxError.self) { try GatewayOutbox(path: folder + "/g.db") }
-            #expect(outbox.devices.count == 0)
-        }
-    }
-
-    @Test("sessions increase, also after a restart with a wrong clock")
-    func sessions() async throws {
-        try await withTemporaryFolder { folder in
-            let first = try GatewayOutbox(path: folder + "/g.db").startSession(at: Timestamp(microseconds: 1000))
-            #expect(first == 1000)
-            #expect(try GatewayOutbox(path: folder + "/g.db").startSession(at: Timestamp(microseconds: 5)) == 1001)
+    @Test("the outbox of an agent is refused, that of a gateway by an agent, and a second gateway too")
+    func otherFiles() throws {
+        let agent = TemporaryFolder.path + "/agent.db"
+        _ = try Outbox(path: agent, owner: .agent(address("a")))
+        #expect(throws: OutboxError.self) { try GatewayOutbox(path: agent) }
+        let outbox = try open()
+        let error = #expect(throws: OutboxError.self) { try open() }
+        #expect(error?.description.contains("another gateway") == true && outbox.devices.count == 0)
+        _ = try GatewayOutbox(path: TemporaryFolder.path + "/other.db")
+        #expect(throws: OutboxError.self) {
+            try Outbox(path: TemporaryFolder.path + "/other.db", owner: .agent(address("a")))
         }
     }
 }

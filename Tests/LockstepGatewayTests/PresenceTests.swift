@@ -1,5 +1,5 @@
+import LockstepAgent
 import LockstepModel
-import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
@@ -128,32 +128,6 @@ struct PresenceTests {
         #expect(contact(nil).change(of: nil, isFirst: true, at: now) == nil)
     }
 
-    @Test("an outbox without presences, of an earlier version, keeps its batches")
-    func upgrade() async throws {
-        try await withTemporaryFolder { folder in
-            let path = folder + "/g.db"
-            let address = DeviceAddress(group: .standard, device: DeviceID(unchecked: "a"))
-            do {
-                let outbox = try GatewayOutbox(path: path)
-                let index = outbox.index(of: address, sender: ForeignName("join", ["a"]))
-                var block = SampleBlock(stream: .battery)
-                block.append(time: Timestamp(microseconds: 1), values: [0.5, 1])
-                _ = try outbox.commit([.init(device: index, samples: block, isLate: false)])
-            }
-            do {
-                let database = try SQLiteDatabase(path: path)
-                try database.execute("DROP TABLE presences")
-                try database.execute("PRAGMA user_version = 1")
-            }
-            let outbox = try GatewayOutbox(path: path)
-            let index = try #require(outbox.devices.index(of: address))
-            #expect(outbox.devices[index].presence == nil)
-            #expect(outbox.devices[index].pending.values.map(\.count) == [1])
-            _ = try outbox.commit([], presences: [index: saved(.foreground)])
-            #expect(outbox.devices[index].presence == saved(.foreground))
-        }
-    }
-
     @Test("presences survive a restart, also those of devices without samples")
     func restart() async throws {
         try await withTemporaryFolder { folder in
@@ -162,13 +136,13 @@ struct PresenceTests {
             do {
                 let outbox = try GatewayOutbox(path: path)
                 let index = outbox.index(of: address, sender: ForeignName("join", ["a"]))
-                _ = try outbox.commit([], presences: [index: saved(.foreground)])
-                _ = try outbox.commit([], presences: [index: saved(.lost)])
+                _ = try outbox.accept([], presences: [index: saved(.foreground)], at: 0)
+                _ = try outbox.accept([], presences: [index: saved(.lost)], at: 0)
             }
             let outbox = try GatewayOutbox(path: path)
             let index = try #require(outbox.devices.index(of: address))
-            #expect(outbox.devices[index].presence == saved(.lost))
-            #expect(outbox.devices[index].sender == "join/a")
+            #expect(outbox.senders[index].presence == saved(.lost))
+            #expect(outbox.senders[index].name == "join/a")
         }
     }
 }

@@ -54,16 +54,17 @@ struct BatchCBORTests {
         #expect(payload(outlier).contains(unspaced("52 000028 00000 ffff 0000020000000000 00000")))
     }
 
-    @Test("marking a map of 23 keys as late gives a map of 24 keys with a two-byte head")
+    @Test("a map of 23 keys that is published late a map of 24 keys with a two-byte head")
     func manyKeys() throws {
         var block = SampleBlock(stream: .deviceMotion)
         for time in [1, 2] {
             let values = SensorStream.deviceMotion.columns.indices.map { Double($0) + Double(time) / 8 }
             block.append(time: Timestamp(microseconds: Int64(time)), values: values.dropLast(2) + [Double(time), 2])
         }
-        let batch = Batch(position: BatchPosition(epoch: epoch, seq: 1), samples: block)
-        let payload = BatchCBOR.encode(batch)
-        let late = BatchEncoding.markingLate(payload)
+        let position = BatchPosition(epoch: epoch, seq: 1)
+        let body = BatchCBOR.encode(Batch(position: nil, samples: block))
+        let payload = BatchEncoding.payload(of: body, at: position, isLive: true)
+        let late = BatchEncoding.payload(of: body, at: position, isLive: false)
         #expect(hex(payload).hasPrefix("b7"))
         #expect(hex(late).hasPrefix("b818"))
         #expect(try BatchCBOR.decode(Data(late), stream: .deviceMotion).samples == block)

@@ -48,9 +48,12 @@ struct BatchEncodingTests {
                 == #"{"v":1,"t":20,"dt":10,"start":[10,20],"steps":[3,4],"distance":[null,2.5],"avg_pace":[0.5,null]}"#)
     }
 
-    @Test("marking a batch as late inserts the key 'live' at the front")
-    func markingLate() {
-        let marked = BatchJSON.markingLate(BatchJSON.encode(batch(times: [1, 2, 4], x: [1, 2, 3])))
-        #expect(text(marked).hasPrefix(#"{"live":false,"v":1,"epoch""#))
+    @Test("something that is not a body is published unchanged")
+    func noBody() {
+        let position = BatchPosition(epoch: Epoch(unchecked: "e"), seq: 1)
+        for bytes in ["", "{}", "[1]", "\u{a1}\u{61}", #"{"v":2,"t":1}"#].map({ Array($0.utf8) }) {
+            #expect(BatchEncoding.payload(of: bytes, at: position, isLive: true) == bytes)
+        }
+        #expect(BatchEncoding.payload(of: [0xa1, 0x61], at: position, isLive: false) == [0xa1, 0x61])
     }
 }

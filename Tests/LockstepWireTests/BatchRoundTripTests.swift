@@ -73,17 +73,19 @@ struct BatchRoundTripTests {
         }
     }
 
-    @Test("marking an encoded batch as late gives the encoding of a late batch", arguments: BatchEncoding.allCases)
-    func markingLate(_ encoding: BatchEncoding) throws {
-        var (random, seed) = seeded("late through \(encoding)")
+    @Test("a body with a head is the encoding of the numbered batch, live and late", arguments: BatchEncoding.allCases)
+    func payloads(_ encoding: BatchEncoding) throws {
+        var (random, seed) = seeded("bodies of \(encoding)")
         for stream in SensorStream.builtIn {
             for _ in 0..<20 {
-                var batch = Batch.random(of: stream, using: &random)
-                batch.isLive = true
-                let marked = BatchEncoding.markingLate(encoding.encode(batch))
-                batch.isLive = false
-                let decoded = try BatchEncoding.decode(Data(marked), stream: stream)
-                #expect(areIdentical(decoded, batch), "seed \(seed)")
+                let samples = Batch.random(of: stream, using: &random).samples
+                let body = encoding.encode(Batch(position: nil, samples: samples))
+                let position = BatchPosition(epoch: .random(), seq: .random(in: 1...1 << 52, using: &random))
+                for isLive in [true, false] {
+                    let batch = Batch(position: position, isLive: isLive, samples: samples)
+                    let payload = BatchEncoding.payload(of: body, at: position, isLive: isLive)
+                    #expect(payload == encoding.encode(batch), "seed \(seed)")
+                }
             }
         }
     }

@@ -1,7 +1,5 @@
-import FoundationEssentials
 public import LockstepModel
 import LockstepSQLite
-import LockstepWire
 
 /// Reads all batches that an agent with `--journal` has accepted, from its outbox file.
 public enum Journal {
@@ -14,14 +12,14 @@ public enum Journal {
     public static func read(
         path: String, streams: StreamCatalog = .builtIn, _ body: (Batch) throws -> Void
     ) throws {
-        let rows = try OutboxReader(path: path, sql: "SELECT stream, payload FROM journal ORDER BY id")
+        let rows = try OutboxReader(path: path, sql: "SELECT stream, body, epoch, seq FROM journal ORDER BY id")
         while try rows.step() {
             guard let stream = rows.query.text(at: 0).flatMap(streams.stream(named:)),
-                let payload = rows.query.bytes(at: 1)
+                var batch = try rows.batch(at: 1, stream: stream)
             else { continue }
-            try body(
-                try BatchEncoding.decode(
-                    Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max)))
+            batch.position = BatchPosition(
+                epoch: try Epoch(validating: rows.query.text(at: 2) ?? ""), seq: rows.query.int64(at: 3))
+            try body(batch)
         }
     }
 }

@@ -1,15 +1,51 @@
 public import LockstepModel
-import LockstepSQLite
+public import LockstepSQLite
 public import LockstepWire
 
-/// The agent's durable queue of batches that are not acknowledged yet, in an SQLite file.
+/// A durable queue of the batches of one or many devices, in one SQLite file. An agent has one device, a gateway many.
 ///
-/// A batch gets its number in the transaction that writes it: numbers have no gaps and survive a restart. Use it from
-/// one thread only.
+/// Invariants:
+/// - **Accepted.** A batch is accepted when ``accept(_:removing:at:also:)`` returns it: its body and its number are in a
+///   transaction that was synced to the disk. One transaction accepts the batches of all devices. Whatever fails, the outbox
+///   is as before, on disk and in memory: all state that a transaction changes is in ``OutboxContents``, of which the
+///   transaction changes a copy.
+/// - **Rows.** Batches have rows in the order of acceptance, over all devices, and no row is used twice. Epoch and number stay
+///   outside of the body: the head of the payload is written when the batch is published.
+/// - **Numbers.** Within (device, epoch), numbers begin at 1, have no gaps, and none is given to two batches: a collector
+///   takes a number that it knows as stored. An agent's epoch continues over restarts; its highest number is that of the newest
+///   row, or is saved before that row is deleted. A gateway's devices begin an epoch with their first batch after each start.
+/// - **Epochs.** Besides, an agent begins an epoch when its clock was set or is earlier than its samples (times increase within
+///   an epoch), for another device, and when an acknowledgement lists a batch that was never published: then the file is an
+///   older copy, whose numbers were given before. A gateway cannot have that case.
+/// - **Pending.** A batch is pending until it is acknowledged or dropped. Only the caller, who knows what a collector has
+///   committed, acknowledges.
+/// - **Deleted.** The rows of acknowledged batches are deleted later, many at a time. The last row of each commit records the
+///   watermark, below which nothing is pending. After a crash, acknowledged batches above it are pending again and are sent
+///   twice, which a collector notices. Rows of the journal stay.
+/// - **Dropped.** Above the limits the oldest batches of all devices are dropped, and recorded as such for ever: nobody may wait
+///   for them. If the disk is full, acknowledged rows are deleted first, with the space of ``ReservedSpace``. Then an agent
+///   drops the oldest batches until the new ones fit. A gateway does not: its senders keep what it does not take.
+/// - **File.** Before each write, ``OutboxFile`` checks that the path leads to the open file. A file that was removed or moved
+///   is written again with all batches; another file is not overwritten, and nothing is accepted.
+///
+/// Use it from one thread only.
 public final class Outbox {
+    /// The program that an outbox belongs to.
+    public enum Owner: Sendable, Hashable {
+        /// An agent, whose device is the first one of the outbox.
+        case agent(DeviceAddress)
+        /// A gateway.
+        case gateway
+
+        /// Whether epochs continue over restarts. Otherwise, each start begins new ones.
+        var keepsEpochs: Bool { self != .gateway }
+        /// The program and its option, for errors.
+        var names: (owner: String, option: String) { self == .gateway ? ("gateway", "--id") : ("agent", "--device") }
+    }
+
     /// The limits above which the oldest batches are dropped.
     public struct Limits: Sendable, Hashable {
-        /// The maximum size of all payloads in bytes.
+        /// The maximum size of all bodies in bytes.
         public var bytes: Int64
         /// The maximum age of a batch in µs.
         ///
@@ -24,186 +60,590 @@ public final class Outbox {
         }
     }
 
-    /// A batch with its encoded payload.
+    /// The samples of a new batch.
+    public struct Addition: Sendable, Equatable {
+        /// The index of the device.
+        public let device: Int
+        /// The samples.
+        public let samples: SampleBlock
+        /// Whether they were written long before they arrived.
+        public let isLate: Bool
+
+        /// Creates an addition.
+        public init(device: Int = 0, samples: SampleBlock, isLate: Bool = false) {
+            self.device = device
+            self.samples = samples
+            self.isLate = isLate
+        }
+    }
+
+    /// A batch.
     public struct Entry: Sendable {
+        /// The index of the device.
+        public let device: Int
         /// The epoch and number of the batch.
         public let position: BatchPosition
         /// The stream of its samples.
         public let stream: SensorStream
-        /// The encoded batch.
-        public let payload: [UInt8]
+        /// The encoded batch without its position.
+        public let body: [UInt8]
+        /// Whether its samples were written long before they were accepted.
+        public let isLate: Bool
+
+        /// Creates an entry.
+        public init(device: Int = 0, position: BatchPosition, stream: SensorStream, body: [UInt8], isLate: Bool = false) {
+            self.device = device
+            self.position = position
+            self.stream = stream
+            self.body = body
+            self.isLate = isLate
+        }
+
+        /// Returns the message to publish.
+        /// - Parameter isBacklog: whether it is sent later than it was accepted, or again.
+        public func payload(isBacklog: Bool) -> [UInt8] {
+            BatchEncoding.payload(of: body, at: position, isLive: !isBacklog && !isLate)
+        }
     }
 
-    /// The batches dropped because of the limits.
+    /// The batches dropped because of the limits or a full disk.
     public struct Dropped: Sendable, Hashable {
-        /// The numbers of the batches.
-        public var batches: [Epoch: SequenceSet] = [:]
+        /// The numbers of the batches, by the index of the device.
+        public var batches: [Int: [Epoch: SequenceSet]] = [:]
         /// The number of samples in them.
         public var samples: Int64 = 0
         /// The number of samples dropped because of their age.
         public var agedSamples: Int64 = 0
+
+        /// Creates the result of a commit that drops nothing.
+        public init() {}
+
+        mutating func formUnion(_ other: Dropped) {
+            for (device, numbers) in other.batches { batches[device, default: [:]].formUnion(numbers) }
+            samples += other.samples
+            agedSamples += other.agedSamples
+        }
+
+        func contains(_ entry: Entry) -> Bool {
+            batches[entry.device]?[entry.position.epoch]?.contains(entry.position.seq) == true
+        }
     }
 
-    /// The current epoch, to which new batches belong.
-    public internal(set) var epoch: Epoch
-    /// The epoch before the current one, or nil for the first epoch of an outbox.
-    public internal(set) var previousEpoch: Epoch?
-    /// The size of all payloads in bytes.
-    public internal(set) var bytes: Int64
-    /// The number of samples dropped since the file was created.
-    public internal(set) var droppedSamples: Int64
-    /// Whether the clock was set since the last run, so that a new epoch was started.
-    public let wasClockSet: Bool
-    /// The time of the newest sample of the last run, if the clock was earlier at the start. Then a new epoch was started.
-    public let newestBeforeStart: Timestamp?
-    /// The device that the outbox belonged to before, if it was handed over to another one with this start.
-    public let previousDevice: String?
+    /// The result of writing batches.
+    public struct Accepted: Sendable {
+        /// The batches that were written and not dropped.
+        public var entries: [Entry] = []
+        /// The batches that were dropped because of the limits or a full disk.
+        public var dropped = Dropped()
+        /// The additions that could not be written.
+        public var unwritten: [Addition] = []
+        /// The reason why additions could not be written.
+        public var error: OutboxError?
+        /// Whether the disk was full.
+        public var wasDiskFull = false
+    }
 
-    /// The number of the next batch.
-    var nextSeq: Int64
-    /// The batches of the current epoch that were never published.
-    var unpublished = UnpublishedBatches()
-    /// The ids of the batches of each epoch.
-    var ids: BatchIDs
-    /// The rows in the file.
-    var contents: OutboxContents
-    /// The highest `id` of the batches whose age is unknown: those of earlier boots of the machine.
-    var lastUndatedID: Int64
-    /// The time of the newest sample of each stream in the current epoch, in µs since 1970. It is known even if the
-    /// outbox is empty.
-    var newest: [String: Int64]
+    /// Writes to the owner's own tables in the transaction of a commit.
+    /// - Parameter id: returns the id of a device in the file, which it then has.
+    public typealias TableWriter = (_ database: SQLiteDatabase, _ id: (Int) throws -> Int64) throws -> Void
+
+    /// The maximum length of the text that records the unpublished batches in a row.
+    private static let maxRecordedLength = 200
+
+    /// How the clock had changed since the last run, if an agent therefore began an epoch.
+    public private(set) var clockChange = OutboxClock.Change.steady
+    /// The device that the outbox of an agent belonged to before, if it was handed over to another one with this start.
+    public private(set) var previousDevice: String?
+
+    private(set) var contents: OutboxContents
+    let owner: Owner
+    let limits: Limits
+    /// Whether new batches are part of the journal.
+    let keepsJournal: Bool
+    /// Whether the file has batches of the journal.
+    private let hasJournal: Bool
+    /// The encoding of new batches. Batches in the outbox keep theirs.
+    let encoding: BatchEncoding
+    private let streams: StreamCatalog
+    /// The highest row of the batches whose age is unknown: those of earlier boots of the machine.
+    private var lastUndatedRow: Int64
 
     /// The open file.
     let file: OutboxFile
-    var database: SQLiteDatabase { file.database }
+    private(set) var statements: OutboxStatements
     /// What was done since the last call of ``takeRestoration()``, because the file was removed or moved.
     private var restoration: OutboxFile.Restoration?
     /// The space that is released when the disk is full.
     let reservedSpace: ReservedSpace
     /// Returns whether the disk has free space in addition to the reserved space. Tests replace it.
     var hasDiskSpace: () -> Bool
-    private(set) var statements: OutboxStatements
-    private let streams: StreamCatalog
-    let limits: Limits
-    /// Whether new batches are part of the journal.
-    let keepsJournal: Bool
-    /// Whether the file has batches of the journal.
-    let hasJournal: Bool
-    /// The encoding of new batches. Batches in the outbox keep theirs.
-    let encoding: BatchEncoding
 
-    /// Opens the outbox, or creates it with a new epoch.
-    ///
-    /// If the clock was set since the last run, or is earlier than the samples of the last run, a new epoch is started.
+    /// Opens the outbox, or creates it.
     /// - Parameters:
     ///   - path: the path of the file. Its folder must exist.
-    ///   - device: the device whose samples the outbox holds. The outbox records it, see ``OutboxOwner``. nil for any.
+    ///   - owner: the program. A delivered outbox of one agent can be used by another one.
     ///   - limits: the limits above which the oldest batches are dropped.
     ///   - encoding: the encoding of new batches. Batches in the outbox keep theirs.
     ///   - keepsJournal: whether to keep every accepted batch in the file, to verify a store.
     ///   - streams: the streams that batches can belong to.
     ///   - clock: the current state of the clocks.
-    /// - Throws: ``OutboxError`` if the file cannot be opened, if another agent uses it, or if it holds batches of
+    ///   - tables: the SQL that creates the owner's own tables in a new file.
+    /// - Throws: ``OutboxError`` if the file cannot be opened, if another program uses it, or if it holds batches of
     ///   another device.
     public init(
-        path: String, device: DeviceAddress? = nil, limits: Limits = Limits(), encoding: BatchEncoding = .json,
-        keepsJournal: Bool = false,
-        streams: StreamCatalog = .builtIn, clock: OutboxClock = .now()
+        path: String, owner: Owner, limits: Limits = Limits(), encoding: BatchEncoding = .json,
+        keepsJournal: Bool = false, streams: StreamCatalog = .builtIn, clock: OutboxClock = .now(), tables: String = ""
     ) throws {
         do {
-            file = try OutboxFile(path: path) { try OutboxSchema.open($0) }
-            let database = file.database
-            let reservedSpace = ReservedSpace(path: file.path + "-ballast")
+            file = try OutboxFile(path: path) { try OutboxSchema.open($0, of: owner, tables: tables) }
+            let reservedSpace = ReservedSpace(path: file.path + "-ballast", maxSize: owner == .gateway ? 16 << 20 : 4 << 20)
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }
-            try Self.limitLog(of: database, reservedSpace)
-            self.streams = streams
+            self.owner = owner
             self.limits = limits
             self.encoding = encoding
             self.keepsJournal = keepsJournal
-            statements = try OutboxStatements(database, streams: streams)
-            hasJournal = try keepsJournal || statements.hasJournal()
-            (contents, bytes) = try statements.contents()
-            let owner = try OutboxOwner(
-                recorded: statements.text(OutboxOwner.key), pending: contents.pending.count,
-                hasJournal: statements.hasJournal())
-            previousDevice = try device.flatMap { try owner.previous(for: $0) }
-            droppedSamples = try statements.meta("dropped_samples")
-            let savedEpoch = try statements.text("epoch")
-            epoch = try savedEpoch.map { try Epoch(validating: $0) } ?? .random()
-            previousEpoch = try statements.text("previous_epoch").map { try Epoch(validating: $0) }
-            lastUndatedID = try statements.meta("undated")
-            ids = try statements.ids()
-            if savedEpoch == nil { ids.begin(epoch, base: 0) }
-            let base = ids.base(of: epoch) ?? 0
-            newest = try statements.newestTimes(since: base)
-            let lastClock = try statements.lastClock()
-            let change = clock.change(since: lastClock, newest: newest.values.max())
-            wasClockSet = savedEpoch != nil && change == .wasSet
-            newestBeforeStart = change == .isEarlier ? newest.values.max().map { Timestamp(microseconds: $0) } : nil
-            nextSeq = try statements.nextSeq(base: base)
-            // The commit that saved the set may also have dropped some of its batches. Exclude them: the collector
-            // acknowledges dropped batches, too, so their acknowledgement does not contradict this outbox.
-            let pending = ids.numbers(of: contents.pending)[epoch] ?? SequenceSet()
-            unpublished = UnpublishedBatches(saved: try statements.unpublished().intersection(pending))
-            try database.transaction {
-                try statements.setMeta("epoch", epoch.rawValue)
-                try statements.setEpoch(epoch, base: base)
-                try statements.removeUnusedEpochs(before: base)
-                try statements.setClock(clock)
-                if let device, previousDevice == nil {
-                    try statements.setMeta(OutboxOwner.key, "\(device)")
-                }
-                if !clock.isSameBoot(as: lastClock) {
-                    lastUndatedID = lastID
-                    try statements.setMeta("undated", lastUndatedID)
-                }
-            }
-            if let device, previousDevice != nil {
-                try handOver(to: device, clock: clock)
-            } else if wasClockSet || newestBeforeStart != nil {
-                try startEpoch(clock: clock)
-            }
+            self.streams = streams
+            try Self.limitLog(of: file.database, reservedSpace)
+            statements = try OutboxStatements(file.database)
+            let hasEntries = try statements.hasJournal()
+            hasJournal = keepsJournal || hasEntries
+            lastUndatedRow = try statements.meta("undated")
+            let unused: [Int64]
+            (contents, unused) = try statements.contents(keepsEpochs: owner.keepsEpochs)
+            if case .agent(let device) = owner { previousDevice = try previousOwner(for: device, hasJournal: hasEntries) }
+            // The journal has the names of its epochs there.
+            try begin(clock, removing: hasEntries ? [] : unused)
             file.hasSameContent = { [unowned self] in try hasSameContent($0) }
         } catch {
-            throw OutboxError(path: path, error)
+            throw OutboxError(path: path, owner: owner, error)
         }
     }
 
-    /// Limits the write-ahead log, which has to fit into the reserved space.
-    private static func limitLog(of database: SQLiteDatabase, _ reservedSpace: ReservedSpace) throws {
-        let size = reservedSpace.size > 0 ? max(1 << 16, min(1 << 20, reservedSpace.size / 4)) : 1 << 20
-        let pageSize = try database.integer("PRAGMA page_size")
-        try database.execute("PRAGMA wal_autocheckpoint = \(size / pageSize)")
+    private func begin(_ clock: OutboxClock, removing unused: [Int64]) throws {
+        let lastClock = try statements.lastClock()
+        try write { contents in
+            try statements.removeEpochs(unused)
+            try statements.setClock(clock)
+            if !clock.isSameBoot(as: lastClock) {
+                lastUndatedRow = contents.lastRow
+                try statements.setMeta("undated", lastUndatedRow)
+            }
+            guard case .agent(let device) = owner else { return }
+            let index = contents.devices.count > 0 ? 0 : contents.devices.add(OutboxDevice(address: device))
+            if previousDevice != nil {
+                try handOver(index, to: device, in: &contents)
+            } else if contents.devices[index].current == nil {
+                try beginEpoch(of: index, in: &contents)
+            } else {
+                clockChange = clock.change(since: lastClock, newest: contents.devices[index].newest.values.max())
+                if clockChange != .steady { try beginEpoch(of: index, in: &contents) }
+            }
+        }
     }
 
-    /// Writes the file again if it was removed or moved, see ``OutboxFile``. Call it before each write that must last.
-    func restoreFile() throws {
+    /// The devices. An index is valid until the program ends.
+    public var devices: OutboxDevices { contents.devices }
+    /// The size of all bodies in bytes.
+    public var bytes: Int64 { contents.bytes }
+    /// The path of the file.
+    public var path: String { database.path }
+    var database: SQLiteDatabase { file.database }
+
+    /// Returns the index of a device. A new one is added; it is saved with its first batch, or by a ``TableWriter``.
+    public func index(of address: DeviceAddress) -> Int {
+        contents.devices.index(of: address) ?? contents.devices.add(OutboxDevice(address: address))
+    }
+
+    // MARK: - Batches
+
+    /// Writes new batches like ``commit(_:removing:at:also:)``. If the disk is full, it first removes acknowledged batches.
+    /// Then an agent drops the oldest batches until the new ones fit.
+    ///
+    /// The file `…-ballast` beside the outbox reserves disk space for this.
+    /// - Throws: ``OutboxError``. Nothing was accepted in this case.
+    public func accept(
+        _ additions: [Addition], removing removed: [Int: [Epoch: SequenceSet]] = [:], at boot: Int64,
+        also writeTables: TableWriter? = nil
+    ) throws -> Accepted {
+        do {
+            let (entries, dropped) = try commit(additions, removing: removed, at: boot, also: writeTables)
+            // The disk may have space again.
+            reservedSpace.restore()
+            return Accepted(entries: entries, dropped: dropped)
+        } catch let error as OutboxError where error.isFull {
+            reservedSpace.remove()
+            defer { reservedSpace.restore() }
+            limitFile()
+            _ = try commit([], removing: removed, at: boot)
+            try deleteAllAcknowledged()
+            guard owner == .gateway else { return acceptOneByOne(additions, at: boot) }
+            checkpoint()
+            let (entries, dropped) = try commit(additions, at: boot, also: writeTables)
+            return Accepted(entries: entries, dropped: dropped, wasDiskFull: true)
+        }
+    }
+
+    /// Writes each batch in its own transaction, which needs little space in the write-ahead log.
+    private func acceptOneByOne(_ additions: [Addition], at boot: Int64) -> Accepted {
+        var result = Accepted(unwritten: additions, wasDiskFull: true)
+        checkpoint()
+        while let addition = result.unwritten.first {
+            do {
+                let (entries, dropped) = try commit([addition], at: boot)
+                result.entries += entries
+                result.dropped.formUnion(dropped)
+                result.unwritten.removeFirst()
+                result.error = nil
+            } catch {
+                let error = OutboxError(path: path, owner: owner, error)
+                result.error = error
+                guard error.isFull, let dropped = try? dropOldest(at: boot) else { break }
+                result.dropped.formUnion(dropped)
+                checkpoint(truncate: true)
+            }
+        }
+        checkpoint()
+        result.entries.removeAll(where: result.dropped.contains)
+        return result
+    }
+
+    /// Numbers, encodes and writes new batches, and removes acknowledged ones, in one durable transaction.
+    ///
+    /// The rows of removed batches are deleted later, many at a time. Without new batches they are deleted at once.
+    /// - Parameters:
+    ///   - additions: the samples of the new batches.
+    ///   - removed: the acknowledged batches, by the index of the device.
+    ///   - boot: the current time in µs of the boot clock.
+    ///   - writeTables: writes to the owner's own tables.
+    /// - Returns: the batches that were written, and those dropped because of the limits.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
+    public func commit(
+        _ additions: [Addition], removing removed: [Int: [Epoch: SequenceSet]] = [:], at boot: Int64,
+        also writeTables: TableWriter? = nil
+    ) throws -> (entries: [Entry], dropped: Dropped) {
+        let bodies = additions.map { encoding.encode(Batch(position: nil, samples: $0.samples)) }
+        return try write { contents in
+            for (device, batches) in removed {
+                let rows = contents.devices.remove(batches, of: device)
+                let freed = try statements.size(of: rows)
+                contents.rows.insert(rows, bytes: freed, at: boot)
+                contents.bytes -= freed
+            }
+            let entries = try insert(additions, bodies, into: &contents, at: boot)
+            try writeTables?(database) { try register($0, in: &contents) }
+            let dropped = try drop(above: limits.bytes, from: &contents, at: boot)
+            let hasDropped = !dropped.batches.isEmpty
+            if hasDropped || additions.isEmpty || contents.rows.isDeletionDue(at: boot) {
+                // If the newest batch was dropped, no row records which batches are acknowledged.
+                try deleteAcknowledged(from: &contents, limit: hasDropped ? .max : OutboxStatements.maxDeletions)
+            }
+            if additions.isEmpty, contents.unpublished.isUnsaved { try saveState(&contents) }
+            return (hasDropped ? entries.filter { !dropped.contains($0) } : entries, dropped)
+        }
+    }
+
+    /// Returns a batch, or nil if it is no longer in the outbox.
+    /// - Throws: ``OutboxError``.
+    public func entry(at position: BatchPosition, of device: Int = 0) throws -> Entry? {
+        guard let row = devices[device].row(of: position) else { return nil }
+        do {
+            // The settings may have changed since the batch was written, so that its stream is no longer declared.
+            guard let (name, body) = try statements.body(row), let stream = streams.reference(named: name) else {
+                return nil
+            }
+            return Entry(device: device, position: position, stream: stream, body: body)
+        } catch {
+            throw OutboxError(path: path, owner: owner, error)
+        }
+    }
+
+    private func insert(
+        _ additions: [Addition], _ bodies: [[UInt8]], into contents: inout OutboxContents, at boot: Int64
+    ) throws -> [Entry] {
+        guard !additions.isEmpty else { return [] }
+        let last = contents.lastRow + Int64(additions.count)
+        let watermark = contents.watermark
+        var unpublished = contents.unpublished.toSave
+        if owner.keepsEpochs, OutboxStatements.text(unpublished).utf8.count > Self.maxRecordedLength {
+            try statements.setUnpublished(unpublished, last: last)
+            unpublished = SequenceSet()
+        }
+        contents.unpublished.didSave()
+        var entries: [Entry] = []
+        entries.reserveCapacity(additions.count)
+        for (addition, body) in zip(additions, bodies) {
+            let (device, samples) = (addition.device, addition.samples)
+            _ = try register(device, in: &contents)
+            if contents.devices[device].current == nil { try beginEpoch(of: device, in: &contents) }
+            contents.lastRow += 1
+            let row = contents.lastRow
+            let (position, epochID) = contents.devices.append(row: row, to: device)
+            let entry = Entry(
+                device: device, position: position, stream: samples.stream, body: body, isLate: addition.isLate)
+            try statements.insert(
+                entry, row: row, epochID: epochID, samples: samples, journal: keepsJournal,
+                watermark: row == last ? watermark : nil, unpublished: row == last ? unpublished : SequenceSet(),
+                at: boot)
+            contents.bytes += Int64(body.count)
+            entries.append(entry)
+            guard owner.keepsEpochs else { continue }
+            contents.unpublished.rows.insert(row)
+            if let time = samples.times.last {
+                contents.devices[device].newest[samples.stream.name, default: time].formMaximum(time)
+            }
+        }
+        return entries
+    }
+
+    // MARK: - Drops and deletions
+
+    /// Deletes the oldest part of the journal or, if there is none, drops the oldest eighth of the outbox, so that the
+    /// next batches fit without further drops.
+    /// - Returns: the dropped batches, or nil if the file has no batches.
+    private func dropOldest(at boot: Int64) throws -> Dropped? {
+        let journaled = contents.rows.journaled
+        let deleted = try database.transaction { try statements.deleteOldestJournal(journaled) }
+        if deleted > 0 { return Dropped() }
+        guard bytes > 0 else { return nil }
+        let limit = max(0, bytes - max(bytes / 8, 65_536))
+        // Their rows do not stay in the journal either.
+        return try write { try drop(above: limit, from: &$0, keepsJournal: false, at: boot) }
+    }
+
+    /// Drops the oldest batches above the limits.
+    /// - Parameter keepsJournal: whether to keep their rows in the journal.
+    private func drop(
+        above limit: Int64, from contents: inout OutboxContents, keepsJournal: Bool = true, at boot: Int64
+    ) throws -> Dropped {
+        var dropped = Dropped()
+        guard contents.bytes > limit || limits.age < .max else { return dropped }
+        var last = contents.watermark
+        while let row = try statements.next(after: last) {
+            last = row.id
+            guard let (device, position) = contents.devices.pendingBatch(epochID: row.epochID, seq: row.seq) else {
+                continue
+            }
+            let isTooOld = row.id > lastUndatedRow && boot - row.boot > limits.age
+            guard contents.bytes > limit || isTooOld else { break }
+            if try statements.drop(row, keepsJournal: keepsJournal) { contents.rows.keep(row.id) }
+            if contents.bytes <= limit { dropped.agedSamples += row.samples }
+            contents.bytes -= row.bytes
+            contents.devices.drop(position, of: device, samples: row.samples)
+            contents.unpublished.rows.remove(row.id)
+            dropped.batches[device, default: [:]].insert(position)
+            dropped.samples += row.samples
+        }
+        guard !dropped.batches.isEmpty else { return dropped }
+        if hasJournal { try statements.setJournaled(contents.rows.journaled) }
+        for device in dropped.batches.keys { try statements.update(contents.devices[device]) }
+        try saveState(&contents)
+        return dropped
+    }
+
+    /// Deletes the rows of all acknowledged batches, in transactions that need little space in the write-ahead log.
+    private func deleteAllAcknowledged() throws {
+        while !contents.rows.rows.isEmpty {
+            try write { try deleteAcknowledged(from: &$0) }
+            checkpoint()
+        }
+    }
+
+    /// Deletes the rows of acknowledged batches, except for those of the journal.
+    private func deleteAcknowledged(
+        from contents: inout OutboxContents, limit: Int64 = OutboxStatements.maxDeletions
+    ) throws {
+        guard !contents.rows.rows.isEmpty else { return }
+        if try statements.deleteAcknowledged(contents.rows.rows, limit: limit) {
+            contents.rows.didDelete(keepingJournalTo: hasJournal ? contents.watermark : nil)
+            if hasJournal { try statements.setJournaled(contents.rows.journaled) }
+        }
+        // The newest row, which recorded the state, may be among the deleted ones.
+        try saveState(&contents)
+    }
+
+    /// Saves the state that the newest row records otherwise.
+    private func saveState(_ contents: inout OutboxContents) throws {
+        try statements.setMeta("last", contents.lastRow)
+        guard owner.keepsEpochs else { return }
+        for index in contents.devices.indices { try statements.saveProgress(of: contents.devices[index]) }
+        try statements.setUnpublished(contents.unpublished.toSave, last: contents.lastRow)
+        contents.unpublished.didSave()
+    }
+
+    // MARK: - Epochs
+
+    /// Starts a new epoch of a device, because the clock was set.
+    /// - Parameter clock: the current state of the clocks.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
+    public func startEpoch(of device: Int = 0, clock: OutboxClock = .now()) throws {
+        try write { contents in
+            try beginEpoch(of: device, in: &contents)
+            try statements.setClock(clock)
+        }
+    }
+
+    /// Begins an epoch, which may be the first one of the device.
+    /// - Parameter continuesTimes: whether the time line of the epoch before continues.
+    func beginEpoch(of index: Int, in contents: inout OutboxContents, continuesTimes: Bool = false) throws {
+        _ = try register(index, in: &contents)
+        if owner.keepsEpochs {
+            if let current = contents.devices[index].current {
+                contents.unpublished.rows.subtract(current.rows(of: current.pending))
+            }
+            try statements.removeNewestTimes(of: contents.devices[index])
+            if !continuesTimes { contents.devices[index].newest = [:] }
+        }
+        let epoch = Epoch.random()
+        let id = try statements.insert(epoch, of: contents.devices[index])
+        contents.devices.add(OutboxDevice.EpochRows(id: id, epoch: epoch), to: index, isCurrent: true)
+        try statements.update(contents.devices[index])
+        if owner.keepsEpochs { try saveState(&contents) }
+    }
+
+    /// Writes a device, unless it is already in the file.
+    /// - Returns: its id.
+    private func register(_ index: Int, in contents: inout OutboxContents) throws -> Int64 {
+        if let id = contents.devices[index].id { return id }
+        let id = try statements.insert(contents.devices[index].address)
+        contents.devices[index].id = id
+        return id
+    }
+
+    /// Returns whether an acknowledgement lists batches of a device that this outbox never published.
+    public func isOlder(than ack: Acknowledgement, of device: Int = 0) -> Bool {
+        guard owner.keepsEpochs, let current = devices[device].current, ack.epoch == current.epoch else { return false }
+        if ack.highest > current.lastSeq { return true }
+        return !contents.unpublished.rows.isEmpty
+            && !contents.unpublished.rows.intersection(current.rows(of: ack.stored)).isEmpty
+    }
+
+    /// Starts a new epoch of a device. Every batch that `ack` may wrongly list as stored moves to the new epoch and gets a new
+    /// number.
+    ///
+    /// Some of these batches may be stored; the collector then counts their samples as duplicates. Batches that `ack`
+    /// lists as missing keep their numbers, because only these numbers fill the gaps.
+    /// - Parameters:
+    ///   - ack: an acknowledgement for which ``isOlder(than:of:)`` is true.
+    ///   - didMove: called after each moved batch, to report progress: a full outbox takes long on a small machine.
+    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
+    public func startEpoch(after ack: Acknowledgement, of device: Int = 0, didMove: () -> Void = {}) throws {
+        try write { contents in
+            guard let old = contents.devices[device].current else { return }
+            let numbers = old.pending.subtracting(SequenceSet(ack.missing))
+            let rows = old.rows(of: numbers)
+            try beginEpoch(of: device, in: &contents, continuesTimes: true)
+            _ = contents.devices.remove([old.epoch: numbers], of: device)
+            for row in rows.ranges.joined() {
+                let (position, epochID) = contents.devices.append(row: row, to: device)
+                try statements.move(row, toEpoch: epochID, seq: position.seq)
+                didMove()
+            }
+            try saveState(&contents)
+        }
+    }
+
+    /// Records that a batch was published.
+    public func didPublish(_ position: BatchPosition, of device: Int = 0) {
+        guard owner.keepsEpochs, position.epoch == devices[device].epoch, let row = devices[device].row(of: position)
+        else { return }
+        contents.unpublished.rows.remove(row)
+    }
+
+    /// Records that backlog is about to be published.
+    /// - Throws: ``OutboxError`` if the record cannot be written.
+    public func willSendBacklog() throws {
+        guard owner.keepsEpochs, !contents.unpublished.isSending else { return }
+        contents.unpublished.isSending = true
+        guard contents.unpublished.isUnsaved else { return }
+        do {
+            try write { contents in
+                try statements.setUnpublished(contents.unpublished.toSave, last: contents.lastRow)
+                contents.unpublished.didSave()
+            }
+        } catch {
+            contents.unpublished.isSending = false
+            throw error
+        }
+    }
+
+    /// Records that backlog is no longer being published.
+    public func didDisconnect() { contents.unpublished.isSending = false }
+
+    /// Returns the number of a new session: the current time in µs since 1970, but always higher than the previous
+    /// number.
+    /// - Parameter now: the current time.
+    /// - Throws: ``OutboxError``.
+    public func startSession(at now: Timestamp) throws -> Int64 {
+        try write { _ in
+            let session = max(now.microseconds, try statements.meta("session") + 1)
+            try statements.setMeta("session", session)
+            return session
+        }
+    }
+
+    // MARK: - File
+
+    /// Runs a transaction. The state changes only if it is on disk.
+    /// - Throws: ``OutboxError``.
+    private func write<Result>(_ body: (inout OutboxContents) throws -> Result) throws -> Result {
+        do {
+            try restoreFile()
+            var changed = contents
+            let result = try database.transaction { try body(&changed) }
+            contents = changed
+            return result
+        } catch {
+            throw OutboxError(path: path, owner: owner, error)
+        }
+    }
+
+    /// Writes to the owner's own tables in a transaction.
+    /// - Throws: ``OutboxError``.
+    public func writeTables<Result>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
+        try write { _ in try body(database) }
+    }
+
+    /// Reads the owner's own tables.
+    /// - Throws: ``OutboxError``.
+    public func readTables<Result>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
+        do { return try body(database) } catch { throw OutboxError(path: path, owner: owner, error) }
+    }
+
+    /// Writes the file again if it was removed or moved, see ``OutboxFile``.
+    private func restoreFile() throws {
         if let done = try file.restore() { restoration = done }
         // They are prepared in a later call if that failed.
         guard statements.database !== database else { return }
         try Self.limitLog(of: database, reservedSpace)
-        statements = try OutboxStatements(database, streams: streams)
+        statements = try OutboxStatements(database)
     }
 
     private func hasSameContent(_ database: SQLiteDatabase) throws -> Bool {
-        let other = try OutboxStatements(database, streams: streams)
-        let pending = try other.contents().0.pending
-        return try other.text("epoch") == epoch.rawValue && contents.pending.subtracting(pending).isEmpty
-            && other.nextSeq(base: ids.base(of: epoch) ?? 0) == nextSeq
+        let (other, _) = try OutboxStatements(database).contents(keepsEpochs: owner.keepsEpochs)
+        guard other.lastRow == contents.lastRow else { return false }
+        return devices.indices.allSatisfy { index in
+            guard devices[index].id != nil else { return true }
+            guard let place = other.devices.index(of: devices[index].address) else { return false }
+            let (mine, theirs) = (devices[index], other.devices[place].pending)
+            // Some of its batches may be acknowledged.
+            return mine.pending.allSatisfy { $0.value.subtracting(theirs[$0.key] ?? SequenceSet()).isEmpty }
+                && (!owner.keepsEpochs || mine.epoch == other.devices[place].epoch)
+        }
     }
 
     /// Returns what was done since the last call, because the file was removed or moved.
-    func takeRestoration() -> OutboxFile.Restoration? { restoration.take() }
+    package func takeRestoration() -> OutboxFile.Restoration? { restoration.take() }
 
-    /// The number of the newest batch of the current epoch, or 0.
-    var lastSeq: Int64 { nextSeq - 1 }
-
-    /// The highest id given so far.
-    var lastID: Int64 { (ids.base(of: epoch) ?? 0) + nextSeq - 1 }
+    /// Limits the write-ahead log, which has to fit into the reserved space.
+    private static func limitLog(of database: SQLiteDatabase, _ reservedSpace: ReservedSpace) throws {
+        let size = reservedSpace.size > 0 ? max(1 << 16, reservedSpace.size / 4) : 1 << 20
+        let pageSize = try database.integer("PRAGMA page_size")
+        try database.execute("PRAGMA wal_autocheckpoint = \(size / pageSize)")
+    }
 
     /// Limits the file to its current size while the disk is full, so that it does not grow into the reserved space.
-    func limitFile() {
+    private func limitFile() {
         // While the disk has space, the limit is far above any real number of pages.
         let limit = hasDiskSpace() ? 0x3fff_fffe : (try? database.integer("PRAGMA page_count")) ?? 0
         try? database.execute("PRAGMA max_page_count = \(limit)")
@@ -211,71 +651,8 @@ public final class Outbox {
 
     /// Copies the write-ahead log into the file. Errors are ignored: a reader or a full disk may prevent the copy.
     func checkpoint(truncate: Bool = false) { _ = try? database.checkpoint(truncate: truncate) }
+}
 
-    var path: String { database.path }
-
-    /// Returns the numbers of all batches in the outbox.
-    public func pending() -> [Epoch: SequenceSet] { ids.numbers(of: contents.pending) }
-
-    /// Returns the numbers of all dropped batches of the current epoch.
-    /// - Throws: ``OutboxError``.
-    public func droppedBatches() throws -> SequenceSet { try allDroppedBatches()[epoch] ?? SequenceSet() }
-
-    /// Returns the numbers of all dropped batches.
-    /// - Throws: ``OutboxError``.
-    public func allDroppedBatches() throws -> [Epoch: SequenceSet] {
-        do { return try statements.droppedRanges() } catch { throw OutboxError(path: path, error) }
-    }
-
-    /// Returns a batch, or nil if it is no longer in the outbox.
-    /// - Throws: ``OutboxError``.
-    public func entry(at position: BatchPosition) throws -> Entry? {
-        guard let id = ids.id(of: position), contents.pending.contains(id) else { return nil }
-        do { return try statements.entry(id, at: position) } catch { throw OutboxError(path: path, error) }
-    }
-
-    /// Starts a new epoch, whose numbers start at 1, because the clock was set.
-    /// - Parameter clock: the current state of the clocks.
-    /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
-    public func startEpoch(clock: OutboxClock = .now()) throws {
-        let next = Epoch.random()
-        do {
-            try restoreFile()
-            try database.transaction {
-                try statements.beginEpoch(next, base: lastID, after: epoch, seq: 0)
-                try statements.setClock(clock)
-                try statements.removeNewestTimes()
-            }
-        } catch {
-            throw OutboxError(path: path, error)
-        }
-        didStartEpoch(next, seq: 0)
-        newest = [:]
-    }
-
-    /// Updates the state after a new epoch was written.
-    /// - Parameter seq: the highest number in the new epoch.
-    func didStartEpoch(_ next: Epoch, seq: Int64) {
-        ids.begin(next, base: lastID)
-        previousEpoch = epoch
-        epoch = next
-        nextSeq = seq + 1
-        unpublished = UnpublishedBatches()
-    }
-
-    /// Returns the number of a new session: the current time in µs since 1970, but always higher than the previous
-    /// number.
-    /// - Parameter now: the current time.
-    /// - Throws: ``OutboxError``.
-    public func startSession(at now: Timestamp) throws -> Int64 {
-        do {
-            try restoreFile()
-            let last = try statements.meta("session")
-            let session = max(now.microseconds, last + 1)
-            try database.transaction { try statements.setMeta("session", session) }
-            return session
-        } catch {
-            throw OutboxError(path: path, error)
-        }
-    }
+extension Int64 {
+    fileprivate mutating func formMaximum(_ other: Int64) { self = Swift.max(self, other) }
 }

@@ -28,13 +28,13 @@ public struct OutboxClock: Sendable, Hashable {
     }
 
     /// The change of the wall clock between two runs.
-    enum Change: Hashable {
+    public enum Change: Sendable, Hashable {
         /// The time line continues.
         case steady
         /// The wall clock was set: a new time line starts.
         case wasSet
         /// The wall clock is earlier than samples of the last run: a new time line starts.
-        case isEarlier
+        case isEarlier(than: Timestamp)
     }
 
     /// Returns whether the machine was not restarted since the last run, so that its boot clock has continued.
@@ -54,7 +54,7 @@ public struct OutboxClock: Sendable, Hashable {
             if overflow || step.magnitude > TimeLine.stepThreshold.magnitude { return .wasSet }
         }
         // Within an epoch, times increase. This includes a time line that was ahead of the wall clock while it slewed.
-        if let newest, newest > wall.microseconds { return .isEarlier }
+        if let newest, newest > wall.microseconds { return .isEarlier(than: Timestamp(microseconds: newest)) }
         return .steady
     }
 }

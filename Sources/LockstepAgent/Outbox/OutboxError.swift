@@ -12,9 +12,9 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
 
     /// Creates an error from the failure of a file.
     /// - Parameters:
-    ///   - owner: what kind of program the outbox belongs to.
-    ///   - name: the option with the name of such a program.
-    package init(path: String, owner: String = "agent", name: String = "--device", _ error: any Error) {
+    ///   - owner: the program that the outbox belongs to; nil for a program that only reads it.
+    init(path: String, owner kind: Outbox.Owner? = nil, _ error: any Error) {
+        let (owner, name) = kind?.names ?? ("agent", "--device")
         switch error {
         case let error as OutboxError:
             self = error
@@ -55,7 +55,7 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
     }
 
     /// - Throws: an error if the path of an outbox is that of a folder. Otherwise a lock file would be created beside it.
-    package static func refuseFolder(_ path: String) throws(OutboxError) {
+    static func refuseFolder(_ path: String) throws(OutboxError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
         let file = path + (path.hasSuffix("/") ? "" : "/") + "outbox.db"

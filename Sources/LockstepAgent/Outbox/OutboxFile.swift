@@ -1,5 +1,5 @@
 import Glibc
-package import LockstepSQLite
+import LockstepSQLite
 
 /// The open file of an outbox. It notices when the file is removed, moved or replaced, and writes it again.
 ///
@@ -24,12 +24,12 @@ package final class OutboxFile {
 
     /// The path of the file without symbolic links, as SQLite has its log beside the file itself. So a file that is written
     /// again has the place of the earlier one, and not that of a link to it.
-    package let path: String
+    let path: String
     /// The connection to the file. It changes when ``restore()`` returns a value.
-    package private(set) var database: SQLiteDatabase
+    private(set) var database: SQLiteDatabase
 
     /// Returns whether a database has the content that the outbox had after its last commit.
-    package var hasSameContent: (SQLiteDatabase) throws -> Bool = { _ in false }
+    var hasSameContent: (SQLiteDatabase) throws -> Bool = { _ in false }
 
     private let openDatabase: (String) throws -> SQLiteDatabase
     private var lock: FileLock
@@ -40,7 +40,7 @@ package final class OutboxFile {
     /// Locks and opens an outbox, or creates it.
     /// - Parameter open: opens the database at a path in WAL mode, or creates it.
     /// - Throws: `OutboxError` for a folder, `FileLockError`, or the error of `open`.
-    package init(path: String, open: @escaping (String) throws -> SQLiteDatabase) throws {
+    init(path: String, open: @escaping (String) throws -> SQLiteDatabase) throws {
         try OutboxError.refuseFolder(path)
         openDatabase = open
         lock = try FileLock(path: path)
@@ -57,7 +57,7 @@ package final class OutboxFile {
     /// - Returns: nil if nothing was to be done. Otherwise another file is open now, and all statements must be prepared again.
     /// - Throws: `ReplacedFileError` if another file is at the path, `FileLockError` if another process uses the path, or
     ///   `SQLiteError` if the file cannot be written. The next call tries again.
-    package func restore() throws -> Restoration? {
+    func restore() throws -> Restoration? {
         if Self.isLost(lock.file, lockIdentity) {
             lock = try FileLock(path: path)
             lockIdentity = FileIdentity(path: lock.file)
@@ -139,4 +139,4 @@ package final class OutboxFile {
 }
 
 /// The error for another file at the path of an open outbox.
-package struct ReplacedFileError: Error {}
+struct ReplacedFileError: Error {}

@@ -1,7 +1,4 @@
-import FoundationEssentials
 public import LockstepModel
-import LockstepSQLite
-import LockstepWire
 
 /// The past samples of a device, read from its outbox: the unacknowledged samples, or all samples if the agent runs
 /// with `--journal`. The agent may be running.
@@ -18,12 +15,10 @@ public struct OutboxHistory: SampleHistory {
         var found: [Int64: [Double]] = [:]
         let rows = try OutboxReader(
             path: path,
-            sql: "SELECT payload FROM batches WHERE stream = ? UNION SELECT payload FROM journal WHERE stream = ?",
+            sql: "SELECT body FROM batches WHERE stream = ? UNION SELECT body FROM journal WHERE stream = ?",
             parameters: [stream.name, stream.name])
         while try rows.step() {
-            guard let payload = rows.query.bytes(at: 0) else { continue }
-            let batch = try BatchEncoding.decode(
-                Data(payload), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max))
+            guard let batch = try rows.batch(at: 0, stream: stream) else { continue }
             for (index, time) in batch.samples.times.enumerated()
             where time >= from.microseconds && time <= to.microseconds {
                 found[time] = batch.samples.values(at: index)

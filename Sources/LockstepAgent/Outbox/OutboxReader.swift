@@ -1,6 +1,9 @@
+import FoundationEssentials
+import LockstepModel
 import LockstepSQLite
+import LockstepWire
 
-/// A query of an outbox file that may be in use. Both versions of the schema have the same tables or views to read.
+/// A query of the outbox file of an agent, which may be in use.
 struct OutboxReader {
     private let path: String
     let query: SQLiteStatement
@@ -11,7 +14,7 @@ struct OutboxReader {
         self.path = path
         do {
             let database = try SQLiteDatabase(path: path, mode: .readOnly)
-            guard try OutboxSchema.isOutbox(database) else { throw NotAnOutboxError() }
+            guard try database.applicationID == Outbox.Owner.agentApplicationID else { throw NotAnOutboxError() }
             query = try database.prepare(sql)
             for (index, value) in parameters.enumerated() { try query.bind(value, at: index + 1) }
         } catch {
@@ -24,5 +27,12 @@ struct OutboxReader {
     /// - Throws: ``OutboxError``, for example for a damaged page.
     func step() throws(OutboxError) -> Bool {
         do { return try query.step() } catch { throw OutboxError(path: path, error) }
+    }
+
+    /// Decodes the body of a batch.
+    /// - Throws: the reason why it is not a batch.
+    func batch(at column: Int, stream: SensorStream) throws -> Batch? {
+        guard let body = query.bytes(at: column) else { return nil }
+        return try BatchEncoding.decode(Data(body), stream: stream, limits: PayloadLimits(bytes: .max, samples: .max))
     }
 }

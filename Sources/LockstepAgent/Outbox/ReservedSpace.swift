@@ -3,18 +3,17 @@ import Glibc
 /// A file that reserves disk space. On a full disk it is deleted, so that SQLite has space to delete batches: in WAL
 /// mode even a deletion needs space.
 struct ReservedSpace {
-    private static let maxSize: Int64 = 4 << 20
     private static let minSize: Int64 = 64 << 10
 
     let path: String
     /// The size in bytes, or 0 if the disk had no space for the file at the start.
     let size: Int64
 
-    /// Reserves up to 4 MiB, and at most an eighth of the free space. An existing file is kept, and may grow.
-    init(path: String) {
+    /// Reserves up to `maxSize` bytes, and at most an eighth of the free space. An existing file is kept, and may grow.
+    init(path: String, maxSize: Int64) {
         self.path = path
         let reserved = Self.fileSize(path) ?? 0
-        let wanted = max(reserved, min(Self.maxSize, (Self.free(beside: path) + reserved) / 8))
+        let wanted = max(reserved, min(maxSize, (Self.free(beside: path) + reserved) / 8))
         size = wanted < Self.minSize ? 0 : wanted
         restore()
     }

@@ -17,9 +17,9 @@ extension AgentLoop {
             }
         case .write(let blocks, let removable): write(blocks, removing: removable, at: moment)
         case .publishLive(let entry):
-            let outcome = state.canPublishLive ? publish(entry, payload: entry.payload) : .notPublished
+            let outcome = state.delivery.canPublishLive(of: 0) ? publish(entry, isBacklog: false) : .notPublished
             send(.live(entry.position, outcome))
-        case .publishBacklog(let position): send(.backlog(position, publishBacklog(position, at: moment)), at: moment)
+        case .publishBacklog: publishBacklog(at: moment)
         case .publishPresence(let report):
             if let id = presencePublisher.publish(report, over: link) { send(.presencePublished(id: id), at: moment) }
         case .subscribe: subscribe()
@@ -43,7 +43,8 @@ extension AgentLoop {
     ) {
         let event: AgentState.Event
         do {
-            let accepted = try outbox.accept(blocks, removing: removable, at: moment.boot)
+            let additions = blocks.map { Outbox.Addition(samples: $0) }
+            let accepted = try outbox.accept(additions, removing: [0: removable], at: moment.boot)
             event = .written(accepted, droppedSamples: outbox.droppedSamples)
         } catch {
             event = .writeFailed(blocks, error)
@@ -54,8 +55,9 @@ extension AgentLoop {
         send(event, at: moment)
     }
 
-    private func publish(_ entry: Outbox.Entry, payload: [UInt8]) -> AgentState.PublishOutcome {
+    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> LinkDelivery.Outcome {
         do {
+            let payload = entry.payload(isBacklog: isBacklog)
             let message = MQTTMessage(
                 topic: configuration.root.topic(configuration.address, .stream(entry.stream)), payload: payload,
                 contentType: BatchEncoding(of: payload).contentType)
@@ -67,11 +69,19 @@ extension AgentLoop {
         }
     }
 
-    private func publishBacklog(_ position: BatchPosition, at moment: Moment) -> AgentState.PublishOutcome {
+    private func publishBacklog(at moment: Moment) {
+        while let (_, position) = state.delivery.nextBacklogBatch(at: moment.boot) {
+            let outcome = publishBacklog(position, at: moment)
+            send(.backlog(position, outcome), at: moment)
+            guard outcome.allowsMore else { return }
+        }
+    }
+
+    private func publishBacklog(_ position: BatchPosition, at moment: Moment) -> LinkDelivery.Outcome {
         do {
             guard let entry = try outbox.entry(at: position) else { return .missing }
             do { try outbox.willSendBacklog() } catch { send(.backlogNotRecorded(error), at: moment) }
-            return publish(entry, payload: BatchEncoding.markingLate(entry.payload))
+            return publish(entry, isBacklog: true)
         } catch {
             return .failed(error)
         }
@@ -101,7 +111,7 @@ extension AgentLoop {
     private func describe(_ description: AgentDescription, id: String?) {
         var description = description
         description.epoch = outbox.epoch
-        description.outboxBatches = Int(outbox.pending().values.reduce(0) { $0 + $1.count })
+        description.outboxBatches = Int(outbox.pending.values.reduce(0) { $0 + $1.count })
         description.outboxBytes = outbox.bytes
         description.droppedSamples += outbox.droppedSamples
         publish(AgentReply(id: id, outcome: .described(description)))
@@ -121,8 +131,8 @@ extension AgentLoop {
     private func replaceEpoch(after ack: Acknowledgement, at moment: Moment) {
         let event: AgentState.Event
         do {
-            let pending = try outbox.startEpoch(after: ack) { reportProgress() }
-            event = .epochReplaced(outbox.epoch, pending: pending)
+            try outbox.startEpoch(after: ack) { reportProgress() }
+            event = .epochReplaced(outbox.epoch, pending: outbox.pending)
         } catch {
             event = .epochReplacementFailed(error)
         }
@@ -131,7 +141,7 @@ extension AgentLoop {
 
     private func close(removing removable: [Epoch: SequenceSet], at moment: Moment, deadline: Int64) {
         // Otherwise the next start would publish these batches again. A failure has no other effect.
-        _ = try? outbox.commit(appending: [], removing: removable, at: moment.boot)
+        _ = try? outbox.commit([], removing: [0: removable], at: moment.boot)
         link.stop(until: .now + .microseconds(max(0, deadline - Moment.now().boot)))
     }
 }

@@ -39,10 +39,10 @@ final class AgentLoop {
         self.logger = logger
         self.supervisor = supervisor
         outbox = try Outbox(
-            path: configuration.outboxPath, device: configuration.address, limits: configuration.outboxLimits,
+            path: configuration.outboxPath, owner: .agent(configuration.address), limits: configuration.outboxLimits,
             encoding: configuration.encoding, keepsJournal: configuration.keepsJournal,
             streams: configuration.root.streams)
-        state = AgentState(configuration, pending: outbox.pending(), at: now)
+        state = AgentState(configuration, pending: outbox.pending, at: now)
         pongTopic = configuration.root.topic(configuration.address, .clockPong)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.presencePublisher = presencePublisher
@@ -66,8 +66,10 @@ final class AgentLoop {
                 "outbox of another device continued, new epoch started",
                 metadata: ["previous": "\(previous)", "outbox": "\(configuration.outboxPath)"])
         }
-        if outbox.wasClockSet { logger.warning("clock was set since the last run, new epoch started") }
-        if let newest = outbox.newestBeforeStart {
+        switch outbox.clockChange {
+        case .steady: break
+        case .wasSet: logger.warning("clock was set since the last run, new epoch started")
+        case .isEarlier(let newest):
             logger.warning(
                 "clock is earlier than samples of the last run, new epoch started",
                 metadata: ["clock": "\(Moment.now().wall)", "newest_sample": "\(newest)"])

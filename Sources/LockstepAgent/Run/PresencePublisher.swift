@@ -1,5 +1,5 @@
 import LockstepMQTT
-import LockstepModel
+package import LockstepModel
 import LockstepWire
 import Logging
 
@@ -34,11 +34,11 @@ final class PresencePublisher {
     /// Publishes the presence, with the batches that the outbox has dropped.
     /// - Returns: the message id, or nil if the presence could not be published.
     func publish(_ report: PresenceReport, over link: BrokerLink) -> Int32? {
-        var dropped = (try? outbox.allDroppedBatches()) ?? [:]
+        var dropped = outbox.dropped
         let current = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
         let presence = Presence(
             epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
-            reason: report.reason, seq: outbox.lastSeq, pending: outbox.pending(), dropped: current.ranges,
+            reason: report.reason, seq: outbox.lastSeq, pending: outbox.pending, dropped: current.ranges,
             droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources,
             problem: report.problem, clock: report.clock, certificates: report.certificates)
         var published: Int32?
@@ -46,7 +46,7 @@ final class PresencePublisher {
             guard let id = try link.publish(message(presence)) else { return nil }
             published = id
             // Messages about earlier epochs are not retained, because only a running collector needs them.
-            for earlier in Self.reports(of: dropped, like: presence) {
+            for earlier in presence.reports(ofDropped: dropped) {
                 var message = message(earlier)
                 message.isRetained = false
                 try link.publish(message)
@@ -57,24 +57,26 @@ final class PresencePublisher {
         return published
     }
 
-    /// Returns reports of the batches that were dropped in earlier epochs. They have the problem of the current presence,
-    /// because readers take it from the last one.
-    static func reports(of dropped: [Epoch: SequenceSet], like presence: Presence) -> [Presence] {
-        dropped.map { epoch, batches in
-            var earlier = presence
-            earlier.epoch = epoch
-            earlier.after = nil
-            earlier.clock = nil
-            earlier.seq = nil
-            earlier.pending = presence.pending.filter { $0.key == epoch }
-            earlier.dropped = batches.ranges
-            return earlier
-        }
-    }
-
     private func message(_ presence: Presence) -> MQTTMessage {
         MQTTMessage(
             topic: configuration.root.topic(configuration.address, .presence), payload: PresenceJSON.encode(presence),
             isRetained: true)
+    }
+}
+
+extension Presence {
+    /// Returns reports of the batches that were dropped in earlier epochs. They have the problem of this presence, because
+    /// readers take it from the last one.
+    package func reports(ofDropped dropped: [Epoch: SequenceSet]) -> [Presence] {
+        dropped.sorted { $0.key < $1.key }.map { epoch, batches in
+            var earlier = self
+            earlier.epoch = epoch
+            earlier.after = nil
+            earlier.clock = nil
+            earlier.seq = nil
+            earlier.pending = pending.filter { $0.key == epoch }
+            earlier.dropped = batches.ranges
+            return earlier
+        }
     }
 }

@@ -8,9 +8,8 @@ extension AgentState {
     mutating func handle(_ event: BrokerLink.Event, packetLimit: Int?, at moment: Moment) -> [Action] {
         switch event {
         case .connected(let version, _):
-            isConnected = true
             // Report them again if the new connection still has them.
-            for problem in ["broker", "too large", "subscription", "refusal", "ack"] { problems.resolve(problem) }
+            for problem in ["broker", "subscription", "ack"] { problems.resolve(problem) }
             coalescer.packetLimit = packetLimit
             delivery.didConnect(at: moment.boot)
             subscriptionRetry = nil
@@ -29,22 +28,20 @@ extension AgentState {
                     ["broker": "\(configuration.broker)", "error": "\(error)"])
             ]
         case .subscribed(_, let isGranted): return didSubscribe(isGranted: isGranted, at: moment.boot)
-        case .published(let id, let refusal?): return didRefuse(id, refusal, at: moment.boot)
+        case .published(let id, let refusal?): return log(delivery.didRefuse(id, refusal, at: moment.boot))
         case .published(let id, nil):
-            didAcknowledge(id, at: moment.boot)
+            presence.didAcknowledge(id: id)
+            delivery.didReceivePuback(id, at: moment.boot)
             return []
         }
     }
 
     private mutating func didDisconnect(_ error: MQTTError, retryIn delay: Duration, at boot: Int64) -> [Action] {
-        isConnected = false
         delivery.didDisconnect()
-        linkWindow = LinkWindow()
-        backlogStart = .max
         // Whole seconds, so that repetitions are equal and the log limits them.
         let retry = "\(max(1, Int((delay / .seconds(1)).rounded())))s"
         // Only the link can distinguish a second agent from a broker that restarts often.
-        guard error.code == .takenOver, deliveryProblems.didLoseSession(at: boot) else {
+        guard error.code == .takenOver, takeover.didLoseSession(at: boot) else {
             return [
                 .stopBacklog,
                 .log(
@@ -64,7 +61,7 @@ extension AgentState {
     }
 
     private mutating func didSubscribe(isGranted: Bool, at boot: Int64) -> [Action] {
-        backlogStart = min(backlogStart, boot + Self.acknowledgementDelay)
+        delivery.didSubscribe(0, at: boot)
         guard !isGranted else { return [] }
         // Retry, because the access rights may be corrected, or a cluster node may just have failed.
         subscriptionRetry = boot + Self.subscriptionRetryInterval
@@ -82,92 +79,28 @@ extension AgentState {
         return [.subscribe]
     }
 
-    private mutating func didRefuse(_ id: Int32, _ error: MQTTError, at boot: Int64) -> [Action] {
-        delivery.didRefuse(id, at: boot)
-        linkWindow.didRefuse(id)
-        guard problems.isNew("refusal") else { return [] }
-        return [
-            .log(
-                .error, "message refused by broker",
-                ["error": "\(error)", "hint": "check the access rights of this user"])
-        ]
-    }
-
-    /// Handles the PUBACK of a message.
-    private mutating func didAcknowledge(_ id: Int32, at boot: Int64) {
-        presence.didAcknowledge(id: id)
-        linkWindow.didReceivePuback(id, at: boot)
-        guard let position = delivery.didReceivePuback(id, at: boot), configuration.acknowledgedBy == .broker else {
-            return
-        }
-        markRemovable([position.epoch: SequenceSet([position.seq...position.seq])], at: boot)
-        delivery.forget(removable)
+    private func log(_ reports: [LinkDelivery.Report]) -> [Action] {
+        reports.map { .log($0.level, $0.message, $0.metadata) }
     }
 
     /// Handles the acknowledgement of a collector.
     mutating func handle(_ ack: Acknowledgement, isNewerThanOutbox: Bool, at boot: Int64) -> [Action] {
-        guard configuration.acknowledgedBy == .collector else { return [] }
-        guard !isNewerThanOutbox else {
+        if isNewerThanOutbox, configuration.acknowledgedBy == .collector {
             // The new epoch needs a new connection, which must not be opened inside the message callback.
             contradictingAck = ack
-            return []
-        }
-        if let refusal = ack.refusal {
-            let position = BatchPosition(epoch: ack.epoch, seq: refusal.seq)
-            if delivery.contains(position) { deliveryProblems.didRefuse(position, reason: refusal.reason, at: boot) }
-            return []
-        }
-        delivery.handle(ack, at: boot)
-        deliveryProblems.handle(ack)
-        let gone = delivery.gone(of: ack)
-        // The collector learns from the presence that it need not wait for them.
-        if !gone.isEmpty, reportedGone != [ack.epoch: gone] {
-            reportedGone = [ack.epoch: gone]
+        } else if delivery.handle(ack, at: boot) {
             presence.isChanged = true
         }
-        markRemovable([ack.epoch: ack.stored], at: boot)
-        backlogStart = min(backlogStart, boot)
         return []
     }
 
-    /// Updates the problem in the presence, and logs that a collector refuses batches, or that none acknowledges them.
+    /// Schedules retransmissions, and updates the problem in the presence.
     mutating func reviewDelivery(at boot: Int64) -> [Action] {
-        deliveryProblems.removeRefusal { !delivery.contains($0) }
-        // The unreadable batches were dropped, or stored before.
-        if !delivery.hasBacklog { deliveryProblems.unreadable = nil }
-        presence.problem = deliveryProblems.text(at: boot)
-        return reportRefusal(at: boot) + reportSilence(at: boot)
-    }
-
-    private mutating func reportRefusal(at boot: Int64) -> [Action] {
-        guard let refusal = deliveryProblems.takeRefusal(at: boot) else { return [] }
-        return [
-            .log(
-                .warning, "collector refuses batches, kept in outbox",
-                [
-                    "epoch": "\(refusal.position.epoch)", "seq": "\(refusal.position.seq)",
-                    "error": "\(refusal.reason)",
-                    "hint": "they are sent again until they are accepted; to give them up, use another --outbox",
-                ])
-        ]
-    }
-
-    private mutating func reportSilence(at boot: Int64) -> [Action] {
-        guard let since = delivery.waitingSince else {
-            problems.resolve("unacknowledged")
-            return []
-        }
-        guard boot - since >= Self.acknowledgementPatience, !deliveryProblems.hasRefusal,
-            problems.isNew("unacknowledged")
-        else { return [] }
-        return [
-            .log(
-                .warning, "no collector acknowledges batches, kept in outbox",
-                [
-                    "seconds": "\((boot - since) / 1_000_000)",
-                    "hint": "check with 'lockstep doctor' that a collector of the group is online and stores",
-                ])
-        ]
+        let actions = log(delivery.tick(at: boot))
+        presence.problem =
+            (unwritable ?? delivery.unreadable).map { Presence.outboxProblem + $0 } ?? takeover.problem(at: boot)
+            ?? delivery.problem(of: 0, at: boot)
+        return actions
     }
 
     mutating func reportUnreadableAcknowledgement(_ error: any Error) -> [Action] {
@@ -175,33 +108,48 @@ extension AgentState {
         return [.log(.warning, "acknowledgement unreadable", ["error": "\(error)"])]
     }
 
-    /// Whether a live batch may be published now.
-    var canPublishLive: Bool { delivery.inFlightCount < Delivery.maxInFlight }
-
-    mutating func didPublishLive(_ position: BatchPosition, _ outcome: PublishOutcome, at boot: Int64) -> [Action] {
-        switch outcome {
-        case .published(let id, let bytes):
-            delivery.didPublish(position, as: id, at: boot)
-            linkWindow.didPublish(id, bytes: bytes, isBacklog: false, at: boot)
-            return []
-        case .tooLarge: return markTooLarge(position)
-        case .notPublished, .missing, .failed:
-            delivery.enqueue(position)
-            return []
-        }
+    mutating func didPublish(
+        _ position: BatchPosition, isBacklog: Bool, _ outcome: LinkDelivery.Outcome, at boot: Int64
+    ) -> [Action] {
+        log(delivery.didPublish(position, isBacklog: isBacklog, outcome, at: boot))
     }
 
-    /// Excludes a batch that is too large for the broker, so that it does not block the batches behind it.
-    mutating func markTooLarge(_ position: BatchPosition) -> [Action] {
-        delivery.markTooLarge(position)
-        guard problems.isNew("too large") else { return [] }
-        return [
-            .log(
-                .error, "batch too large for broker, kept in outbox",
-                [
-                    "epoch": "\(position.epoch)", "seq": "\(position.seq)",
-                    "hint": "raise the maximum packet size of the broker",
-                ])
-        ]
+    /// Starts the backlog of this turn.
+    mutating func beginBacklog() -> [Action] {
+        guard contradictingAck == nil else { return [] }
+        delivery.beginBacklog()
+        return [.publishBacklog]
+    }
+
+    /// Reports that the outbox cannot be written. The backlog is published nevertheless, because it can still be read.
+    mutating func reportBacklogNotRecorded(_ error: any Error) -> [Action] {
+        guard problems.isNew("outbox") else { return [] }
+        return [.log(.error, "cannot write outbox, backlog published nevertheless", ["error": "\(error)"])]
+    }
+}
+
+/// Whether another agent with the same device id has taken over the connection. All times are in µs of the boot clock.
+struct Takeover {
+    /// The time after which it is logged again, and after which the last one no longer counts.
+    static let interval: Int64 = 600_000_000
+
+    private var at: Int64?
+    private var loggedAt: Int64?
+
+    /// Records that another client has taken over the connection.
+    /// - Returns: whether to log it as an error.
+    mutating func didLoseSession(at boot: Int64) -> Bool {
+        at = boot
+        guard boot - (loggedAt ?? .min / 2) >= Self.interval else { return false }
+        loggedAt = boot
+        return true
+    }
+
+    /// Forgets the takeover, which ends with the agent.
+    mutating func didStop() { at = nil }
+
+    func problem(at boot: Int64) -> String? {
+        guard let at, boot - at < Self.interval else { return nil }
+        return "another agent uses the same device id: give each agent its own --device"
     }
 }

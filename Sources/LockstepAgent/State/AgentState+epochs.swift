@@ -55,7 +55,7 @@ extension AgentState {
     }
 
     mutating func didReplaceEpoch(_ epoch: Epoch, pending: [Epoch: SequenceSet]) -> [Action] {
-        delivery = Delivery(pending: pending, waitsForCollector: configuration.acknowledgedBy == .collector)
+        delivery.replace(0, pending: pending)
         contradictingAck = nil
         problems.resolve("restored")
         return [
@@ -70,10 +70,7 @@ extension AgentState {
 
     /// Reconnects, because the session and the last will at the broker belong to the old epoch.
     private mutating func reconnect() -> [Action] {
-        isConnected = false
         delivery.didDisconnect()
-        linkWindow = LinkWindow()
-        backlogStart = .max
         return [.reconnect]
     }
 }

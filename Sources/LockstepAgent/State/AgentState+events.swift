@@ -39,9 +39,9 @@ extension AgentState {
         /// - Parameter batches: the number of the blocks.
         case flushed(AgentRequest, batches: Int)
         /// The result of publishing a live batch.
-        case live(BatchPosition, PublishOutcome)
+        case live(BatchPosition, LinkDelivery.Outcome)
         /// The result of publishing a batch of the backlog.
-        case backlog(BatchPosition, PublishOutcome)
+        case backlog(BatchPosition, LinkDelivery.Outcome)
         /// The outbox could not record that backlog is about to be published.
         case backlogNotRecorded(any Error)
         /// The presence was published as message `id`.
@@ -87,18 +87,6 @@ extension AgentState {
         ]
     }
 
-    /// The result of publishing a batch.
-    enum PublishOutcome {
-        case published(id: Int32, bytes: Int)
-        /// There is no connection, or the maximum number of messages is in flight.
-        case notPublished
-        /// The broker does not accept messages of this size.
-        case tooLarge
-        /// The batch is no longer in the outbox.
-        case missing
-        case failed(any Error)
-    }
-
     /// The output of the agent's state, carried out by the loop in order.
     enum Action {
         case log(Logger.Level, Logger.Message, Logger.Metadata = [:])
@@ -108,8 +96,8 @@ extension AgentState {
         case write([SampleBlock], removing: [Epoch: SequenceSet])
         /// Publish a batch that was just written. Results in `live`.
         case publishLive(Outbox.Entry)
-        /// Read a batch from the outbox and publish it as backlog. Results in `backlog`.
-        case publishBacklog(BatchPosition)
+        /// Read and publish batches of the backlog as long as the delivery has a next one. Each results in `backlog`.
+        case publishBacklog
         /// Publish the presence. Results in `presencePublished` if there is a connection.
         case publishPresence(PresenceReport)
         case subscribe

@@ -7,33 +7,31 @@ extension AgentState {
     /// Returns the action that writes the blocks, together with unsaved blocks and the removal of acknowledged batches.
     /// - Parameter isForced: whether to write even before the retry time of a failed write.
     mutating func write(_ blocks: [SampleBlock], at moment: Moment, isForced: Bool = false) -> [Action] {
-        let isRemovalDue = removalDeadline.map { moment.boot >= $0 } ?? false
+        let isRemovalDue = delivery.removalDeadline.map { moment.boot >= $0 } ?? false
         guard !blocks.isEmpty || !unsaved.isEmpty || isRemovalDue else { return [] }
         // After a failure, wait for the retry time instead of encoding all blocks again for every window.
-        guard isForced || !isOutboxFailing || problems.isRetryDue("outbox", at: moment.boot) else {
+        guard isForced || unwritable == nil || problems.isRetryDue("outbox", at: moment.boot) else {
             return keepUnsaved(blocks)
         }
         let all = unsaved + blocks
         unsaved = []
-        return [.write(all, removing: removable)]
+        return [.write(all, removing: delivery.removable[0] ?? [:])]
     }
 
     mutating func didWrite(
         _ accepted: Outbox.Accepted, droppedSamples: Int64, at moment: Moment
     ) -> [Action] {
-        removable = [:]
-        removalDeadline = nil
-        var actions = keepUnsaved(accepted.unwritten)
+        delivery.didRemove()
+        var actions = keepUnsaved(accepted.unwritten.map(\.samples))
         actions.reserveCapacity(accepted.entries.count)
         if accepted.dropped.samples > 0 { actions += didDrop(accepted, total: droppedSamples) }
         for entry in accepted.entries { actions.append(.publishLive(entry)) }
-        isOutboxFailing = accepted.error != nil
         if let error = accepted.error {
             actions += writeFailure(error, at: moment.boot)
         } else {
             problems.resolve("outbox")
-            if deliveryProblems.unwritable != nil {
-                deliveryProblems.unwritable = nil
+            if unwritable != nil {
+                unwritable = nil
                 actions.append(.log(.info, "outbox can be written again"))
             }
         }
@@ -41,12 +39,11 @@ extension AgentState {
     }
 
     mutating func didFailToWrite(_ blocks: [SampleBlock], _ error: any Error, at moment: Moment) -> [Action] {
-        isOutboxFailing = true
-        return keepUnsaved(blocks) + writeFailure(error, at: moment.boot)
+        keepUnsaved(blocks) + writeFailure(error, at: moment.boot)
     }
 
     private mutating func writeFailure(_ error: any Error, at boot: Int64) -> [Action] {
-        deliveryProblems.unwritable = "\(error)"
+        unwritable = "\(error)"
         // The failed write counts as an attempt, so that the next one follows a second later.
         _ = problems.isRetryDue("outbox", at: boot)
         guard problems.isNew("outbox") else { return [] }
@@ -55,7 +52,7 @@ extension AgentState {
 
     private mutating func didDrop(_ accepted: Outbox.Accepted, total: Int64) -> [Action] {
         let dropped = accepted.dropped
-        delivery.forget(dropped.batches)
+        for (device, batches) in dropped.batches { delivery.forget(batches, of: device) }
         presence.isChanged = true
         var actions: [Action] = []
         if dropped.agedSamples > 0 {
@@ -99,10 +96,4 @@ extension AgentState {
 
     /// The number of samples in memory that could not be written.
     var unsavedCount: Int { unsaved.reduce(0) { $0 + $1.count } }
-
-    /// Marks acknowledged batches for removal, with the next write or at the removal deadline.
-    mutating func markRemovable(_ batches: [Epoch: SequenceSet], at boot: Int64) {
-        for (epoch, set) in batches { removable[epoch, default: SequenceSet()].formUnion(set) }
-        removalDeadline = removalDeadline ?? boot + Self.removalDelay
-    }
 }

@@ -57,7 +57,7 @@ extension AgentState {
             if !delivery.isEmpty {
                 actions.append(.log(.info, "unacknowledged batches kept in outbox"))
             }
-            deliveryProblems.didStop()
+            takeover.didStop()
             actions += reviewDelivery(at: boot)
             presence.setPhase(.terminated, reason: sourceError == nil ? "stop" : "source-failed")
             shutdown = .awaitingTermination(deadline: deadline)
@@ -69,7 +69,7 @@ extension AgentState {
         if case .awaitingTermination(let deadline) = shutdown {
             if isConnected, !presence.isAcknowledged, boot < deadline { return [] }
             shutdown = .finished
-            return [.close(removing: removable, deadline: deadline), .log(.info, "agent stopped")]
+            return [.close(removing: delivery.removable[0] ?? [:], deadline: deadline), .log(.info, "agent stopped")]
         }
         return actions
     }

@@ -10,19 +10,10 @@ import Logging
 /// events to ``handle(_:at:)``, carries out the actions in order, and returns their results as further events. Samples
 /// go straight into the coalescer, without an action.
 struct AgentState {
-    /// The maximum number of backlog batches read in a turn.
-    static let maxBacklogReads = 100
     /// The maximum number of samples kept in memory while the outbox cannot be written.
     static let maxUnsavedSamples = 200_000
     /// The maximum number of requests answered in a turn. The others wait, so that samples and batches are not delayed.
     static let maxAnswers = 20
-    /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
-    static let removalDelay: Int64 = 2_000_000
-    /// The delay from the subscription to the first backlog, in µs. The retained acknowledgement arrives in this time
-    /// and may list most of the backlog as stored.
-    static let acknowledgementDelay: Int64 = 500_000
-    /// The time without an acknowledgement of any batch after which this is reported, in µs.
-    static let acknowledgementPatience: Int64 = 30_000_000
     /// The time until a refused subscription is retried, in µs.
     static let subscriptionRetryInterval: Int64 = 5_000_000
     /// The maximum interval between turns, in µs.
@@ -61,26 +52,15 @@ struct AgentState {
     // Outbox.
     /// Blocks that could not be written yet.
     var unsaved: [SampleBlock] = []
-    /// Whether the last write failed.
-    var isOutboxFailing = false
-    /// Acknowledged batches that are still in the outbox.
-    var removable: [Epoch: SequenceSet] = [:]
-    /// The deadline for the removal of these batches, in µs of the boot clock.
-    var removalDeadline: Int64?
+    /// Why the last write failed, or nil.
+    var unwritable: String?
     /// An acknowledgement of batches that this outbox never published. The outbox may be an older copy.
     var contradictingAck: Acknowledgement?
 
     // Broker and collector.
-    var isConnected = false
-    var delivery: Delivery
-    /// The limit of the backlog on its way to the broker.
-    var linkWindow = LinkWindow()
-    /// The limit of the backlog's byte rate.
-    var budget: ByteBudget
-    /// The earliest time for backlog, in µs of the boot clock.
-    var backlogStart = Int64.max
-    /// The number of backlog batches read in this turn.
-    var backlogReads = 0
+    var isConnected: Bool { delivery.isConnected }
+    var delivery: LinkDelivery
+    var takeover = Takeover()
     /// The time to retry a refused subscription, in µs of the boot clock.
     var subscriptionRetry: Int64?
     /// The payloads of unanswered requests.
@@ -91,9 +71,6 @@ struct AgentState {
     var remainingAnswers = 0
 
     var problems = ProblemLog()
-    var deliveryProblems = DeliveryProblems()
-    /// The batches that the last acknowledgement with such batches lists as missing and that are not in the outbox any more.
-    var reportedGone: [Epoch: SequenceSet] = [:]
     /// Whether the loop ends after this turn.
     var isStopping = false
     var shutdown = Shutdown.running
@@ -110,8 +87,9 @@ struct AgentState {
         publisher = graph.addSubscriber()
         runningSources = configuration.sources.count
         presence = PresenceState(heartbeat: configuration.heartbeat)
-        delivery = Delivery(pending: pending, waitsForCollector: configuration.acknowledgedBy == .collector)
-        budget = ByteBudget(rate: configuration.backlogRate, at: moment.boot)
+        delivery = LinkDelivery(
+            waitsForCollector: configuration.acknowledgedBy == .collector, backlogRate: configuration.backlogRate)
+        delivery.add(pending: pending, at: moment.boot)
     }
 
     /// Updates the state.
@@ -133,8 +111,10 @@ struct AgentState {
             return didWrite(accepted, droppedSamples: droppedSamples, at: moment)
         case .writeFailed(let blocks, let error): return didFailToWrite(blocks, error, at: moment)
         case .flushed(let request, let batches): return replyToFlush(request, batches: batches)
-        case .live(let position, let outcome): return didPublishLive(position, outcome, at: moment.boot)
-        case .backlog(let position, let outcome): return didPublishBacklog(position, outcome, at: moment.boot)
+        case .live(let position, let outcome):
+            return didPublish(position, isBacklog: false, outcome, at: moment.boot)
+        case .backlog(let position, let outcome):
+            return didPublish(position, isBacklog: true, outcome, at: moment.boot)
         case .backlogNotRecorded(let error): return reportBacklogNotRecorded(error)
         case .presencePublished(let id):
             presence.didPublish(id: id, at: moment.boot)
@@ -154,10 +134,8 @@ struct AgentState {
         case .requests: return answerRequests()
         case .nextRequest: return answerNextRequest(at: moment)
         case .window: return write(coalescer.takeReady(at: moment.boot), at: moment)
-        case .retransmission:
-            delivery.tick(at: moment.boot)
-            return reviewDelivery(at: moment.boot)
-        case .backlog: return beginBacklog(at: moment.boot)
+        case .retransmission: return reviewDelivery(at: moment.boot)
+        case .backlog: return beginBacklog()
         case .presence:
             guard isConnected, presence.isDue(at: moment.boot) else { return [] }
             return [.publishPresence(presence.report(at: timeLine.timestamp(boot: moment.boot)))]
@@ -171,10 +149,10 @@ struct AgentState {
         guard requests.isEmpty else { return boot }
         let deadline = min(
             boot + Self.maxTurnInterval, coalescer.nextDeadline ?? .max,
-            isOutboxFailing ? .max : removalDeadline ?? .max,
+            unwritable == nil ? delivery.removalDeadline ?? .max : .max,
             leases.nextExpiry ?? .max, clock.nextDeadline ?? .max)
         // A PUBACK opens the window, and begins a turn itself.
-        return delivery.canSendBacklog && isConnected && linkWindow.isOpen
+        return delivery.canSendBacklog
             ? min(deadline, boot + Self.backlogInterval) : deadline
     }
 

@@ -1,252 +1,192 @@
-import LockstepAgent
+public import LockstepAgent
 public import LockstepModel
 import LockstepSQLite
 public import LockstepWire
 
-/// The durable queue of the batches of many devices, in one SQLite file.
+/// The outbox of a gateway: batches of many devices, and in the same transactions what is known of their senders.
 ///
-/// One transaction accepts the messages of all devices, so that one disk sync covers many messages. Each device has
-/// its own epochs and numbers, as if it had an agent of its own.
-///
-/// A device begins a new epoch with its first batch after each start of the program. Therefore a file that was restored
-/// from an older copy never gives a number twice: its old batches keep their numbers, and new ones have a new epoch.
-///
-/// Use it from one thread only.
+/// A message that is acknowledged to its sender changes both or nothing. Use it from one thread only.
 public final class GatewayOutbox {
-    /// The samples of one new batch.
-    public struct Addition: Sendable {
-        /// The index of the device.
-        public let device: Int
-        /// The samples.
-        public let samples: SampleBlock
-        /// Whether the sender wrote them long before they arrived.
-        public let isLate: Bool
-
-        /// Creates an addition.
-        public init(device: Int, samples: SampleBlock, isLate: Bool) {
-            self.device = device
-            self.samples = samples
-            self.isLate = isLate
-        }
-    }
-
-    /// A batch with its encoded payload.
-    public struct Entry: Sendable {
-        /// The index of the device.
-        public let device: Int
-        /// The epoch and number of the batch.
-        public let position: BatchPosition
-        /// The stream of its samples.
-        public let stream: SensorStream
-        /// The encoded batch, as a live one.
-        public let payload: [UInt8]
-        /// Whether it must be published as late.
-        public let isLate: Bool
-    }
-
-    /// The batches dropped because of the size limit.
-    public struct Dropped: Sendable, Hashable {
-        /// The numbers of the batches, by the index of the device.
-        public var batches: [Int: [Epoch: SequenceSet]] = [:]
-        /// The number of samples in them.
-        public var samples: Int64 = 0
-    }
-
-    /// The devices, in the order in which they were first seen. An index is valid until the program ends.
-    public private(set) var devices = OutboxDevices()
-    /// The size of all payloads in bytes.
-    public private(set) var bytes: Int64 = 0
-
-    let file: OutboxFile
-    private var statements: GatewayOutboxStatements
-    /// What was done since the last call of ``takeRestoration()``, because the file was removed or moved.
-    private var restoration: OutboxFile.Restoration?
-    private let streams: StreamCatalog
-    private let encoding: BatchEncoding
-    private let maxBytes: Int64
-    private let path: String
-    private var lastID: Int64
+    /// The batches.
+    public let batches: Outbox
+    /// The senders, by the index of their device.
+    public private(set) var senders = OutboxSenders()
 
     /// Opens the outbox, or creates it.
     /// - Parameters:
     ///   - path: the path of the file. Its folder must exist.
-    ///   - maxBytes: the size of all payloads above which the oldest batches are dropped.
+    ///   - limits: the limits above which the oldest batches are dropped.
     ///   - encoding: the encoding of new batches.
     ///   - streams: the streams that batches can belong to.
     /// - Throws: `OutboxError` if the file cannot be opened or another gateway uses it.
     public init(
-        path: String, maxBytes: Int64 = 256 << 20, encoding: BatchEncoding = .json, streams: StreamCatalog = .builtIn
+        path: String, limits: Outbox.Limits = Outbox.Limits(age: .max), encoding: BatchEncoding = .json,
+        streams: StreamCatalog = .builtIn
     ) throws {
-        self.path = path
-        self.maxBytes = maxBytes
-        self.encoding = encoding
-        self.streams = streams
-        do {
-            file = try OutboxFile(path: path) { try GatewayOutboxSchema.open($0) }
-            statements = try GatewayOutboxStatements(file.database)
-            try statements.removeUnusedEpochs()
-            (devices, bytes, lastID) = try statements.contents()
-            file.hasSameContent = { [unowned self] in
-                try GatewayOutboxStatements($0).contents().devices.hasSameBatches(as: devices)
-            }
-        } catch {
-            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
+        batches = try Outbox(
+            path: path, owner: .gateway, limits: limits, encoding: encoding, streams: streams, tables: Self.tables)
+        let saved = try batches.readTables(Self.senders)
+        for index in batches.devices.indices {
+            senders.append(saved[batches.devices[index].address] ?? OutboxSender(name: "", isSaved: true))
         }
     }
+
+    /// The devices, in the order in which they were first seen. An index is valid until the program ends.
+    public var devices: OutboxDevices { batches.devices }
 
     /// Returns the index of the device with this address. A new device is added; it is saved with its first batch or
     /// presence.
     public func index(of address: DeviceAddress, sender: ForeignName) -> Int {
-        devices.index(of: address, sender: sender.description)
+        let index = batches.index(of: address)
+        if index == senders.count { senders.append(OutboxSender(name: sender.description)) }
+        return index
     }
 
-    /// Numbers, encodes and writes new batches, writes changed presences, and removes acknowledged batches, in one durable
-    /// transaction.
+    /// Writes new batches and changed presences, and removes acknowledged batches, in one durable transaction. On a full disk,
+    /// acknowledged batches are removed first.
     /// - Parameters:
     ///   - additions: the samples of the new batches.
     ///   - presences: the changed presences, by the index of the device.
     ///   - removed: the acknowledged batches, by the index of the device.
-    /// - Throws: `OutboxError`. The outbox is unchanged in this case.
-    public func commit(
-        _ additions: [Addition], presences: [Int: OutboxPresence] = [:],
-        removing removed: [Int: [Epoch: SequenceSet]] = [:]
-    ) throws -> (entries: [Entry], dropped: Dropped) {
-        // A copy, which replaces the state when the transaction is on disk.
-        var change = Change(devices: devices, bytes: bytes, lastID: lastID)
-        var entries: [Entry] = []
-        entries.reserveCapacity(additions.count)
-        do {
-            try restoreFile()
-            try statements.database.transaction {
-                for (device, batches) in removed { try remove(batches, of: device, from: &change) }
-                for addition in additions { entries.append(try append(addition, to: &change)) }
-                for (device, presence) in presences { try set(presence, of: device, in: &change) }
-                try dropOldest(of: &change)
-            }
-        } catch {
-            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
+    ///   - boot: the current time in µs of the boot clock.
+    /// - Throws: `OutboxError`. Nothing was accepted in this case.
+    public func accept(
+        _ additions: [Outbox.Addition], presences: [Int: OutboxPresence] = [:],
+        removing removed: [Int: [Epoch: SequenceSet]] = [:], at boot: Int64
+    ) throws -> Outbox.Accepted {
+        var changed: [Int: OutboxSender] = [:]
+        for addition in additions where !senders[addition.device].isSaved {
+            changed[addition.device] = senders[addition.device]
         }
-        devices = change.devices
-        bytes = change.bytes
-        lastID = change.lastID
-        let dropped = change.dropped
-        if dropped.samples > 0 {
-            entries.removeAll {
-                dropped.batches[$0.device]?[$0.position.epoch]?.contains($0.position.seq) == true
-            }
+        for (device, presence) in presences {
+            changed[device] = senders[device]
+            changed[device]?.presence = presence
         }
-        return (entries, dropped)
-    }
-
-    /// Returns a batch, or nil if it is no longer in the outbox.
-    /// - Throws: `OutboxError`.
-    public func entry(at position: BatchPosition, of device: Int) throws -> Entry? {
-        guard let row = devices[device].row(at: position) else { return nil }
-        do {
-            guard let (name, payload, isLate) = try statements.entry(row),
-                let stream = streams.reference(named: name)
-            else { return nil }
-            return Entry(device: device, position: position, stream: stream, payload: payload, isLate: isLate)
-        } catch {
-            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
+        let accepted = try batches.accept(additions, removing: removed, at: boot) { database, id in
+            for (device, sender) in changed { try Self.write(sender, of: try id(device), to: database) }
         }
-    }
-
-    /// Returns the number of a new session: the current time in µs since 1970, but always higher than the previous
-    /// number.
-    /// - Throws: `OutboxError`.
-    public func startSession(at now: Timestamp) throws -> Int64 {
-        do {
-            try restoreFile()
-            let session = max(now.microseconds, try statements.session() + 1)
-            try statements.database.transaction { try statements.setSession(session) }
-            return session
-        } catch {
-            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
+        for (device, sender) in changed {
+            senders[device] = OutboxSender(name: sender.name, presence: sender.presence, isSaved: true)
         }
+        return accepted
     }
-
-    /// Writes the file again if it was removed or moved, see `OutboxFile`.
-    private func restoreFile() throws {
-        if let done = try file.restore() { restoration = done }
-        // They are prepared in a later call if that failed.
-        guard statements.database !== file.database else { return }
-        statements = try GatewayOutboxStatements(file.database)
-    }
-
-    /// Returns what was done since the last call, because the file was removed or moved.
-    func takeRestoration() -> OutboxFile.Restoration? { restoration.take() }
 
     /// Records topic filters to which the gateway subscribes. The broker keeps them with the session, whose owner is this
     /// outbox.
     /// - Returns: the filters of earlier settings, from which the gateway has to unsubscribe.
     /// - Throws: `OutboxError`.
     public func replaceFilters(with filters: [String]) throws -> [String] {
-        do {
-            try restoreFile()
-            // None is ever removed, because it is not known whether the broker has received the end of a subscription.
-            let all = try statements.database.transaction { try statements.addFilters(filters) }
-            return all.filter { !filters.contains($0) }
-        } catch {
-            throw OutboxError(path: path, owner: "gateway", name: "--id", error)
+        // None is ever removed, because it is not known whether the broker has received the end of a subscription.
+        let all = try batches.writeTables { database in
+            let insert = try database.prepare("INSERT OR IGNORE INTO filters (filter) VALUES (?)")
+            for filter in filters {
+                try insert.bind(filter, at: 1)
+                try insert.run()
+            }
+            let select = try database.prepare("SELECT filter FROM filters ORDER BY filter")
+            var all: [String] = []
+            while try select.step() { if let filter = select.text(at: 0) { all.append(filter) } }
+            return all
         }
+        return all.filter { !filters.contains($0) }
     }
 
-    private struct Change {
-        var devices: OutboxDevices
-        var bytes: Int64
-        var lastID: Int64
-        var dropped = Dropped()
+    private static let tables = """
+        CREATE TABLE senders (
+            device INTEGER PRIMARY KEY REFERENCES devices,
+            name TEXT NOT NULL, -- foreign name of the first sender
+            phase TEXT, -- of the last known presence; NULL if none is known
+            reason TEXT,
+            at INTEGER, -- time of the phase in µs since 1970
+            format TEXT, -- of the sender
+            heard_at INTEGER, -- time of the last message in µs since 1970, up to a minute old
+            published INTEGER -- 1: acknowledged by the broker
+        );
+        CREATE TABLE filters ( -- topic filters that were ever used
+            filter TEXT PRIMARY KEY
+        ) WITHOUT ROWID;
+        """
+
+    private static func write(_ sender: OutboxSender, of device: Int64, to database: SQLiteDatabase) throws {
+        let replace = try database.prepare("INSERT OR REPLACE INTO senders VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+        let presence = sender.presence
+        try replace.bind(device, at: 1)
+        try replace.bind(sender.name, at: 2)
+        try replace.bind(presence?.phase.rawValue, at: 3)
+        try replace.bind(presence?.reason, at: 4)
+        try replace.bind(presence?.at.microseconds, at: 5)
+        try replace.bind(presence?.format, at: 6)
+        try replace.bind(presence?.heardAt.microseconds, at: 7)
+        try replace.bind(presence.map { Int64($0.isPublished ? 1 : 0) }, at: 8)
+        try replace.run()
     }
 
-    private func remove(_ batches: [Epoch: SequenceSet], of device: Int, from change: inout Change) throws {
-        for row in change.devices.remove(batches, of: device) { change.bytes -= try statements.delete(row) }
-    }
-
-    /// Writes a device, unless it is already in the file.
-    /// - Returns: its id.
-    private func register(_ index: Int, in change: inout Change) throws -> Int64 {
-        if let id = change.devices[index].id { return id }
-        let id = try statements.insert(change.devices[index])
-        change.devices[index].id = id
-        return id
-    }
-
-    private func set(_ presence: OutboxPresence, of index: Int, in change: inout Change) throws {
-        try statements.set(presence, of: try register(index, in: &change))
-        change.devices[index].presence = presence
-    }
-
-    private func append(_ addition: Addition, to change: inout Change) throws -> Entry {
-        let index = addition.device
-        _ = try register(index, in: &change)
-        if change.devices[index].current == nil {
-            let epoch = Epoch.random()
-            let id = try statements.insert(epoch, of: change.devices[index])
-            change.devices[index].begin(epoch, id: id)
+    private static func senders(_ database: SQLiteDatabase) throws -> [DeviceAddress: OutboxSender] {
+        let rows = try database.prepare(
+            """
+            SELECT d.group_name, d.device, s.name, s.phase, s.reason, s.at, s.format, s.heard_at, s.published
+            FROM senders s JOIN devices d ON d.id = s.device
+            """)
+        var result: [DeviceAddress: OutboxSender] = [:]
+        while try rows.step() {
+            let address = DeviceAddress(
+                group: try GroupID(validating: rows.text(at: 0) ?? ""),
+                device: try DeviceID(validating: rows.text(at: 1) ?? ""))
+            let presence = rows.text(at: 3).flatMap(Phase.init).map { phase in
+                OutboxPresence(
+                    phase: phase, reason: rows.text(at: 4) ?? "", at: Timestamp(microseconds: rows.int64(at: 5)),
+                    format: rows.text(at: 6) ?? "", heardAt: Timestamp(microseconds: rows.int64(at: 7)),
+                    isPublished: rows.int64(at: 8) == 1)
+            }
+            result[address] = OutboxSender(name: rows.text(at: 2) ?? "", presence: presence, isSaved: true)
         }
-        change.lastID += 1
-        let (position, epochID) = change.devices[index].append(row: change.lastID)
-        let payload = encoding.encode(Batch(position: position, samples: addition.samples))
-        let entry = Entry(
-            device: index, position: position, stream: addition.samples.stream, payload: payload,
-            isLate: addition.isLate)
-        try statements.insert(entry, id: change.lastID, epoch: epochID, samples: addition.samples.count)
-        change.bytes += Int64(payload.count)
-        return entry
+        return result
+    }
+}
+
+/// The sender of a device.
+public struct OutboxSender: Sendable {
+    /// The foreign name of the first sender of the device.
+    public let name: String
+    /// The last known presence, or nil if none is known.
+    public internal(set) var presence: OutboxPresence?
+    /// Whether the name is in the file.
+    var isSaved = false
+}
+
+/// The senders of all devices.
+public struct OutboxSenders: Sendable {
+    private var senders: [OutboxSender] = []
+    /// The number of devices of each user, which is the first name of their first sender.
+    private var counts: [Substring: Int] = [:]
+
+    /// The number of senders.
+    public var count: Int { senders.count }
+
+    /// The sender of the device with an index.
+    public internal(set) subscript(index: Int) -> OutboxSender {
+        get { senders[index] }
+        set { senders[index] = newValue }
     }
 
-    /// Drops the oldest batches above the size limit.
-    private func dropOldest(of change: inout Change) throws {
-        while change.bytes > maxBytes, let row = try statements.oldest(),
-            let (index, position) = change.devices.position(epochID: row.epoch, seq: row.seq)
-        {
-            change.bytes -= try statements.delete(row.id)
-            try statements.insertDropped(epoch: row.epoch, seq: row.seq)
-            change.devices.drop(position, of: index, samples: row.samples)
-            try statements.setDroppedSamples(of: change.devices[index])
-            change.dropped.batches[index, default: [:]][position.epoch, default: SequenceSet()].insert(row.seq)
-            change.dropped.samples += row.samples
+    mutating func append(_ sender: OutboxSender) {
+        senders.append(sender)
+        // The first name after the format.
+        let names = sender.name.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        counts[names.count > 1 ? names[1] : "", default: 0] += 1
+    }
+
+    /// Returns the number of devices whose first sender has this user in its name, in any format.
+    func count(ofUser user: String) -> Int { counts[user.prefix { $0 != "/" }] ?? 0 }
+
+    /// Returns the senders of a format that were neither lost nor terminated when they were last heard.
+    func present(of format: String) -> [ForeignName] {
+        senders.compactMap { sender in
+            guard let presence = sender.presence, presence.format == format,
+                presence.phase != .lost, presence.phase != .terminated
+            else { return nil }
+            let parts = sender.name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            return parts.first == format ? ForeignName(format, Array(parts.dropFirst())) : nil
         }
     }
 }

@@ -28,7 +28,7 @@ public struct GatewayConfiguration: Sendable {
     public var mapping = DeviceMapping()
     /// The path of the outbox file.
     public var outboxPath: String
-    /// The size of all payloads in the outbox above which the oldest batches are dropped, in bytes.
+    /// The size of all batches in the outbox above which the oldest ones are dropped, in bytes.
     public var outboxSize: Int64 = 256 << 20
     /// The encoding of new batches.
     public var encoding = BatchEncoding.json

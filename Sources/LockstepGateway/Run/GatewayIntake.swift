@@ -114,19 +114,19 @@ struct GatewayIntake {
     ) throws(Refusal) -> [String] {
         let address = try configuration.mapping.address(of: report.sender, claimed: report.claimed)
         let known = outbox.devices.index(of: address)
-        if let known, outbox.devices[known].sender != report.sender.description,
+        if let known, outbox.senders[known].name != report.sender.description,
             !configuration.mapping.isExplicit(report.sender)
         {
             throw Refusal(
                 .nameTaken,
-                "'\(report.sender)' and '\(outbox.devices[known].sender)' would be the same device \(address): "
+                "'\(report.sender)' and '\(outbox.senders[known].name)' would be the same device \(address): "
                     + "add one of them to the setting 'map'")
         }
         guard known != nil || outbox.devices.count < configuration.maximumDevices else {
             throw Refusal(.tooManyDevices, "there are already \(outbox.devices.count) devices: raise --max-devices")
         }
         if known == nil, let user = message.user, !configuration.mapping.isExplicit(report.sender) {
-            let count = outbox.devices.count(ofUser: user)
+            let count = outbox.senders.count(ofUser: user)
             guard count < configuration.maximumUserDevices else {
                 throw Refusal(
                     .tooManyDevices,
@@ -226,15 +226,15 @@ struct GatewayIntake {
     }
 
     /// Removes and returns the samples for the next commit, the lowest device first.
-    mutating func takeAdditions() -> [GatewayOutbox.Addition] {
+    mutating func takeAdditions() -> [Outbox.Addition] {
         defer {
             samples.removeAll(keepingCapacity: true)
             sampleCount = 0
         }
-        return samples.keys.sorted().flatMap { device -> [GatewayOutbox.Addition] in
+        return samples.keys.sorted().flatMap { device -> [Outbox.Addition] in
             guard var entry = samples[device] else { return [] }
-            return entry.late.takeAll().map { GatewayOutbox.Addition(device: device, samples: $0, isLate: true) }
-                + entry.live.takeAll().map { GatewayOutbox.Addition(device: device, samples: $0, isLate: false) }
+            return entry.late.takeAll().map { Outbox.Addition(device: device, samples: $0, isLate: true) }
+                + entry.live.takeAll().map { Outbox.Addition(device: device, samples: $0, isLate: false) }
         }
     }
 

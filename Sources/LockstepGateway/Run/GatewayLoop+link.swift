@@ -30,24 +30,25 @@ extension GatewayLoop {
             logger.warning(
                 "cannot connect to broker, retrying",
                 metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
-        case .subscribed(_, let isGranted):
-            if !isGranted {
+        case .subscribed(let id, let isGranted):
+            guard let filter = subscribing.removeValue(forKey: id), !isGranted else { break }
+            if refusedFilters.isEmpty, subscriptionRetry == nil {
                 logger.error(
                     "subscription refused by broker",
-                    metadata: ["hint": "give this user the rights of a gateway, see broker-config/production.acl"])
+                    metadata: [
+                        "filter": "\(filter)",
+                        "hint": "give this user the rights of a gateway, see broker-config/production.acl",
+                    ])
             }
+            refusedFilters.append(filter)
+            // The access rights may be corrected, or a cluster node may just have failed.
+            subscriptionRetry = boot + Self.subscriptionRetryInterval
         case .published(let id, let refusal):
             guard !didPublishPresence(id, refusal: refusal, at: boot) else { return }
-            guard let index = inFlight.removeValue(forKey: id) else { return }
             if let refusal {
-                deliveries[index].delivery.didRefuse(id, at: boot)
-                linkWindow.didRefuse(id)
-                logger.error(
-                    "message refused by broker",
-                    metadata: ["device": "\(deliveries[index].address)", "error": "\(refusal)"])
+                log(delivery.didRefuse(id, refusal, at: boot))
             } else {
-                _ = deliveries[index].delivery.didReceivePuback(id, at: boot)
-                linkWindow.didReceivePuback(id, at: boot)
+                delivery.didReceivePuback(id, at: boot)
             }
         }
     }
@@ -55,19 +56,19 @@ extension GatewayLoop {
     private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
         intake.packetLimit = link.maximumPacketSize
         let now = Moment.now().wall
-        do { session = try outbox.startSession(at: now) } catch {
+        do { session = try outbox.batches.startSession(at: now) } catch {
             session = max(now.microseconds, session + 1)
             logger.error("cannot write session to outbox", metadata: ["error": "\(error)"])
         }
-        for index in deliveries.indices {
-            deliveries[index].isSubscribed = false
-            deliveries[index].delivery.didConnect(at: boot)
+        delivery.didConnect(at: boot)
+        (subscribing, refusedFilters, subscriptionRetry) = ([:], [], nil)
+        for index in devices.indices {
             // What the broker has already acknowledged is not repeated for a sender that was not heard: the device may have
             // been deleted since.
-            if let presence = outbox.devices[index].presence, deliveries[index].isHeard || !presence.isPublished {
-                deliveries[index].needsPresence = true
+            if let presence = outbox.senders[index].presence, devices[index].isHeard || !presence.isPublished {
+                devices[index].needsPresence = true
             }
-            if deliveries[index].isActive { subscribe(index) }
+            if delivery.isActive(index) { subscribe(index, at: boot) }
         }
         subscribeToForeignMessages()
         // After the subscriptions: whoever waits for this line may publish.
@@ -84,7 +85,6 @@ extension GatewayLoop {
                 metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
         }
         listening.begin(at: boot)
-        backlogStart = boot + Self.acknowledgementDelay
         nextHealth = 0
         publishPresences(at: now)
     }
@@ -99,9 +99,26 @@ extension GatewayLoop {
                 metadata: ["error": "\(error)"])
         }
         do {
-            for filter in filters { try link.subscribe(to: filter, qos: .atLeastOnce) }
+            for filter in filters { try subscribe(to: filter) }
             try link.unsubscribe(from: earlier)
         } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Subscribes to a topic of foreign messages or of acknowledgements.
+    func subscribe(to filter: String) throws {
+        let id = try link.subscribe(to: filter, qos: deviceOfAckTopic[filter] == nil ? .atLeastOnce : .atMostOnce)
+        if let id { subscribing[id] = filter }
+    }
+
+    /// Tries refused subscriptions again. Others stay, because the broker would send their retained messages again.
+    func retrySubscriptions(at boot: Int64) {
+        guard let retry = subscriptionRetry, boot >= retry, link.isUp else { return }
+        subscriptionRetry = boot + Self.subscriptionRetryInterval
+        let filters = refusedFilters
+        refusedFilters = []
+        do { for filter in filters { try subscribe(to: filter) } } catch {
             logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
     }
@@ -121,22 +138,8 @@ extension GatewayLoop {
     }
 
     private func didDisconnect() {
-        inFlight.removeAll()
-        linkWindow = LinkWindow()
         presencesInFlight.removeAll()
-        backlogStart = .max
-        for index in deliveries.indices { deliveries[index].delivery.didDisconnect() }
-    }
-
-    /// Subscribes to the acknowledgements of a device.
-    func subscribe(_ index: Int) {
-        guard !deliveries[index].isSubscribed, link.isUp else { return }
-        do {
-            try link.subscribe(to: deliveries[index].ackTopic, qos: .atMostOnce)
-            deliveries[index].isSubscribed = true
-        } catch {
-            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
-        }
+        delivery.didDisconnect()
     }
 
     func receive(_ message: IncomingMessage) {
@@ -246,35 +249,13 @@ extension GatewayLoop {
     private static let loggedRefusals = Allowance.Rate(burst: 100, interval: 2_000_000)
 
     private func receiveAcknowledgement(_ message: IncomingMessage, of index: Int) {
-        let boot = Moment.now().boot
         do {
             let ack = try AcknowledgementJSON.decode(Data(message.payload))
-            if let refusal = ack.refusal { return report(refusal, of: ack.epoch, to: index, at: boot) }
-            deliveries[index].handle(ack, at: boot)
-            let stored = ack.stored
-            let pending = outbox.devices[index].pending[ack.epoch]?.intersection(stored) ?? SequenceSet()
-            guard !pending.isEmpty else { return }
-            deliveries[index].removable[ack.epoch, default: SequenceSet()].formUnion(pending)
-            removalDeadline = removalDeadline ?? boot + Self.removalDelay
+            if delivery.handle(ack, of: index, at: Moment.now().boot) { devices[index].needsPresence = true }
         } catch {
             logger.warning(
                 "acknowledgement unreadable",
-                metadata: ["device": "\(deliveries[index].address)", "error": "\(error)"])
+                metadata: ["device": "\(outbox.devices[index].address)", "error": "\(error)"])
         }
-    }
-
-    /// Logs that a collector refuses the batches of a device for now, at most once in ten minutes.
-    private func report(_ refusal: Acknowledgement.Refusal, of epoch: Epoch, to index: Int, at boot: Int64) {
-        let position = BatchPosition(epoch: epoch, seq: refusal.seq)
-        guard deliveries[index].delivery.contains(position),
-            boot - (deliveries[index].refusalLoggedAt ?? .min / 2) >= 600_000_000
-        else { return }
-        deliveries[index].refusalLoggedAt = boot
-        logger.warning(
-            "collector refuses batches, kept in outbox",
-            metadata: [
-                "device": "\(deliveries[index].address)", "epoch": "\(epoch)", "seq": "\(refusal.seq)",
-                "error": "\(refusal.reason)",
-            ])
     }
 }

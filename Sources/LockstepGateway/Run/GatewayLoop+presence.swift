@@ -23,21 +23,21 @@ extension GatewayLoop {
     func presenceChanges(of contacts: [Int: SenderContact], at moment: Moment) -> PresenceChanges {
         var changes = PresenceChanges()
         for index in published {
-            changes.records[index] = outbox.devices[index].presence
+            changes.records[index] = outbox.senders[index].presence
             changes.records[index]?.isPublished = true
         }
         for (index, contact) in contacts {
-            let isFirst = deliveries.indices.contains(index) ? !deliveries[index].isHeard : true
+            let isFirst = devices.indices.contains(index) ? !devices[index].isHeard : true
             guard
                 let (record, mustPublish) = contact.change(
-                    of: changes.records[index] ?? outbox.devices[index].presence, isFirst: isFirst, at: moment.wall)
+                    of: changes.records[index] ?? outbox.senders[index].presence, isFirst: isFirst, at: moment.wall)
             else { continue }
             changes.records[index] = record
             changes.isUrgent = true
             if mustPublish { changes.toPublish.insert(index) }
         }
         for index in silentDevices(at: moment.boot) where contacts[index] == nil {
-            guard var record = changes.records[index] ?? outbox.devices[index].presence else { continue }
+            guard var record = changes.records[index] ?? outbox.senders[index].presence else { continue }
             record.phase = .lost
             record.reason = "silent"
             record.at = moment.wall
@@ -56,12 +56,12 @@ extension GatewayLoop {
         guard link.isUp, boot >= nextSilenceCheck else { return [] }
         nextSilenceCheck = boot + Self.silenceInterval
         let now = listening.time(at: boot)
-        return deliveries.indices.filter { index in
-            guard let presence = outbox.devices[index].presence,
+        return devices.indices.filter { index in
+            guard let presence = outbox.senders[index].presence,
                 let limits = configuration.silence[presence.format]
             else { return false }
             return limits.isExceeded(
-                in: presence.phase, lastMessage: deliveries[index].heardAt, start: startedAt,
+                in: presence.phase, lastMessage: devices[index].heardAt, start: startedAt,
                 listening: listening.since, at: now)
         }
     }
@@ -71,17 +71,17 @@ extension GatewayLoop {
         published.removeAll()
         didHear(contacts, at: boot)
         for index in changes.toPublish {
-            deliveries[index].needsPresence = true
+            devices[index].needsPresence = true
             guard changes.records[index]?.reason == "silent", changes.records[index]?.phase == .lost else { continue }
-            logger.info("device is silent", metadata: ["device": "\(deliveries[index].address)"])
+            logger.info("device is silent", metadata: ["device": "\(outbox.devices[index].address)"])
         }
     }
 
     /// Records that senders were heard.
     func didHear(_ contacts: [Int: SenderContact], at boot: Int64) {
         for (index, contact) in contacts {
-            deliveries[index].heardAt = listening.time(at: boot)
-            if contact.presence != nil { deliveries[index].isHeard = true }
+            devices[index].heardAt = listening.time(at: boot)
+            if contact.presence != nil { devices[index].isHeard = true }
         }
     }
 
@@ -94,27 +94,28 @@ extension GatewayLoop {
 
     /// Publishes all pending presences.
     func publishPresences(at now: Timestamp) {
-        for index in deliveries.indices { publishPresence(of: index, at: now) }
+        for index in devices.indices { publishPresence(of: index, at: now) }
     }
 
     private func publishPresence(of index: Int, at now: Timestamp) {
-        guard deliveries[index].needsPresence, link.isUp else { return }
+        guard devices[index].needsPresence, link.isUp else { return }
         let device = outbox.devices[index]
-        let messages = deliveries[index].presenceMessages(of: device, session: session, at: now)
+        let sender = outbox.senders[index]
+        let messages = devices[index].presenceMessages(of: device, from: sender, session: session, at: now)
         do {
             for (number, presence) in messages.enumerated() {
                 // Those of earlier epochs are not retained, because only a running collector needs them.
                 let message = MQTTMessage(
-                    topic: configuration.root.topic(deliveries[index].address, .presence),
+                    topic: configuration.root.topic(device.address, .presence),
                     payload: PresenceJSON.encode(presence), isRetained: number == 0)
                 guard let id = try link.publish(message) else { return }
-                if number == 0, let presence = device.presence { presencesInFlight[id] = (index, presence) }
+                if number == 0, let presence = sender.presence { presencesInFlight[id] = (index, presence) }
             }
-            deliveries[index].needsPresence = false
+            devices[index].needsPresence = false
         } catch {
             logger.error(
                 "cannot publish presence",
-                metadata: ["device": "\(deliveries[index].address)", "error": "\(error)"])
+                metadata: ["device": "\(outbox.devices[index].address)", "error": "\(error)"])
         }
     }
 
@@ -125,12 +126,12 @@ extension GatewayLoop {
         if let refusal {
             logger.error(
                 "presence refused by broker",
-                metadata: ["device": "\(deliveries[index].address)", "error": "\(refusal)"])
-        } else if let current = outbox.devices[index].presence, !current.isPublished,
+                metadata: ["device": "\(outbox.devices[index].address)", "error": "\(refusal)"])
+        } else if let current = outbox.senders[index].presence, !current.isPublished,
             current.phase == presence.phase, current.at == presence.at
         {
             published.insert(index)
-            removalDeadline = removalDeadline ?? boot + Self.removalDelay
+            delivery.requestCommit(at: boot)
         }
         return true
     }

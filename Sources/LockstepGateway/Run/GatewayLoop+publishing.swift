@@ -4,43 +4,24 @@ import LockstepModel
 import LockstepWire
 import Logging
 
-/// Batches.
+/// Batches: carries out what ``/LockstepAgent/LinkDelivery`` decides.
 extension GatewayLoop {
-    func publishLive(_ entry: GatewayOutbox.Entry, at boot: Int64) {
-        let index = entry.device
-        subscribe(index)
-        guard link.isUp, inFlight.count < Self.maxInFlight,
-            deliveries[index].delivery.inFlightCount < Delivery.maxInFlight
-        else { return deliveries[index].delivery.enqueue(entry.position) }
-        let payload = entry.isLate ? BatchEncoding.markingLate(entry.payload) : entry.payload
-        switch publish(entry, payload) {
-        case .published(let id):
-            deliveries[index].delivery.didPublish(entry.position, as: id, at: boot)
-            linkWindow.didPublish(id, bytes: payload.count, isBacklog: false, at: boot)
-        case .tooLarge: deliveries[index].delivery.markTooLarge(entry.position)
-        case .notPublished: deliveries[index].delivery.enqueue(entry.position)
-        }
+    func publishLive(_ entry: Outbox.Entry, at boot: Int64) {
+        subscribe(entry.device, at: boot)
+        let outcome = delivery.canPublishLive(of: entry.device) ? publish(entry, isBacklog: false) : .notPublished
+        log(delivery.didPublish(entry.position, of: entry.device, isBacklog: false, outcome, at: boot))
     }
 
-    private enum Outcome {
-        case published(id: Int32)
-        case tooLarge
-        case notPublished
-    }
-
-    private func publish(_ entry: GatewayOutbox.Entry, _ payload: [UInt8]) -> Outcome {
+    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> LinkDelivery.Outcome {
         do {
+            let payload = entry.payload(isBacklog: isBacklog)
             let message = MQTTMessage(
-                topic: configuration.root.topic(deliveries[entry.device].address, .stream(entry.stream)),
+                topic: configuration.root.topic(outbox.devices[entry.device].address, .stream(entry.stream)),
                 payload: payload, contentType: BatchEncoding(of: payload).contentType)
             guard let id = try link.publish(message) else { return .notPublished }
-            inFlight[id] = entry.device
-            return .published(id: id)
+            return .published(id: id, bytes: payload.count)
         } catch {
-            logger.error(
-                "cannot publish batch",
-                metadata: ["device": "\(deliveries[entry.device].address)", "error": "\(error)"])
-            return error.code == .tooLarge ? .tooLarge : .notPublished
+            return error.code == .tooLarge ? .tooLarge : .failed(error)
         }
     }
 
@@ -49,59 +30,59 @@ extension GatewayLoop {
         let moment = Moment.now()
         guard link.isUp, moment.boot >= nextCheck else { return }
         nextCheck = moment.boot + Self.checkInterval
-        for index in deliveries.indices where deliveries[index].isActive {
-            deliveries[index].delivery.tick(at: moment.boot)
+        retrySubscriptions(at: moment.boot)
+        log(delivery.tick(at: moment.boot))
+        for index in devices.indices {
+            if delivery.isActive(index) { subscribe(index, at: moment.boot) }
+            let problem = delivery.problem(of: index, at: moment.boot)
+            guard devices[index].problem != problem else { continue }
+            devices[index].problem = problem
+            devices[index].needsPresence = true
         }
-        if moment.boot >= backlogStart { publishBacklog(at: moment.boot) }
+        delivery.beginBacklog()
+        while let (device, position) = delivery.nextBacklogBatch(at: moment.boot) {
+            let outcome: LinkDelivery.Outcome
+            do {
+                let entry = try outbox.batches.entry(at: position, of: device)
+                outcome = entry.map { publish($0, isBacklog: true) } ?? .missing
+            } catch {
+                outcome = .failed(error)
+            }
+            log(delivery.didPublish(position, of: device, isBacklog: true, outcome, at: moment.boot))
+            guard outcome.allowsMore else { break }
+        }
         publishPresences(at: moment.wall)
     }
 
-    /// Publishes the backlog of all devices, beginning with the next one after the last check: the link may not have room
-    /// for all.
-    private func publishBacklog(at boot: Int64) {
-        let first = nextBacklogDevice
-        for offset in deliveries.indices {
-            let index = (first + offset) % deliveries.count
-            guard deliveries[index].delivery.hasBacklog else { continue }
-            guard linkWindow.isOpen else { return }
-            nextBacklogDevice = index + 1
-            publishBacklog(of: index, at: boot)
+    /// Subscribes to the acknowledgements of a device, once for each connection.
+    func subscribe(_ index: Int, at boot: Int64) {
+        guard delivery.needsSubscription(index) else { return }
+        do {
+            try subscribe(to: devices[index].ackTopic)
+            delivery.didSubscribe(index, at: boot)
+        } catch {
+            logger.error("cannot subscribe", metadata: ["error": "\(error)"])
         }
     }
 
-    private func publishBacklog(of index: Int, at boot: Int64) {
-        while linkWindow.isOpen, inFlight.count < Self.maxInFlight, deliveries[index].delivery.canSendBacklog,
-            deliveries[index].budget.isOpen(at: boot), let position = deliveries[index].delivery.nextBacklogBatch
-        {
-            subscribe(index)
-            let entry: GatewayOutbox.Entry?
-            do { entry = try outbox.entry(at: position, of: index) } catch {
-                logger.error("cannot read outbox", metadata: ["error": "\(error)"])
-                return
-            }
-            guard let entry else {
-                deliveries[index].delivery.forget(
-                    [position.epoch: SequenceSet(CollectionOfOne(position.seq...position.seq))])
-                continue
-            }
-            let payload = BatchEncoding.markingLate(entry.payload)
-            switch publish(entry, payload) {
-            case .published(let id):
-                deliveries[index].delivery.didPublishBacklog(position, as: id, at: boot)
-                linkWindow.didPublish(id, bytes: payload.count, isBacklog: true, at: boot)
-                deliveries[index].budget.spend(payload.count)
-            case .tooLarge: deliveries[index].delivery.markTooLarge(position)
-            case .notPublished: return
-            }
+    func log(_ reports: [LinkDelivery.Report]) {
+        for report in reports {
+            let device = report.device.map { ["device": "\(outbox.devices[$0].address)"] as Logger.Metadata } ?? [:]
+            logger.log(
+                level: report.level, report.message, metadata: device.merging(report.metadata) { first, _ in first })
         }
     }
 
-    func didDrop(_ dropped: GatewayOutbox.Dropped) {
+    func didDrop(_ accepted: Outbox.Accepted) {
+        let dropped = accepted.dropped
         guard dropped.samples > 0 else { return }
         for (index, batches) in dropped.batches {
-            deliveries[index].delivery.forget(batches)
-            deliveries[index].needsPresence = true
+            delivery.forget(batches, of: index)
+            devices[index].needsPresence = true
         }
-        logger.warning("samples dropped", metadata: ["samples": "\(dropped.samples)", "reason": "outbox-size"])
+        let total = outbox.devices.indices.reduce(0) { $0 + outbox.devices[$1].droppedSamples }
+        logger.warning(
+            "samples dropped",
+            metadata: ["samples": "\(dropped.samples)", "reason": "outbox-size", "total": "\(total)"])
     }
 }

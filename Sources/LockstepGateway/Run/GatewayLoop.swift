@@ -12,12 +12,8 @@ final class GatewayLoop {
     static let readLimit = 2000
     /// The number of samples after which a turn reads no more messages.
     static let maxSamples = 50_000
-    /// The maximum number of own messages without a PUBACK. MQTT has 65,535 message ids.
-    static let maxInFlight = 10_000
-    /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
-    static let removalDelay: Int64 = 2_000_000
-    /// The delay from the subscription to the first backlog, in µs: retained acknowledgements arrive before.
-    static let acknowledgementDelay: Int64 = 500_000
+    /// The time until a refused subscription is tried again, in µs.
+    static let subscriptionRetryInterval: Int64 = 5_000_000
     /// The interval between two checks of the deliveries, in µs.
     static let checkInterval: Int64 = 50_000
     /// The maximum wait for acknowledgements at the end, in µs.
@@ -30,28 +26,25 @@ final class GatewayLoop {
     let outbox: GatewayOutbox
     let link: BrokerLink
     var intake: GatewayIntake
-    /// The deliveries, by the index of the device.
-    var deliveries: [DeviceDelivery] = []
+    /// The devices, as in the outbox.
+    var devices: [GatewayDevice] = []
+    /// What is published next, and what may be removed from the outbox.
+    var delivery: LinkDelivery
     /// The index of the device of each topic of acknowledgements.
     var deviceOfAckTopic: [String: Int] = [:]
-    /// The device of each own message without a PUBACK, by message id.
-    var inFlight: [Int32: Int] = [:]
-    /// The limit of the backlog of all devices on its way to the broker.
-    var linkWindow = LinkWindow()
-    /// The index of the device whose backlog comes first in the next check, so that the devices share the link.
-    var nextBacklogDevice = 0
+    /// The filters of subscriptions without an answer, by message id; those that the broker refused; and when they are tried
+    /// again, in µs of the boot clock, or nil if none was refused on this connection.
+    var subscribing: [Int32: String] = [:]
+    var refusedFilters: [String] = []
+    var subscriptionRetry: Int64?
     /// Whether a message of this turn waits for its PUBACK.
     var hasUnacknowledged = false
     /// The requests that wait for the commit of this turn.
     var waiting: [(item: GatewayInbox.Item, receipt: RequestReceipt)] = []
     /// The session of the current connection, in µs since 1970.
     var session: Int64 = 0
-    /// The earliest time for backlog, in µs of the boot clock.
-    var backlogStart = Int64.max
     /// The time of the next check of the deliveries, in µs of the boot clock.
     var nextCheck: Int64 = 0
-    /// The deadline for the removal of acknowledged batches, in µs of the boot clock; nil if there are none.
-    var removalDeadline: Int64?
     /// The error of the last commit; nil if it succeeded.
     var outboxProblem: String?
     var certificates: CertificateWatch
@@ -94,8 +87,9 @@ final class GatewayLoop {
         self.logger = logger
         self.supervisor = supervisor
         outbox = try GatewayOutbox(
-            path: configuration.outboxPath, maxBytes: configuration.outboxSize, encoding: configuration.encoding,
-            streams: configuration.root.streams)
+            path: configuration.outboxPath, limits: Outbox.Limits(bytes: configuration.outboxSize, age: .max),
+            encoding: configuration.encoding, streams: configuration.root.streams)
+        delivery = LinkDelivery(backlogRate: configuration.backlogRate)
         intake = GatewayIntake(configuration)
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(
@@ -106,11 +100,11 @@ final class GatewayLoop {
         }
         link.onMessage = { [unowned self] message in receive(message) }
         link.mayConnect = { [unowned self] in Moment.now().boot >= takeoverPause.end }
-        addDeliveries(
+        addDevices(
             heardAt: EarlierMessages.times(
-                outbox.devices.indices.map { outbox.devices[$0].presence?.heardAt }, startingAt: started,
+                outbox.devices.indices.map { outbox.senders[$0].presence?.heardAt }, startingAt: started,
                 boot: startedAt))
-        inbox.earlierSparkplugSenders = outbox.devices.presentSenders(of: SparkplugNodes.formatName)
+        inbox.earlierSparkplugSenders = outbox.senders.present(of: SparkplugNodes.formatName)
     }
 
     /// Runs until the gateway is stopped.
@@ -118,7 +112,7 @@ final class GatewayLoop {
         logger.info(
             "gateway started",
             metadata: [
-                "devices": "\(outbox.devices.count)", "outbox_bytes": "\(outbox.bytes)",
+                "devices": "\(outbox.devices.count)", "outbox_bytes": "\(outbox.batches.bytes)",
                 "formats": "\(configuration.adapters.map(\.name).joined(separator: ","))",
             ])
         while !inbox.isStopping {
@@ -134,8 +128,8 @@ final class GatewayLoop {
     private func wait() {
         guard inbox.isEmpty else { return }
         let boot = Moment.now().boot
-        let isBusy = link.isUp && linkWindow.isOpen && deliveries.contains { $0.delivery.hasBacklog }
-        let deadline = min(boot + (isBusy ? Self.checkInterval : 1_000_000), removalDeadline ?? .max)
+        let interval = delivery.canSendBacklog ? Self.checkInterval : 1_000_000
+        let deadline = min(boot + interval, delivery.removalDeadline ?? .max)
         let end = ContinuousClock.now + .microseconds(max(0, deadline - boot))
         link.wait(until: min(end, supervisor.nextTurn ?? end))
     }
@@ -156,32 +150,27 @@ final class GatewayLoop {
     }
 
     /// Writes the samples of this turn to the outbox, and publishes them.
+    /// - Parameter isLast: whether to remove all acknowledged batches now.
     /// - Returns: false if the outbox could not be written. Then no message of this turn is acknowledged.
-    func commit() -> Bool {
+    func commit(isLast: Bool = false) -> Bool {
         let moment = Moment.now()
         let additions = intake.takeAdditions()
         let contacts = intake.takeContacts()
         let changes = presenceChanges(of: contacts, at: moment)
-        let isRemovalDue = removalDeadline.map { moment.boot >= $0 } ?? false
+        let isRemovalDue = delivery.removalDeadline.map { isLast || moment.boot >= $0 } ?? false
         if !additions.isEmpty || changes.isUrgent || isRemovalDue {
-            var removed: [Int: [Epoch: SequenceSet]] = [:]
-            if removalDeadline != nil {
-                for index in deliveries.indices where !deliveries[index].removable.isEmpty {
-                    removed[index] = deliveries[index].removable
-                }
-            }
             do {
-                let result = try outbox.commit(additions, presences: changes.records, removing: removed)
-                if let restoration = outbox.takeRestoration() {
+                let result = try outbox.accept(
+                    additions, presences: changes.records, removing: delivery.removable, at: moment.boot)
+                if let restoration = outbox.batches.takeRestoration() {
                     logger.warning("\(restoration)", metadata: ["outbox": "\(configuration.outboxPath)"])
                 }
-                for index in removed.keys { deliveries[index].removable = [:] }
-                removalDeadline = nil
+                delivery.didRemove()
                 if outboxProblem != nil { nextHealth = 0 }
                 outboxProblem = nil
-                addDeliveries()
+                addDevices()
                 didSave(changes, contacts, at: moment.boot)
-                didDrop(result.dropped)
+                didDrop(result)
                 publish(changes, isForeground: true, at: moment.wall)
                 for entry in result.entries { publishLive(entry, at: moment.boot) }
             } catch {
@@ -189,7 +178,7 @@ final class GatewayLoop {
                 return false
             }
         } else {
-            addDeliveries()
+            addDevices()
             didHear(contacts, at: moment.boot)
         }
         publish(changes, isForeground: false, at: moment.wall)
@@ -213,7 +202,7 @@ final class GatewayLoop {
         listening.begin(at: boot)
         for (item, _) in waiting { item.reply(.unavailable) }
         waiting = []
-        if removalDeadline != nil { removalDeadline = boot + Self.removalDelay }
+        delivery.didFailToRemove(at: boot)
         // Without the PUBACKs, the broker sends the messages again on the next connection. If there are none, such as
         // when only HTTP requests failed, the connection stays.
         guard hasUnacknowledged else { return }
@@ -221,33 +210,30 @@ final class GatewayLoop {
         if link.isUp { handle(link.abandon(MQTTError(.other, "the outbox cannot be written"))) }
     }
 
-    /// Creates the deliveries of new devices.
-    /// - Parameter times: the times of the last messages of devices from earlier runs.
-    private func addDeliveries(heardAt times: [Int64] = []) {
+    /// Adds the new devices of the outbox.
+    /// - Parameter times: the times of the last messages of devices from earlier runs; nil after the start.
+    private func addDevices(heardAt times: [Int64]? = nil) {
         let boot = Moment.now().boot
-        while deliveries.count < outbox.devices.count {
-            let index = deliveries.count
+        while devices.count < outbox.devices.count {
+            let index = devices.count
+            let device = outbox.devices[index]
+            let topic = configuration.root.topic(device.address, .ack)
+            deviceOfAckTopic[topic] = index
+            devices.append(GatewayDevice(ackTopic: topic, heardAt: times?[index] ?? listening.time(at: boot)))
             // A new device has no pending batches yet, except for those of this commit, which are published next.
-            var device = DeviceDelivery(
-                outbox.devices[index], root: configuration.root, backlogRate: configuration.backlogRate,
-                heardAt: times.indices.contains(index) ? times[index] : listening.time(at: boot),
-                at: boot)
-            if link.isUp { device.delivery = Delivery(pending: [:]) }
-            deviceOfAckTopic[device.ackTopic] = index
-            deliveries.append(device)
+            delivery.add(pending: times == nil ? [:] : device.pending, at: boot)
         }
     }
 
     private func finish() {
         let end = Moment.now().boot + Self.shutdownLimit
         for item in inbox.drain() { item.reply(.unavailable) }
-        while link.isUp, deliveries.contains(where: \.isActive), Moment.now().boot < end {
+        while link.isUp, !delivery.isEmpty, Moment.now().boot < end {
             turn()
             link.wait(until: .now + .milliseconds(50))
         }
-        if removalDeadline != nil { removalDeadline = 0 }
         expireParts(isAll: true)
-        if commit() { for event in link.write() { handle(event) } }
+        if commit(isLast: true) { for event in link.write() { handle(event) } }
         publishHealth(.offline)
         link.stop(until: .now + .seconds(2))
     }

@@ -36,22 +36,6 @@ public enum BatchCBOR {
         }
         return encoder.writer.bytes
     }
-
-    /// Returns `payload` with `"live":false` added, for sending an encoded batch late or again.
-    /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
-    public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
-        payload.withUnsafeBytes { bytes in
-            var reader = CBORReader(bytes)
-            guard case .map(let count)? = try? reader.next() else {
-                preconditionFailure("the payload is not a CBOR map")
-            }
-            var writer = CBORWriter(reservingCapacity: payload.count + 8)
-            writer.map(count + 1)
-            writer.text("live")
-            writer.bool(false)
-            return writer.bytes + bytes[reader.offset...]
-        }
-    }
 }
 
 /// An encoder for the members of a batch. All columns share one buffer for scaled numbers.

@@ -67,50 +67,44 @@ public enum BatchEncoding: String, Sendable, CaseIterable {
         }
     }
 
-    /// Returns the encoded live batch `payload` with `"live":false` added, for sending it late or again.
-    /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
-    public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
-        switch BatchEncoding(of: payload) {
-        case .json: BatchJSON.markingLate(payload)
-        case .cbor: BatchCBOR.markingLate(payload)
-        }
-    }
-
-    /// Returns the encoded batch `payload` with another position, and everything else unchanged. The stream need not be
-    /// known.
-    /// - Returns: nil if `payload` is not a live batch at position `old` that ``encode(_:)`` wrote.
-    package static func renumbering(
-        _ payload: [UInt8], from old: BatchPosition, to new: BatchPosition
-    ) -> [UInt8]? {
-        let encoding = BatchEncoding(of: payload)
-        // The head of a CBOR map is its number of members, which does not change.
-        let start = encoding == .json ? 0 : mapHeadLength(payload)
-        let head = encoding.members(of: old)
-        guard payload.dropFirst(start).starts(with: head) else { return nil }
-        return payload[..<start] + encoding.members(of: new) + payload[(start + head.count)...]
-    }
-
-    private static func mapHeadLength(_ payload: [UInt8]) -> Int {
-        payload.withUnsafeBytes { bytes in
-            var reader = CBORReader(bytes)
-            return (try? reader.next()) == nil ? 0 : reader.offset
-        }
-    }
-
-    /// The first members of a batch at `position`.
-    private func members(of position: BatchPosition) -> [UInt8] {
-        switch self {
+    /// Returns the payload of a numbered batch: its head before the samples of `body`.
+    ///
+    /// The result is what ``encode(_:)`` writes for the batch. So a sender can keep bodies, and number them when it publishes.
+    /// - Parameters:
+    ///   - body: a live batch without a position that ``encode(_:)`` wrote. Its stream need not be known. Anything else is
+    ///     returned unchanged, and a collector refuses it.
+    ///   - isLive: whether the batch is sent for the first time and without delay.
+    public static func payload(of body: [UInt8], at position: BatchPosition, isLive: Bool) -> [UInt8] {
+        switch BatchEncoding(of: body) {
         case .json:
-            return Array("{\"v\":\(BatchRules.version),\"epoch\":\"\(position.epoch)\",\"seq\":\(position.seq),".utf8)
+            let start = "{\"v\":\(BatchRules.version),"
+            guard body.starts(with: start.utf8) else { return body }
+            let live = isLive ? "" : "\"live\":false,"
+            let head = start + "\"epoch\":\"\(position.epoch)\",\"seq\":\(position.seq)," + live
+            return Array(head.utf8) + body[start.utf8.count...]
         case .cbor:
-            var writer = CBORWriter(reservingCapacity: 64)
-            writer.text("v")
-            writer.integer(BatchRules.version)
-            writer.text("epoch")
-            writer.text(position.epoch.rawValue)
-            writer.text("seq")
-            writer.integer(position.seq)
-            return writer.bytes
+            return body.withUnsafeBytes { bytes in
+                var reader = CBORReader(bytes)
+                var version = CBORWriter(reservingCapacity: 8)
+                version.text("v")
+                version.integer(BatchRules.version)
+                guard case .map(let count)? = try? reader.next(),
+                    bytes.dropFirst(reader.offset).starts(with: version.bytes)
+                else { return body }
+                var writer = CBORWriter(reservingCapacity: body.count + 64)
+                writer.map(count + (isLive ? 2 : 3))
+                writer.text("v")
+                writer.integer(BatchRules.version)
+                writer.text("epoch")
+                writer.text(position.epoch.rawValue)
+                writer.text("seq")
+                writer.integer(position.seq)
+                if !isLive {
+                    writer.text("live")
+                    writer.bool(false)
+                }
+                return writer.bytes + bytes[(reader.offset + version.bytes.count)...]
+            }
         }
     }
 }

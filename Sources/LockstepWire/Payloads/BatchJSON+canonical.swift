@@ -1,7 +1,7 @@
 package import LockstepModel
 
 extension BatchJSON {
-    /// Decodes a batch in the canonical form that ``encode(_:)`` and ``markingLate(_:)`` write.
+    /// Decodes a batch in the canonical form that ``encode(_:)`` writes.
     /// - Returns: nil for any other form, which may be invalid or valid JSON.
     package static func decodeCanonical(
         _ payload: UnsafeRawBufferPointer, stream: SensorStream, limits: PayloadLimits
@@ -14,8 +14,7 @@ extension BatchJSON {
     }
 }
 
-/// A decoder for batches of one stream in the canonical form that ``BatchJSON/encode(_:)`` and
-/// ``BatchJSON/markingLate(_:)`` write.
+/// A decoder for batches of one stream in the canonical form that ``BatchJSON/encode(_:)`` writes.
 ///
 /// It allocates no memory per sample, and none per batch if the block has enough capacity.
 package struct CanonicalBatchReader: Sendable {
@@ -95,8 +94,6 @@ extension CanonicalScanner {
         expecting epoch: Epoch?
     ) -> (position: BatchPosition?, isLive: Bool)? {
         guard scan(byte: "{") else { return nil }
-        // `live` is the first key if `markingLate` added it, and follows `seq` if `encode` wrote it.
-        let hasLeadingMark = scan(#""live":false,"#)
         guard scan(#""v":1"#) else { return nil }
         var position: BatchPosition?
         if scan(#","epoch":""#) {
@@ -105,13 +102,13 @@ extension CanonicalScanner {
             else { return nil }
             position = BatchPosition(epoch: epoch, seq: seq)
         }
-        let hasEncodedMark = scan(#","live":false"#)
-        guard !(hasLeadingMark && hasEncodedMark), scan(#","t":"#), let first = scanWholeNumber(),
+        let isLate = scan(#","live":false"#)
+        guard scan(#","t":"#), let first = scanWholeNumber(),
             let intervals = scanIntervals(),
             let count = scanColumns(of: pattern, &columns, after: times.count, limit: limit, expected: intervals.count),
             scan(byte: "}"), isAtEnd, intervals.addTimes(from: first, count: count, to: &times)
         else { return nil }
-        return (position, !hasLeadingMark && !hasEncodedMark)
+        return (position, !isLate)
     }
 
     private mutating func scanEpoch(expecting epoch: Epoch?) -> Epoch? {

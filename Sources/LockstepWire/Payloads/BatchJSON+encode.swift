@@ -17,14 +17,6 @@ public enum BatchJSON {
         object.members(of: batch)
         return object.finish()
     }
-
-    /// Returns `payload` with `"live":false` added, for sending an encoded batch late or again.
-    /// - Precondition: `payload` is a live batch that ``encode(_:)`` wrote.
-    public static func markingLate(_ payload: [UInt8]) -> [UInt8] {
-        var late = payload
-        late.insert(contentsOf: #""live":false,"#.utf8, at: 1)
-        return late
-    }
 }
 
 extension JSONObjectWriter {

@@ -44,11 +44,11 @@ struct JournalTests {
             let outbox = try openOutbox(limits: .init(age: 1000), keepsJournal: true)
             _ = try outbox.commit(appending: [block([1])], at: 0)
             let dropped = try outbox.commit(appending: [block([2])], at: 5000).dropped
-            #expect(dropped.batches == [outbox.epoch: [1...1]])
-            #expect(outbox.pending() == [outbox.epoch: [2...2]])
+            #expect(dropped.batches == [0: [outbox.epoch: [1...1]]])
+            #expect(outbox.pending == [outbox.epoch: [2...2]])
         }
         let again = try openOutbox()
-        #expect(again.pending() == [again.epoch: [2...2]])
+        #expect(again.pending == [again.epoch: [2...2]])
         #expect(try read().map { $0.position?.seq } == [1, 2])
     }
 

@@ -5,51 +5,58 @@ import Testing
 
 @Suite("The rows of an outbox")
 struct OutboxContentsTests {
-    private func contents(_ pending: ClosedRange<Int64>) -> OutboxContents {
-        OutboxContents(pending: SequenceSet([pending]))
-    }
-
-    @Test("the watermark is below the oldest pending batch, or the highest id")
-    func watermark() {
-        var contents = contents(1...10)
-        #expect(contents.watermark(last: 10) == 0)
-        contents.acknowledge([2...3], bytes: 1, at: 0)
-        #expect(contents.watermark(last: 10) == 0)
-        contents.acknowledge([1...1], bytes: 1, at: 0)
-        #expect(contents.watermark(last: 10) == 3)
-        contents.acknowledge([4...10], bytes: 1, at: 0)
-        #expect(contents.watermark(last: 10) == 10)
-    }
+    private let epoch = Epoch(unchecked: "e")
 
     @Test("acknowledged rows are deleted at a size or after a delay")
     func deletion() {
-        var contents = contents(1...10)
-        #expect(!contents.isDeletionDue(at: 0))
-        contents.acknowledge([1...1], bytes: OutboxContents.deletionSize - 1, at: 0)
-        #expect(!contents.isDeletionDue(at: OutboxContents.deletionDelay - 1))
-        #expect(contents.isDeletionDue(at: OutboxContents.deletionDelay))
-        contents.acknowledge([2...2], bytes: 1, at: 0)
-        #expect(contents.isDeletionDue(at: 0))
-        contents.didDelete(keepingJournal: false, last: 10)
-        #expect(!contents.isDeletionDue(at: OutboxContents.deletionDelay) && contents.acknowledged.isEmpty)
-        #expect(contents.pending == [3...10] && contents.journaled.isEmpty)
-    }
-
-    @Test("rows that the last run left are deleted at once")
-    func leftRows() {
-        #expect(OutboxContents(pending: [], acknowledged: [1...5]).isDeletionDue(at: 0))
+        var rows = AcknowledgedRows()
+        #expect(!rows.isDeletionDue(at: 0))
+        rows.insert([1...1], bytes: AcknowledgedRows.deletionSize - 1, at: 0)
+        #expect(!rows.isDeletionDue(at: AcknowledgedRows.deletionDelay - 1))
+        #expect(rows.isDeletionDue(at: AcknowledgedRows.deletionDelay))
+        rows.insert([2...2], bytes: 1, at: 0)
+        #expect(rows.isDeletionDue(at: 0))
+        rows.didDelete(keepingJournalTo: nil)
+        #expect(!rows.isDeletionDue(at: AcknowledgedRows.deletionDelay) && rows.rows.isEmpty && rows.journaled.isEmpty)
+        #expect(AcknowledgedRows(left: [1...5], journaled: []).isDeletionDue(at: 0), "left by the last run")
     }
 
     @Test("the journal is one range up to the watermark")
     func journal() {
-        var contents = contents(1...10)
-        contents.acknowledge([1...2, 6...6], bytes: 1, at: 0)
-        contents.didDelete(keepingJournal: true, last: 10)
-        #expect(contents.journaled == [1...2, 6...6])
+        var rows = AcknowledgedRows()
+        rows.insert([1...2, 6...6], bytes: 1, at: 0)
+        rows.didDelete(keepingJournalTo: 2)
+        #expect(rows.journaled == [1...2, 6...6])
         // Not every dropped batch is part of the journal.
-        contents.drop(3, keepsRow: false)
-        contents.acknowledge([4...5], bytes: 1, at: 0)
-        contents.didDelete(keepingJournal: true, last: 10)
-        #expect(contents.journaled == [1...6] && contents.pending == [7...10])
+        rows.insert([4...5], bytes: 1, at: 0)
+        rows.didDelete(keepingJournalTo: 6)
+        #expect(rows.journaled == [1...6])
+    }
+
+    @Test("the batches of interleaved devices are found by their numbers, and the lowest row is known")
+    func rows() {
+        var devices = OutboxDevices()
+        for (id, name) in [(1, "a"), (2, "b")] as [(Int64, String)] {
+            let index = devices.add(
+                OutboxDevice(address: DeviceAddress(group: .standard, device: DeviceID(unchecked: name))))
+            devices.add(OutboxDevice.EpochRows(id: id, epoch: epoch), to: index, isCurrent: true)
+        }
+        #expect(devices.lowestRow() == nil)
+        // Rows 1 to 6 are those of device 0, 0, 1, 0, 1, 1.
+        for (row, device) in [0, 0, 1, 0, 1, 1].enumerated() {
+            _ = devices.append(row: Int64(row) + 1, to: device)
+        }
+        #expect(devices[0].lastSeq == 3 && devices[1].lastSeq == 3)
+        #expect(devices[0].rows(of: [epoch: [1...9]]) == [1...2, 4...4])
+        #expect(devices[1].rows(of: [epoch: [2...3]]) == [5...6])
+        #expect(devices[1].row(of: BatchPosition(epoch: epoch, seq: 1)) == 3)
+        #expect(devices[1].row(of: BatchPosition(epoch: epoch, seq: 4)) == nil)
+        #expect(devices.lowestRow() == 1)
+        #expect(devices.remove([epoch: [1...2]], of: 0) == [1...2] && devices.lowestRow() == 3)
+        #expect(devices.remove([epoch: [1...3]], of: 1) == [3...3, 5...6] && devices.lowestRow() == 4)
+        devices.drop(BatchPosition(epoch: epoch, seq: 3), of: 0, samples: 7)
+        #expect(devices.lowestRow() == nil && devices[0].dropped == [epoch: [3...3]] && devices[0].droppedSamples == 7)
+        #expect(devices.append(row: 7, to: 1).position.seq == 4 && devices.lowestRow() == 7)
+        #expect(devices[1].rows(of: [epoch: [1...4]]) == [7...7])
     }
 }

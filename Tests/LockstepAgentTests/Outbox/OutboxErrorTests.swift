@@ -116,7 +116,7 @@ struct OutboxErrorTests {
         #expect(error?.description.hasPrefix("cannot write outbox") == true)
         try outbox.database.execute("PRAGMA query_only = 0")
         #expect(try outbox.accept([block([2])], at: 2).entries.map(\.position.seq) == [2])
-        #expect(outbox.pending() == [outbox.epoch: [1...2]])
+        #expect(outbox.pending == [outbox.epoch: [1...2]])
     }
 
     @Test("a full disk is reported, with what to do")

@@ -35,7 +35,7 @@ struct OutboxFileTests {
         #expect(throws: OutboxError.self, "the lock is held") { try openOutbox() }
         // As after SIGKILL.
         let copy = try Outbox(path: try copyOutbox())
-        #expect(copy.epoch == outbox.epoch && copy.pending() == [outbox.epoch: [2...next]])
+        #expect(copy.epoch == outbox.epoch && copy.pending == [outbox.epoch: [2...next]])
         #expect(try copy.database.text("PRAGMA integrity_check") == "ok")
         for seq in 2...next { #expect(try copy.entry(at: BatchPosition(epoch: copy.epoch, seq: seq)) != nil) }
         // It continues without writing the file again.
@@ -95,7 +95,7 @@ struct OutboxFileTests {
         #expect(try outbox.file.restore() == .written)
         #expect(try outbox.accept([block([4])], at: 2).entries.map(\.position.seq) == [4])
         let copy = try Outbox(path: try copyOutbox())
-        #expect(copy.pending() == [outbox.epoch: [2...4]])
+        #expect(copy.pending == [outbox.epoch: [2...4]])
     }
 
     @Test("the file is written again if it was moved, and the log that is left at the path does not damage it")

@@ -11,7 +11,7 @@ struct PresencePublisherTests {
             epoch: Epoch(unchecked: "new"), after: Epoch(unchecked: "old"), session: 7, phase: .foreground,
             at: Timestamp(microseconds: 5), dropped: [1...2], droppedSamples: 9, problem: "the clock is wrong",
             clock: ClockReport())
-        let reports = PresencePublisher.reports(of: [Epoch(unchecked: "old"): SequenceSet([3...4])], like: presence)
+        let reports = presence.reports(ofDropped: [Epoch(unchecked: "old"): SequenceSet([3...4])])
         #expect(
             reports == [
                 Presence(

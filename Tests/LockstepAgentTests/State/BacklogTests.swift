@@ -25,8 +25,8 @@ struct BacklogTests {
 
     @Test(
         "an outbox that could not be read is no problem any more if the batch is missing, too large or delivered",
-        arguments: [AgentState.PublishOutcome.missing, .tooLarge, nil])
-    mutating func readAgain(outcome: AgentState.PublishOutcome?) {
+        arguments: [LinkDelivery.Outcome.missing, .tooLarge, nil])
+    mutating func readAgain(outcome: LinkDelivery.Outcome?) {
         let position = BatchPosition(epoch: loop.epoch, seq: 1)
         loop = FakeLoop(pending: [1...1])
         loop.outcomes[position] = .failed(outboxError)
@@ -92,9 +92,9 @@ struct BacklogTests {
         loop.connect()
         loop.add([1])
         loop.turn(after: 1_000_000)
-        let before = loop.state.delivery.hasBacklog
+        let before = loop.state.delivery.unsentCount > 0
         loop.disconnect()
-        #expect(!before && loop.state.delivery.nextBacklogBatch?.seq == 1)
+        #expect(!before && loop.state.delivery.unsentCount == 1)
         #expect(loop.state.delivery.inFlightCount == 0)
     }
 
@@ -107,7 +107,7 @@ struct BacklogTests {
         loop.connect()
         loop.subscribed()
         loop.turn(after: 500_000)
-        #expect(!published().isEmpty && !loop.state.linkWindow.isOpen && loop.state.canPublishLive)
+        #expect(!published().isEmpty && !loop.state.delivery.window.isOpen && loop.state.delivery.canPublishLive(of: 0))
     }
 
     @Test("backlog waits while the outbox seems to be an older copy")
@@ -122,7 +122,7 @@ struct BacklogTests {
         #expect(published().isEmpty)
     }
 
-    @Test("a turn reads at most 100 batches and does not exceed the byte rate")
+    @Test("a turn reads at most 500 batches and does not exceed the byte rate")
     mutating func limits() {
         loop = FakeLoop(pending: [1...1000]) {
             $0.acknowledgedBy = .broker
@@ -153,7 +153,7 @@ struct BacklogTests {
         loop.turn(after: 1_000_000)
         let missing = published().count
         #expect(first == 20 && none == 0 && half == 10)
-        #expect(missing == AgentState.maxBacklogReads)
+        #expect(missing == LinkDelivery.maxReads)
     }
 
     @Test("no backlog is published while the link is full, and a PUBACK continues it")

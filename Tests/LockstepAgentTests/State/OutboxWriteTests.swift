@@ -23,7 +23,7 @@ struct OutboxWriteTests {
         let late = loop.take()
         #expect(early.isEmpty)
         #expect(late == ["write 3", "live 1"])
-        #expect(loop.state.delivery.inFlightCount == 1 && !loop.state.delivery.hasBacklog)
+        #expect(loop.state.delivery.inFlightCount == 1 && loop.state.delivery.unsentCount == 0)
     }
 
     @Test("a batch that cannot be published becomes backlog")
@@ -31,7 +31,7 @@ struct OutboxWriteTests {
         loop.add([1])
         loop.turn(after: 1_000_000)
         #expect(loop.take() == ["write 1", "live 1"])
-        #expect(loop.state.delivery.nextBacklogBatch?.seq == 1)
+        #expect(loop.state.delivery.unsentCount == 1)
     }
 
     @Test("the number of batches in flight is limited")
@@ -59,7 +59,7 @@ struct OutboxWriteTests {
         loop.connect()
         let first = produce(&loop)
         let second = produce(&loop)
-        let excluded = loop.state.delivery.hasBacklog
+        let excluded = loop.state.delivery.unsentCount > 0
         loop.disconnect()
         loop.connect()
         let third = produce(&loop)
@@ -233,19 +233,26 @@ struct OutboxWriteTests {
         #expect(loop.take().isEmpty && loop.state.delivery.unsentCount == 3)
     }
 
+    private func dropped(_ batches: SequenceSet, samples: Int64, aged: Int64 = 0) -> Outbox.Dropped {
+        var dropped = Outbox.Dropped()
+        dropped.batches = [0: [loop.epoch: batches]]
+        (dropped.samples, dropped.agedSamples) = (samples, aged)
+        return dropped
+    }
+
     @Test("dropped samples are logged by reason, reported in the presence and not delivered")
     mutating func dropped() {
         loop = FakeLoop(pending: [1...3])
         loop.connect()
         loop.turn()
         _ = loop.take()
-        loop.dropped = Outbox.Dropped(batches: [loop.epoch: [1...2]], samples: 30, agedSamples: 10)
+        loop.dropped = dropped([1...2], samples: 30, aged: 10)
         loop.add([1])
         loop.turn(after: 1_000_000)
         let bySize = loop.take().filter { !$0.hasPrefix("live") }
         let left = loop.state.delivery.unsentCount
         loop.wasDiskFull = true
-        loop.dropped = Outbox.Dropped(batches: [loop.epoch: [3...3]], samples: 5)
+        loop.dropped = dropped([3...3], samples: 5)
         loop.add([1])
         loop.turn(after: 1_000_000)
         let byDisk = loop.take().filter { $0.hasPrefix("warning") }

@@ -72,13 +72,13 @@ struct RefusedByCollectorTests {
 
     @Test("a refusal of a batch that no longer waits is removed, another one stays")
     func removed() {
-        var problems = DeliveryProblems()
+        var refusals = CollectorRefusals()
         let position = BatchPosition(epoch: Epoch(unchecked: "e"), seq: 3)
-        problems.didRefuse(position, reason: "the clock is wrong", at: 0)
-        problems.removeRefusal { $0.seq == 2 }
-        #expect(problems.hasRefusal)
-        problems.removeRefusal { $0 == position }
-        #expect(!problems.hasRefusal)
+        refusals.didRefuse(position, reason: "the clock is wrong", at: 0)
+        refusals.remove { $0.seq == 2 }
+        #expect(refusals.isAny)
+        refusals.remove { $0 == position }
+        #expect(!refusals.isAny)
     }
 
     @Test("if nothing is acknowledged for 30 s, this is logged once, and not if the reason is known")

@@ -39,7 +39,7 @@ struct FakeLoop {
     var epochError: OutboxError?
     var isOutboxOlder = true
     /// The results of publishing batches that differ from success.
-    var outcomes: [BatchPosition: AgentState.PublishOutcome] = [:]
+    var outcomes: [BatchPosition: LinkDelivery.Outcome] = [:]
 
     private(set) var epoch = Epoch(unchecked: "e")
     private var seq: Int64 = 0
@@ -121,9 +121,13 @@ struct FakeLoop {
             actions.append("set rates")
         case .write(let blocks, let removing): write(blocks, removing)
         case .publishLive(let entry): publishLive(entry)
-        case .publishBacklog(let position):
-            actions.append("backlog \(position.seq)")
-            send(.backlog(position, outcome(of: position)))
+        case .publishBacklog:
+            while let (_, position) = state.delivery.nextBacklogBatch(at: boot) {
+                actions.append("backlog \(position.seq)")
+                let outcome = outcome(of: position)
+                send(.backlog(position, outcome))
+                guard outcome.allowsMore else { return }
+            }
         case .publishPresence(let report):
             presences.append(report)
             actions.append("presence \(report.phase.rawValue) (\(report.reason))")
@@ -155,7 +159,8 @@ struct FakeLoop {
         let samples = blocks.reduce(0) { $0 + $1.count }
         actions.append("write \(samples)" + (removing.isEmpty ? "" : ", removing \(Self.text(removing))"))
         if let writeError, writeLimit == .max { return send(.writeFailed(blocks, writeError)) }
-        var accepted = Outbox.Accepted(unwritten: Array(blocks.dropFirst(writeLimit)))
+        var accepted = Outbox.Accepted(
+            unwritten: blocks.dropFirst(writeLimit).map { Outbox.Addition(samples: $0) })
         accepted.error = accepted.unwritten.isEmpty ? nil : writeError
         accepted.dropped = dropped
         accepted.wasDiskFull = wasDiskFull
@@ -163,18 +168,18 @@ struct FakeLoop {
             seq += 1
             written.append(block)
             let position = BatchPosition(epoch: epoch, seq: seq)
-            accepted.entries.append(Outbox.Entry(position: position, stream: block.stream, payload: [1, 2, 3]))
+            accepted.entries.append(Outbox.Entry(position: position, stream: block.stream, body: [1, 2, 3]))
         }
         send(.written(accepted, droppedSamples: dropped.samples))
     }
 
     private mutating func publishLive(_ entry: Outbox.Entry) {
-        let canPublish = state.canPublishLive
+        let canPublish = state.delivery.canPublishLive(of: 0)
         actions.append(canPublish ? "live \(entry.position.seq)" : "not live \(entry.position.seq)")
         send(.live(entry.position, canPublish ? outcome(of: entry.position) : .notPublished))
     }
 
-    private mutating func outcome(of position: BatchPosition) -> AgentState.PublishOutcome {
+    private mutating func outcome(of position: BatchPosition) -> LinkDelivery.Outcome {
         if let outcome = outcomes[position] { return outcome }
         guard state.isConnected else { return .notPublished }
         lastID += 1

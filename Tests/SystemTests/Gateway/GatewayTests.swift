@@ -214,7 +214,7 @@ struct GatewayTests {
             try await system.publish((0..<100).map { location(now - 100 + $0) }, on: "owntracks/a/b")
             func pending() throws -> Int64 {
                 try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readOnly)
-                    .integer("SELECT ifnull(sum(samples), 0) FROM entries")
+                    .integer("SELECT ifnull(sum(samples), 0) FROM batches")
             }
             try await expectEventually { try pending() == 100 }
             await first.stop(SIGKILL)

@@ -22,13 +22,13 @@ struct OutboxRun {
     /// Accepts the batches of a second. With a connection, they are also published.
     mutating func window(isConnected: Bool) throws {
         let accepted = try outbox.accept(
-            windows.blocks(of: second), removing: [outbox.epoch: acknowledged],
-            at: windows.time(of: second).microseconds)
+            windows.blocks(of: second).map { Outbox.Addition(samples: $0) },
+            removing: [0: [outbox.epoch: acknowledged]], at: windows.time(of: second).microseconds)
         second += 1
         acknowledged = published.removeFirst()
         var live = SequenceSet()
         for entry in accepted.entries {
-            batchBytes += Int64(entry.payload.count)
+            batchBytes += Int64(entry.payload(isBacklog: false).count)
             if isConnected {
                 outbox.didPublish(entry.position)
                 live.insert(entry.position.seq)
@@ -59,7 +59,7 @@ struct OutboxRun {
     mutating func stop() throws {
         for batches in published { acknowledged.formUnion(batches) }
         _ = try outbox.commit(
-            appending: [], removing: [outbox.epoch: acknowledged], at: windows.time(of: second).microseconds)
+            [], removing: [0: [outbox.epoch: acknowledged]], at: windows.time(of: second).microseconds)
         guard outbox.bytes == 0 else { throw Failure("\(outbox.bytes) bytes were not delivered") }
     }
 }

@@ -55,7 +55,9 @@ struct OutboxWritesBenchmark {
             var batchBytes: Int64 = 0
             // The files are written until the outbox closes.
             do {
-                let outbox = try Outbox(path: folder + "/outbox", encoding: encoding, keepsJournal: keepsJournal)
+                let device = DeviceAddress(group: .standard, device: DeviceID(unchecked: "bench"))
+                let outbox = try Outbox(
+                    path: folder + "/outbox", owner: .agent(device), encoding: encoding, keepsJournal: keepsJournal)
                 var run = OutboxRun(outbox: outbox, windows: windows)
                 for _ in 0..<windowCount { try run.window(isConnected: !isOutage) }
                 if isOutage { try run.catchUp(batchesPerWindow: Self.catchUpRate) }

@@ -1,0 +1,176 @@
+import LockstepModel
+import LockstepMQTT
+import Testing
+
+@testable import LockstepAgent
+
+@Suite("The delivery of many devices over one link")
+struct LinkDeliveryTests {
+    private let epoch = Epoch(unchecked: "e")
+    private var delivery = LinkDelivery(backlogRate: 10_000)
+    private var lastID: Int32 = 0
+    private var boot: Int64 = 10_000_000
+
+    private mutating func add(_ devices: Int, pending: SequenceSet = SequenceSet()) {
+        for _ in 0..<devices { delivery.add(pending: [epoch: pending], at: boot) }
+    }
+
+    private mutating func connect() {
+        delivery.didConnect(at: boot)
+        for device in 0..<delivery.count { delivery.didSubscribe(device, at: boot) }
+        boot += LinkDelivery.acknowledgementDelay
+    }
+
+    /// Publishes a live batch.
+    private mutating func live(_ seq: Int64, of device: Int) {
+        lastID += 1
+        let outcome = LinkDelivery.Outcome.published(id: lastID, bytes: 1000)
+        _ = delivery.didPublish(
+            BatchPosition(epoch: epoch, seq: seq), of: device, isBacklog: false, outcome, at: boot)
+    }
+
+    /// Publishes backlog as long as it may be published, and returns the devices.
+    private mutating func backlog(bytes: Int = 1000, _ outcome: LinkDelivery.Outcome? = nil) -> [Int] {
+        var devices: [Int] = []
+        delivery.beginBacklog()
+        while let (device, position) = delivery.nextBacklogBatch(at: boot) {
+            lastID += 1
+            let outcome = outcome ?? .published(id: lastID, bytes: bytes)
+            _ = delivery.didPublish(position, of: device, isBacklog: true, outcome, at: boot)
+            devices.append(device)
+            guard outcome.allowsMore else { break }
+        }
+        return devices
+    }
+
+    private mutating func acknowledgeMessages() {
+        for id in 0...lastID { delivery.didReceivePuback(id, at: boot) }
+    }
+
+    @Test("devices take turns when the link has no room for all of them")
+    mutating func turns() {
+        add(3, pending: [1...9])
+        connect()
+        var order: [Int] = []
+        for _ in 0..<6 {
+            order += backlog(bytes: 1_000_000)
+            boot += 100_000_000
+            acknowledgeMessages()
+        }
+        #expect(order == [1, 2, 0, 1, 2, 0])
+    }
+
+    @Test("each device has its own byte rate and its own part of the collector's queue")
+    mutating func budgets() {
+        add(2, pending: [1...9])
+        connect()
+        // The first four batches of each.
+        #expect(backlog(bytes: 100) == [1, 1, 1, 1, 0, 0, 0, 0])
+        acknowledgeMessages()
+        #expect(backlog().isEmpty, "both wait for the collector")
+        #expect(delivery.handle(Acknowledgement(epoch: epoch, through: 4, holdTime: 0), of: 0, at: boot) == false)
+        #expect(backlog(bytes: 100_000) == [0], "the rate of the device is used up")
+    }
+
+    @Test("backlog of a device waits for the acknowledgement that the broker keeps, and begins at once with it")
+    mutating func start() {
+        add(2, pending: [1...2])
+        delivery.didConnect(at: boot)
+        #expect(backlog().isEmpty && delivery.needsSubscription(0))
+        delivery.didSubscribe(0, at: boot)
+        #expect(!delivery.needsSubscription(0) && delivery.needsSubscription(1))
+        _ = delivery.handle(Acknowledgement(epoch: epoch, through: 1), of: 0, at: boot)
+        #expect(backlog() == [0])
+        delivery.didDisconnect()
+        _ = delivery.handle(Acknowledgement(epoch: epoch, through: 1), of: 0, at: boot)
+        delivery.didConnect(at: boot)
+        boot += 10_000_000
+        #expect(backlog().isEmpty && delivery.needsSubscription(0))
+    }
+
+    @Test("live batches of one device are limited, those of another are still published")
+    mutating func liveLimit() {
+        add(2)
+        connect()
+        for seq in 1...Int64(Delivery.maxInFlight) { live(seq, of: 0) }
+        #expect(!delivery.canPublishLive(of: 0) && delivery.canPublishLive(of: 1))
+    }
+
+    @Test("an acknowledged batch can be removed within two seconds, until a commit has succeeded")
+    mutating func removal() {
+        add(2)
+        connect()
+        live(1, of: 1)
+        #expect(delivery.removalDeadline == nil && delivery.isActive(1))
+        _ = delivery.handle(Acknowledgement(epoch: epoch, through: 1), of: 1, at: boot)
+        #expect(delivery.removable == [1: [epoch: [1...1]]] && delivery.isEmpty)
+        #expect(delivery.removalDeadline == boot + 2_000_000)
+        boot += 5_000_000
+        delivery.didFailToRemove(at: boot)
+        #expect(delivery.removable.count == 1 && delivery.removalDeadline == boot + 2_000_000)
+        delivery.didRemove()
+        #expect(delivery.removable.isEmpty && delivery.removalDeadline == nil)
+    }
+
+    @Test("a lost connection moves the batches of all devices to the backlog")
+    mutating func disconnect() {
+        add(2)
+        connect()
+        live(1, of: 0)
+        live(1, of: 1)
+        #expect(delivery.inFlightCount == 2 && delivery.unsentCount == 0)
+        delivery.didDisconnect()
+        #expect(delivery.inFlightCount == 0 && delivery.unsentCount == 2 && !delivery.canSendBacklog)
+    }
+
+    @Test("a refusal of a collector is the problem of its device only, and is reported with it")
+    mutating func refusals() {
+        add(2)
+        connect()
+        live(1, of: 1)
+        acknowledgeMessages()
+        let refusal = Acknowledgement.Refusal(seq: 1, reason: "the clock is wrong")
+        for device in 0...1 {
+            _ = delivery.handle(Acknowledgement(epoch: epoch, through: 0, refusal: refusal), of: device, at: boot)
+        }
+        #expect(delivery.tick(at: boot).isEmpty && delivery.problem(of: 1, at: boot) == nil)
+        boot += CollectorRefusals.delay
+        #expect(delivery.tick(at: boot).map(\.device) == [1])
+        #expect(delivery.problem(of: 0, at: boot) == nil)
+        #expect(delivery.problem(of: 1, at: boot)?.hasSuffix("the clock is wrong") == true)
+        _ = delivery.handle(Acknowledgement(epoch: epoch, through: 1), of: 1, at: boot)
+        #expect(delivery.tick(at: boot).isEmpty && delivery.problem(of: 1, at: boot) == nil)
+    }
+
+    @Test("the silence of a collector is reported once, with the device that waits longest")
+    mutating func silence() {
+        add(2)
+        connect()
+        live(1, of: 1)
+        acknowledgeMessages()
+        boot += 10_000_000
+        live(1, of: 0)
+        acknowledgeMessages()
+        boot += 19_000_000
+        #expect(delivery.tick(at: boot).isEmpty)
+        boot += 1_000_000
+        #expect(delivery.tick(at: boot).map(\.device) == [1] && delivery.tick(at: boot).isEmpty)
+    }
+
+    @Test("batches that are missing for a collector and gone here are told once")
+    mutating func gone() {
+        add(1, pending: [3...3])
+        connect()
+        let ack = Acknowledgement(epoch: epoch, through: 1, missing: [2...3], highest: 4)
+        #expect(delivery.handle(ack, of: 0, at: boot) && !delivery.handle(ack, of: 0, at: boot))
+    }
+
+    @Test("an outbox that cannot be read ends the backlog of the turn, and is a problem until it can be read")
+    mutating func unreadable() {
+        add(2, pending: [1...2])
+        connect()
+        #expect(backlog(.failed(outboxError)).count == 1 && delivery.unreadable == "\(outboxError)")
+        #expect(delivery.unsentCount == 4)
+        #expect(backlog(.missing).count == 4 && delivery.unreadable == nil && delivery.isEmpty)
+    }
+}
