@@ -83,7 +83,9 @@ struct RestoredOutboxTests {
         let outbox = try outbox(holding: 5)
         let old = outbox.epoch
         var moved = 0
-        try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)) { moved += 1 }
+        try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)) {
+            moved += 1
+        }
         let new = outbox.epoch
         #expect(moved == 3)
         #expect(new != old && outbox.previousEpoch == old)
