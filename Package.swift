@@ -45,6 +45,7 @@ let package = Package(
         .library(name: "LockstepBridge", targets: ["LockstepBridge"]),
         .library(name: "LockstepLive", targets: ["LockstepLive"]),
         .library(name: "LockstepServe", targets: ["LockstepServe"]),
+        .library(name: "LockstepSystem", targets: ["LockstepSystem"]),
         .executable(name: "lockstep-agent", targets: ["lockstep-agent"]),
         .executable(name: "lockstep-collector", targets: ["lockstep-collector"]),
         .executable(name: "lockstep-serve", targets: ["lockstep-serve"]),
@@ -113,6 +114,10 @@ let package = Package(
         .target(name: "LockstepDevice", dependencies: ["LockstepModel", "LockstepMotion", "LockstepSensors"]),
         // Readiness, status and watchdog notifications for a supervisor such as systemd.
         .target(name: "LockstepSupervision"),
+        // Starts child processes that end with their parent. In C, because Swift has no vfork.
+        .target(name: "CProcess"),
+        // A system on one machine: starts, supervises and stops its programs, and lets them fail.
+        .target(name: "LockstepSystem", dependencies: ["CProcess", "LockstepMQTT"]),
         // From sensor to broker: time line, coalescing, outbox, delivery.
         .target(
             name: "LockstepAgent",
@@ -227,7 +232,7 @@ let package = Package(
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
                 "LockstepExport", "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
-                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", argumentParser,
+                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", "LockstepSQLite", "LockstepSystem", argumentParser,
             ]),
 
         .testTarget(
@@ -325,11 +330,14 @@ let package = Package(
                 hummingbirdCore, nioCore, nioEmbedded, nioHTTPTypes, httpTypes,
             ],
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
+        .testTarget(name: "LockstepSystemTests", dependencies: ["LockstepSystem", "LockstepTestSupport"]),
         .testTarget(name: "LockstepSupervisionTests", dependencies: ["LockstepSupervision", "LockstepTestSupport"]),
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         .target(
             name: "LockstepTestSupport",
-            dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore"],
+            dependencies: [
+                "LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore", "LockstepSystem",
+            ],
             path: "Tests/LockstepTestSupport", exclude: ["clickhouse_engine.py"]),
         // System tests: the built programs with a real broker.
         .testTarget(
