@@ -27,8 +27,10 @@ let otherNames: Set<String> = [
     "lockstep-serve", "lockstep-gateway",
 ]
 
-/// The full name of a target. Below, `Model` is the module `LockstepModel`, and so on.
-func target(_ name: String) -> String { otherNames.contains(name) ? name : "Lockstep" + name }
+/// The full name of a target. Below, `Model` is the module `LockstepModel`, and so on; `SystemTests` test all programs.
+func target(_ name: String) -> String {
+    otherNames.contains(name) || name.hasPrefix("Lockstep") ? name : "Lockstep" + name
+}
 
 /// The dependencies of a target, from the names of the modules that it imports.
 func dependencies(_ names: String) -> [Target.Dependency] {
@@ -72,14 +74,14 @@ let shims: [Target] = [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     // Leases of collectors in a NATS cluster. The Swift client would add SwiftNIO and BoringSSL.
     .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
-    // Of Linux, what Swift's Glibc module does not include, and the choice of a host's address for libmosquitto.
+    // Of Linux, what Swift's Glibc module does not include: epoll, adjtimex, vfork, a choice of getaddrinfo's answers.
     .target(name: "CLinux"),
 ]
 
 let libraries = [
     "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse", "LockstepExport",
     "LockstepMotion", "LockstepSensors", "LockstepDevice", "LockstepAgent", "LockstepCollector", "LockstepGateway",
-    "LockstepLive", "LockstepServe",
+    "LockstepLive", "LockstepServe", "LockstepSystem",
 ]
 let programs = ["lockstep-agent", "lockstep-collector", "lockstep-serve", "lockstep-gateway", "lockstep"]
 
@@ -122,6 +124,8 @@ let package = Package(
         module("Device", "Model Motion Sensors"),
         // Readiness, status and watchdog notifications for a supervisor such as systemd.
         module("Supervision"),
+        // A system on one machine: starts, supervises and stops its programs, and lets them fail.
+        module("System", "CLinux MQTT"),
         // From sensor to broker: time line, coalescing, outbox, delivery; and thousands of simulated devices in one process.
         module("Agent", "Model Wire MQTT SQLite Sensors Supervision Logging ServiceLifecycle"),
         // Rules and their evaluation, without I/O.
@@ -155,19 +159,18 @@ let package = Package(
             "lockstep-collector",
             "Model Wire MQTT Store ClickHouse Supervision Rules Collector CommandLine ArgumentParser Logging "
                 + "ServiceLifecycle UnixSignals"),
-        program(
-            "lockstep-serve",
-            "Wire MQTT ClickHouse Supervision HTTP Serve CommandLine ArgumentParser Logging ServiceLifecycle"),
+        program("lockstep-serve", "Wire MQTT ClickHouse Supervision HTTP Serve CommandLine ArgumentParser Logging"),
         program(
             "lockstep-gateway",
             "Model Wire MQTT Supervision Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle"),
         program(
             "lockstep",
-            "Model Wire MQTT Store ClickHouse Export Motion Sensors Agent Rules Live CommandLine ArgumentParser"),
+            "Model Wire MQTT SQLite Store ClickHouse Export Motion Sensors System Agent Rules Live CommandLine "
+                + "ArgumentParser"),
 
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
-        support("TestSupport", "Model MQTT Store ClickHouse", exclude: ["clickhouse_engine.py"]),
+        support("TestSupport", "Model MQTT Store ClickHouse System", exclude: ["clickhouse_engine.py"]),
         // Recordings, a seeded random number generator, and a sink that records samples.
         support("SensorTestSupport", "Model Sensors"),
         tests("ModelTests", "Model Wire Sensors SensorTestSupport"),
@@ -180,6 +183,7 @@ let package = Package(
         tests("SensorsTests", "Model Motion Sensors TestSupport SensorTestSupport"),
         tests("DeviceTests", "Model Store Motion Sensors Device TestSupport SensorTestSupport"),
         tests("SupervisionTests", "Supervision TestSupport"),
+        tests("LockstepSystemTests", "MQTT System TestSupport"),
         tests(
             "AgentTests",
             "Model Wire MQTT SQLite Motion Sensors Supervision Agent TestSupport SensorTestSupport Logging"),
@@ -205,7 +209,7 @@ let package = Package(
         // Command-line tests: exact output and exit codes.
         tests(
             "CommandTests",
-            "Model Wire MQTT SQLite Store ClickHouse Agent CommandLine TestSupport lockstep lockstep-agent "
+            "Model Wire MQTT SQLite Store ClickHouse System Agent CommandLine TestSupport lockstep lockstep-agent "
                 + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Export/read_exports.py"]),
         // System tests: the built programs with a real broker.
         tests(

@@ -9,7 +9,7 @@ import Synchronization
 /// a synchronous loop.
 final class Interrupt {
     private final class Flag: Sendable {
-        let signal = Mutex<Int32?>(nil)
+        let signals = Mutex<[Int32]>([])
     }
 
     private let flag = Flag()
@@ -23,7 +23,7 @@ final class Interrupt {
         let registration = DispatchGroup()
         for (signal, source) in zip(signals, sources) {
             source.setEventHandler { [flag] in
-                flag.signal.withLock { $0 = $0 ?? signal }
+                flag.signals.withLock { $0.append(signal) }
                 wakeup.signal()
             }
             registration.enter()
@@ -39,5 +39,8 @@ final class Interrupt {
     var isSet: Bool { signal != nil }
 
     /// The signal that arrived first, or nil if none has arrived.
-    var signal: Int32? { flag.signal.withLock { $0 } }
+    var signal: Int32? { flag.signals.withLock { $0.first } }
+
+    /// Whether several signals have arrived: the user does not want to wait.
+    var isRepeated: Bool { flag.signals.withLock { $0.count > 1 } }
 }

@@ -13,6 +13,7 @@ struct LockstepCommand: ParsableCommand {
             overrides the environment, and the environment overrides the file.
 
             EXAMPLES
+              lockstep up
               lockstep watch --broker mqtt://localhost
               lockstep devices --store sqlite:samples.db
               lockstep query accelerometer --store sqlite:samples.db --from -5m --csv
@@ -22,6 +23,7 @@ struct LockstepCommand: ParsableCommand {
             """,
         version: "lockstep \(lockstepVersion)",
         groupedSubcommands: [
+            CommandGroup(name: "System", subcommands: [UpCommand.self]),
             CommandGroup(
                 name: "Live",
                 subcommands: [

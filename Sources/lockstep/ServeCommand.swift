@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import LockstepCommandLine
+import LockstepSystem
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,17 +19,11 @@ struct ServeCommand: ParsableCommand {
     func run() throws {
         // The server is a program of its own, so that this one does not contain a web server.
         let name = "lockstep-serve"
-        var path = [UInt8](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &path, path.count)
-        let own = String(decoding: path[..<max(0, count)], as: UTF8.self)
-        let beside = own.lastIndex(of: "/").map { own[...$0] + name }
-        // The program beside this one has the same version; the one in PATH may be another.
-        if let beside, access(String(beside), X_OK) == 0 { execute(String(beside)) }
-        execute(name)
+        if let program = ProgramLocation.lockstep(name) { execute(program) } else { errno = ENOENT }
         let reason = errno == ENOENT ? "it is not installed" : String(cString: strerror(errno))
         throw CommandFailure(
-            "cannot execute \(name): \(reason): install it beside \(own.isEmpty ? "lockstep" : own), or in a folder of "
-                + "PATH")
+            "cannot execute \(name): \(reason): install it beside "
+                + "\(ProgramLocation.own.isEmpty ? "lockstep" : ProgramLocation.own), or in a folder of PATH")
     }
 
     /// Replaces this process by a program. Returns only if this fails.
@@ -37,7 +32,7 @@ struct ServeCommand: ParsableCommand {
         signal(SIGPIPE, SIG_DFL)
         var texts = ([program] + arguments).map { strdup($0) }
         texts.append(nil)
-        execvp(program, texts)
+        execv(program, texts)
         let error = errno
         for text in texts { free(text) }
         errno = error

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepSystem
 
 /// Finds programs that tests run.
 public enum Programs {
@@ -24,11 +25,7 @@ public enum Programs {
     /// Whether the system's Python is installed and can import `module`.
     public static func pythonHas(_ module: String) -> Bool {
         guard let python = installed("python3") else { return false }
-        guard let child = try? ChildProcess(python, ["-c", "import \(module)"], environment: [:], input: nil) else {
-            return false
-        }
-        close(child.output)
-        return ChildProcess.reap(child.id) == 0
+        return (try? RunningProgram(python, ["-c", "import \(module)"]))?.waitForEnd() == 0
     }
 
     /// The Python with the reference packages, such as numpy and chdb; nil if it is not installed.
@@ -55,10 +52,4 @@ public enum Programs {
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().path
     }()
-}
-
-/// A program that did not start or did not behave as a test helper needs it.
-public struct ProgramError: Error, CustomStringConvertible {
-    public let description: String
-    public init(_ description: String) { self.description = description }
 }

@@ -1,5 +1,6 @@
-// Of Linux, what Swift's Glibc module does not include, and the choice of a host's address.
+// Of Linux, what Swift's Glibc module does not include: epoll, adjtimex, child processes, the choice of a host's address.
 #include <sys/epoll.h>
 #include <sys/timex.h>
 
+#include "process.h"
 #include "resolver.h"

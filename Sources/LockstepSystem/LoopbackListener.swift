@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 
 /// A TCP socket that accepts connections on loopback.
 public final class LoopbackListener: Sendable {
@@ -8,8 +8,8 @@ public final class LoopbackListener: Sendable {
     public let port: UInt16
 
     /// - Parameter port: the port, or 0 for any.
-    public init(port: UInt16 = 0) throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    public init(port: UInt16 = 0) throws(ProgramError) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, 4)
         var address = sockaddr_in()
@@ -18,14 +18,14 @@ public final class LoopbackListener: Sendable {
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let descriptor = descriptor
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
                 bind(descriptor, generic, size) == 0 && listen(descriptor, 16) == 0
                     && getsockname(descriptor, generic, &size) == 0
             }
         }
         self.port = UInt16(bigEndian: address.sin_port)
-        guard isBound else { throw POSIXError(.EADDRINUSE) }
+        guard isListening else { throw ProgramError("port \(port) is in use") }
     }
 
     /// Waits for a connection and returns its descriptor, or nil after ``close()``.

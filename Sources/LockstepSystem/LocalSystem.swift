@@ -1,0 +1,202 @@
+import FoundationEssentials
+import Glibc
+public import LockstepMQTT
+import Synchronization
+
+/// A system on this machine: its programs are started, supervised and stopped by one thread.
+///
+/// Call all methods on one thread. The programs are children of this process and never outlive it.
+public final class LocalSystem {
+    /// What happens in a system.
+    public enum Report: Hashable, Sendable {
+        /// A part has written a line.
+        case line(String)
+        /// A part was started.
+        case started
+        /// A part is ready. After the first time with the number of its restarts.
+        case ready
+        /// A part is not ready after ``Supervision/patience``, with its status.
+        case late(String)
+        /// A part has ended unexpectedly and is started again.
+        case ended(ProgramEnd, restart: Duration)
+        /// A part cannot be started again, with the reason.
+        case failed(String, restart: Duration)
+        /// A part did not end after SIGTERM, and was killed.
+        case killed
+        /// A part was stopped, but has not ended cleanly.
+        case endedWithError(ProgramEnd)
+    }
+
+    private struct Entry {
+        let part: SystemPart
+        var program: RunningProgram
+        var supervision: Supervision
+        var status = ""
+        /// The last lines, for the reason of a failure.
+        var lines: [String] = []
+    }
+
+    /// The events of all programs, from their threads.
+    private final class Inbox: Sendable {
+        let events = Mutex<[(name: String, event: RunningProgram.Event)]>([])
+    }
+
+    /// Wakes ``run(until:while:)``.
+    public let wakeup = Wakeup()
+    private let inbox = Inbox()
+    private var entries: [String: Entry] = [:]
+    /// Why the system cannot run.
+    private var failure: ProgramError?
+    private let environment: [String: String]
+    private let report: (String, Report) -> Void
+    private var generator = SystemRandomNumberGenerator()
+
+    /// Creates a system without parts.
+    /// - Parameter report: called with the name of a part and what happens to it.
+    public init(report: @escaping (String, Report) -> Void) {
+        // What a user has set for the commands does not hold for all programs.
+        environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LOCKSTEP_") }
+        self.report = report
+    }
+
+    /// The names of all parts, sorted.
+    public var names: [String] { entries.keys.sorted() }
+
+    /// Whether all parts are ready.
+    public var isReady: Bool { entries.values.allSatisfy(\.supervision.isReady) }
+
+    /// The status that a part has reported last; empty if it has not.
+    public func status(of name: String) -> String { entries[name]?.status ?? "" }
+
+    /// How often a part was started again after an unexpected end.
+    public func restarts(of name: String) -> Int { entries[name]?.supervision.restarts ?? 0 }
+
+    /// Starts a part.
+    /// - Throws: ``ProgramError`` if its program cannot be started.
+    public func start(_ part: SystemPart) throws(ProgramError) {
+        entries[part.name] = Entry(
+            part: part, program: try launch(part), supervision: Supervision(startedAt: .now))
+        report(part.name, .started)
+    }
+
+    /// Kills a part with SIGKILL. It stays down until it is released.
+    public func kill(_ name: String) {
+        entries[name]?.supervision.hold()
+        entries[name]?.program.signalGroup(SIGKILL)
+    }
+
+    /// Starts a part again that was killed.
+    public func release(_ name: String) { entries[name]?.supervision.release(at: .now) }
+
+    /// Supervises the parts while a condition holds, until a time.
+    /// - Throws: ``ProgramError`` if a part ends before it was ever ready.
+    public func run(until end: ContinuousClock.Instant, while condition: () -> Bool) throws(ProgramError) {
+        while condition(), ContinuousClock.now < end {
+            wakeup.wait(for: nil, until: entries.values.compactMap(\.supervision.deadline).reduce(end, min))
+            turn()
+            if let failure { throw failure }
+        }
+    }
+
+    /// Stops the parts of a stage with SIGTERM, and with SIGKILL if they take too long.
+    /// - Parameter isUrgent: returns whether to kill what still runs.
+    /// - Returns: whether all of them have ended by themselves without an error.
+    @discardableResult
+    public func stop(_ stage: SystemPart.Stage, isUrgent: () -> Bool = { false }) -> Bool {
+        let start = ContinuousClock.now
+        let stopped = entries.filter { $0.value.part.stage == stage }.keys.sorted()
+        let wasUp = stopped.filter { entries[$0]?.supervision.willStop() == true }
+        for name in wasUp { entries[name]?.program.signal(SIGTERM) }
+        var killed: Set<String> = []
+        while true {
+            let left = stopped.compactMap { entries[$0] }.filter { $0.supervision.state != .over }
+            guard let patience = left.map(\.part.patience).min() else { break }
+            wakeup.wait(for: nil, until: start + patience)
+            turn()
+            for entry in left where isUrgent() || ContinuousClock.now >= start + entry.part.patience {
+                guard entry.program.isRunning, killed.insert(entry.part.name).inserted else { continue }
+                report(entry.part.name, .killed)
+                entry.program.signalGroup(SIGKILL)
+                entry.program.waitForEnd()
+            }
+        }
+        var isClean = killed.isEmpty
+        for name in stopped {
+            if let end = entries[name]?.program.end, wasUp.contains(name), !end.isClean, !killed.contains(name) {
+                report(name, .endedWithError(end))
+                isClean = false
+            }
+            entries[name] = nil
+        }
+        return isClean
+    }
+
+    /// Stops all parts, devices first and the broker last.
+    /// - Parameter isUrgent: returns whether to kill what still runs.
+    /// - Returns: whether all of them have ended by themselves without an error.
+    @discardableResult
+    public func stop(isUrgent: () -> Bool = { false }) -> Bool {
+        [SystemPart.Stage.devices, .services, .broker].map { stop($0, isUrgent: isUrgent) }.allSatisfy(\.self)
+    }
+
+    private func launch(_ part: SystemPart) throws(ProgramError) -> RunningProgram {
+        let name = part.name
+        return try RunningProgram(part.program, part.arguments, inheriting: environment, keeping: 1 << 12) {
+            [inbox, wakeup] event in
+            inbox.events.withLock { $0.append((name, event)) }
+            wakeup.signal()
+        }
+    }
+
+    /// Handles what has happened, and starts what is due.
+    private func turn() {
+        let events = inbox.events.withLock { events in
+            defer { events = [] }
+            return events
+        }
+        for (name, event) in events { handle(event, of: name) }
+        let now = ContinuousClock.now
+        for name in names {
+            if entries[name]?.supervision.isLate(at: now) == true { report(name, .late(status(of: name))) }
+            guard let entry = entries[name], entry.supervision.isDue(at: now) else { continue }
+            do throws(ProgramError) {
+                let program = try launch(entry.part)
+                entries[name]?.program = program
+                entries[name]?.supervision.didStart(at: now)
+                report(name, .started)
+            } catch {
+                guard let delay = entries[name]?.supervision.didFailToStart(at: now, using: &generator) else {
+                    continue
+                }
+                report(name, .failed(error.description, restart: delay))
+            }
+        }
+    }
+
+    private func handle(_ event: RunningProgram.Event, of name: String) {
+        switch event {
+        case .line(let line):
+            entries[name]?.lines.append(line)
+            if entries[name]?.lines.count ?? 0 > 20 { entries[name]?.lines.removeFirst() }
+            report(name, .line(line))
+            if let expected = entries[name]?.part.readyLine, line.hasSuffix(expected) { becomeReady(name) }
+        case .ready: becomeReady(name)
+        case .status(let status): entries[name]?.status = status
+        case .ended(let end):
+            entries[name]?.status = ""
+            switch entries[name]?.supervision.didEnd(at: .now, using: &generator) ?? .expected {
+            case .expected: break
+            case .restart(let delay): report(name, .ended(end, restart: delay))
+            case .fatal:
+                let reason = entries[name]?.lines.last { !$0.isEmpty } ?? "it has printed no reason"
+                failure = failure ?? ProgramError("\(name) failed to start (\(end)): \(reason)")
+            }
+        }
+    }
+
+    private func becomeReady(_ name: String) {
+        guard entries[name]?.supervision.isReady == false else { return }
+        entries[name]?.supervision.didBecomeReady(at: .now)
+        report(name, .ready)
+    }
+}

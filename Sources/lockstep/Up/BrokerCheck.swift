@@ -1,0 +1,38 @@
+import LockstepCommandLine
+import LockstepMQTT
+
+/// Whether the program that listens on a port is a broker that accepts the programs of this machine.
+enum BrokerCheck {
+    /// Connects once.
+    /// - Throws: ``CommandFailure`` if it is no broker, or accepts only clients that it knows.
+    static func run(_ url: String, within limit: Duration = .seconds(10)) throws {
+        let address = try BrokerAddress(url)
+        let link = BrokerLink(wakeup: Wakeup(), version: nil) { version in
+            MQTTOptions(
+                address: address, clientID: MQTTOptions.clientID("up", "check"), keepAlive: 15, version: version)
+        }
+        let deadline = ContinuousClock.now + limit
+        var reason = "no answer"
+        while ContinuousClock.now < deadline {
+            link.wait(until: deadline)
+            for event in link.read(limit: 1000) + link.write() {
+                switch event {
+                case .connected:
+                    link.stop(until: .now + .seconds(1))
+                    return
+                case .failed(let error, _), .disconnected(let error, _):
+                    if [.badCredentials, .notAuthorized].contains(error.code) {
+                        throw CommandFailure(
+                            "the broker at \(address) does not accept programs without a user: give a user and its "
+                                + "password file in collector.yaml, serve.yaml and gateway.yaml, and name the broker "
+                                + "with --broker")
+                    }
+                    reason = "\(error)"
+                case .published, .subscribed: break
+                }
+            }
+        }
+        throw CommandFailure(
+            "the program that listens at \(address) is no MQTT broker (\(reason)): stop it, or use --port")
+    }
+}

@@ -1,0 +1,89 @@
+import FoundationEssentials
+import LockstepCommandLine
+import LockstepSystem
+
+/// Which programs `lockstep up` starts, and with which arguments. A value without effects.
+struct UpPlan {
+    /// The folder of all data.
+    var folder: String
+    /// The address of the broker for the programs on this machine.
+    var broker: String
+    /// The address that the page listens on; nil for that of its settings.
+    var listen: String?
+    var hasPage = true
+    /// The number of simulated devices.
+    var devices = 0
+    /// The device that reaches the broker by another address, and this address.
+    var relay: (device: String, broker: String)?
+    var isJSON = false
+    /// Returns whether a file of the folder exists.
+    var exists: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }
+
+    /// The store.
+    var store: String { "sqlite:\(folder)/samples.db" }
+    /// The names of the simulated devices.
+    var deviceNames: [String] { (0..<devices).map { "demo-\($0 + 1)" } }
+    /// Whether there is a gateway.
+    var hasGateway: Bool { exists("\(folder)/gateway.yaml") }
+    /// Returns the outbox of a simulated device.
+    func outbox(of device: String) -> String { "\(folder)/\(device).outbox" }
+
+    /// Returns the parts other than the broker.
+    /// - Throws: ``CommandFailure`` for a program that is not installed.
+    func parts(program: (String) -> String?) throws -> [SystemPart] {
+        func part(_ name: String, _ program: String, _ arguments: [String]) -> SystemPart {
+            let settings = exists("\(folder)/\(name).yaml") ? ["--config", "\(folder)/\(name).yaml"] : []
+            return SystemPart(name, program: program, arguments + settings + logOptions, stage: .services)
+        }
+        func find(_ name: String, else advice: String) throws -> String {
+            guard let path = program(name) else {
+                throw CommandFailure("\(name) is not installed: \(advice)")
+            }
+            return path
+        }
+        var parts: [SystemPart] = []
+        let rules = exists("\(folder)/rules.yaml") ? ["--rules", "\(folder)/rules.yaml"] : []
+        parts.append(
+            part(
+                "collector", try find("lockstep-collector", else: "install it beside lockstep"),
+                ["--broker", broker, "--store", store] + rules))
+        if hasPage {
+            let serve = try find("lockstep-serve", else: "install it beside lockstep, or add --no-page")
+            var page = part(
+                "serve", serve, ["--broker", broker, "--store", store] + (listen.map { ["--listen", $0] } ?? []))
+            page.name = "page"
+            parts.append(page)
+        }
+        if hasGateway {
+            let gateway = try find("lockstep-gateway", else: "install it beside lockstep, or remove gateway.yaml")
+            parts.append(part("gateway", gateway, ["--broker", broker, "--outbox", "\(folder)/gateway.db"]))
+        }
+        let agent = devices > 0 ? try find("lockstep-agent", else: "install it beside lockstep") : ""
+        for (index, device) in deviceNames.enumerated() {
+            parts.append(
+                SystemPart(
+                    device, program: agent,
+                    [
+                        "--broker", relay?.device == device ? relay?.broker ?? broker : broker, "--device", device,
+                        "--source", "simulate:\(index + 1)", "--outbox", outbox(of: device), "--journal",
+                    ] + logOptions, stage: .devices))
+        }
+        return parts
+    }
+
+    private var logOptions: [String] { isJSON ? ["--log-format", "json"] : [] }
+
+    /// Returns the arguments of `lockstep verify` that look up every accepted sample of the simulated devices.
+    var verification: [String] {
+        ["verify", "--store", store] + deviceNames.flatMap { ["--journal", "\($0)=\(outbox(of: $0))"] }
+    }
+
+    /// Returns the default folder.
+    static func defaultFolder(_ environment: [String: String]) throws -> String {
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/lockstep" }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw CommandFailure("there is no home folder: use --folder")
+        }
+        return home + "/.local/share/lockstep"
+    }
+}

@@ -1,0 +1,239 @@
+import FoundationEssentials
+import Glibc
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepModel
+import LockstepSQLite
+import LockstepSystem
+
+/// One run of `lockstep up`.
+final class UpSession {
+    private let command: UpCommand
+    private var plan: UpPlan
+    private let log: UpLog
+    private let system: LocalSystem
+    private let interrupt: Interrupt
+    private let folder: UpFolder
+    /// The port of the broker on this machine; nil for a broker elsewhere.
+    private var brokerPort: UInt16?
+    private var relay: Relay?
+    private var faults: FaultPlan?
+
+    init(_ command: UpCommand) throws {
+        self.command = command
+        let log = UpLog(isJSON: command.json)
+        self.log = log
+        system = LocalSystem { log.show($0, $1) }
+        // Before anything is started, so that no signal leaves something behind.
+        interrupt = Interrupt(wakeup: system.wakeup, signals: [SIGINT, SIGTERM, SIGHUP])
+        folder = try UpFolder(command.folder, isTemporary: command.demo != nil && command.folder == nil)
+        plan = UpPlan(folder: folder.path, broker: command.broker ?? "")
+        plan.hasPage = !command.noPage
+        plan.listen = command.listen
+        plan.devices = command.demo ?? 0
+        plan.isJSON = command.json
+    }
+
+    /// Runs until the end, or until the user interrupts it.
+    /// - Returns: false if the samples of a demo are not complete.
+    /// - Throws: ``CommandFailure`` if a part cannot start.
+    func run() throws -> Bool {
+        defer { folder.removeIfTemporary() }
+        do {
+            try start()
+            try runUntilEnd()
+        } catch let error as ProgramError {
+            system.stop(isUrgent: { self.interrupt.isSet })
+            throw CommandFailure(error.description)
+        } catch {
+            system.stop(isUrgent: { self.interrupt.isSet })
+            throw error
+        }
+        guard command.demo != nil, !interrupt.isRepeated else {
+            log.event("", "stopping")
+            system.stop(isUrgent: { self.interrupt.isRepeated })
+            return true
+        }
+        return try verify()
+    }
+
+    // MARK: - Start
+
+    private func start() throws {
+        if command.broker == nil { try startBroker() }
+        if command.faults {
+            faults = FaultPlan(devices: plan.deviceNames, hasPage: plan.hasPage)
+            if let faults, let brokerPort {
+                let relay = try Relay(to: brokerPort)
+                plan.relay = (faults.disconnected, "mqtt://127.0.0.1:\(relay.port)")
+                self.relay = relay
+            }
+        }
+        if command.demo != nil, plan.hasPage, plan.listen == nil { plan.listen = "127.0.0.1:\(try freePort())" }
+        for part in try plan.parts(program: ProgramLocation.lockstep) { try system.start(part) }
+        try system.run(until: .now + .seconds(60)) { !system.isReady && !interrupt.isSet }
+        if system.isReady { log.ready(addresses) }
+    }
+
+    private func startBroker() throws {
+        let port = try command.port.map { UInt16($0) } ?? (command.demo == nil ? 1883 : freePort())
+        plan.broker = "mqtt://127.0.0.1:\(port)"
+        brokerPort = port
+        if canConnect(port: port) {
+            guard command.demo == nil, !command.network else {
+                throw CommandFailure("port \(port) is in use: stop the program that listens, or use --port")
+            }
+            try BrokerCheck.run(plan.broker)
+            return log.event("", "using the broker that listens on port \(port) already")
+        }
+        guard let mosquitto = ProgramLocation.system("mosquitto") else {
+            throw CommandFailure(
+                "mosquitto is not installed, and no broker listens on 127.0.0.1:\(port): run 'sudo apt-get install "
+                    + "mosquitto', or name another broker with --broker")
+        }
+        let (installed, source) = ("broker/development.conf", "broker-config/development.conf")
+        guard let shipped = ProgramLocation.file(installed: installed, source: source),
+            let text = try? String(contentsOfFile: shipped, encoding: .utf8)
+        else {
+            throw CommandFailure(
+                "the configuration of the broker, share/lockstep/\(installed), is missing: install it again, or start a "
+                    + "broker yourself")
+        }
+        let settings = BrokerSettings(
+            port: port, address: command.network ? nil : "127.0.0.1", folder: try folder.subfolder("broker") + "/",
+            user: UpFolder.userName)
+        let file = folder.path + "/broker/mosquitto.conf"
+        try settings.text(from: text).write(toFile: file, atomically: true, encoding: .utf8)
+        try system.start(
+            SystemPart(
+                "broker", program: mosquitto, ["-c", file], stage: .broker, readyLine: " running",
+                patience: .seconds(5)))
+        try system.run(until: .now + .seconds(30)) { !system.isReady && !interrupt.isSet }
+    }
+
+    /// What a user needs to know of a system that is ready.
+    private var addresses: [(name: String, text: String)] {
+        var lines: [(name: String, text: String)] = []
+        if plan.hasPage {
+            // The settings of the page may name another address: it logs the one it uses.
+            let isOwn = plan.listen == nil && FileManager.default.fileExists(atPath: plan.folder + "/serve.yaml")
+            let listen = plan.listen ?? "127.0.0.1:8080"
+            lines.append(
+                ("page", isOwn ? "see serve.yaml" : "http://\(listen.contains(":") ? listen : "127.0.0.1:\(listen)")/"))
+        }
+        lines.append(("broker", plan.broker))
+        lines.append(("store", plan.store))
+        if command.demo == nil {
+            let agent = "lockstep-agent --device NAME --source iio --broker"
+            if let brokerPort {
+                let host = HostAddress.own ?? "THIS-MACHINE"
+                lines.append(("agent here", "\(agent) mqtt://127.0.0.1:\(brokerPort)"))
+                if command.network {
+                    lines.append(("agent on another machine", "\(agent) mqtt://\(host):\(brokerPort)"))
+                } else {
+                    // The broker accepts everyone on this machine, so it must not be reached from others.
+                    lines.append(
+                        (
+                            "agent on another machine",
+                            "ssh -fN -L 1883:127.0.0.1:\(brokerPort) \(UpFolder.userName)@\(host) && \(agent) "
+                                + "mqtt://127.0.0.1:1883"
+                        ))
+                }
+            } else {
+                lines.append(("agent", "\(agent) \(plan.broker)"))
+            }
+        }
+        lines.append(("end", command.demo == nil ? "Ctrl-C" : "Ctrl-C ends it and verifies the samples"))
+        return lines
+    }
+
+    // MARK: - Run
+
+    private func runUntilEnd() throws {
+        let start = ContinuousClock.now
+        let seconds = command.seconds ?? (command.faults ? 30 : nil)
+        let end = seconds.map { start + .seconds($0) }
+        while !interrupt.isSet, end.map({ .now < $0 }) ?? true {
+            if let seconds {
+                while let action = faults?.next(at: (ContinuousClock.now - start) / .seconds(seconds)) {
+                    try apply(action)
+                }
+            }
+            let next = faults?.steps.first.map { start + .seconds(Double(seconds ?? 0) * $0.share) }
+            let until = min(end ?? .now + .seconds(3600), next ?? .now + .seconds(3600))
+            try system.run(until: until) { !interrupt.isSet }
+        }
+        // What was down when the user interrupted the run has samples to deliver.
+        while let step = faults?.steps.first, interrupt.isSet {
+            _ = faults?.next(at: 1)
+            switch step.action {
+            case .restart, .reconnect: try apply(step.action)
+            case .kill, .disconnect: break
+            }
+        }
+    }
+
+    private func apply(_ action: FaultPlan.Action) throws {
+        switch action {
+        case .kill(let name):
+            system.kill(name)
+            log.event(name, "was killed with SIGKILL")
+        case .restart(let name):
+            system.release(name)
+            log.event(name, "is started again")
+        case .disconnect(let name):
+            relay?.cut()
+            log.event(name, "is disconnected from the broker")
+        case .reconnect(let name):
+            try relay?.restore()
+            log.event(name, "has its network back")
+        }
+    }
+
+    // MARK: - End
+
+    /// Delivers what is left, stops the system, and verifies the samples of a demo.
+    private func verify() throws -> Bool {
+        log.event("", "the time is over: waiting until no device has a backlog")
+        try run(within: .seconds(60 + plan.devices)) {
+            self.plan.deviceNames.allSatisfy { self.system.status(of: $0).contains("backlog of 0 ") }
+        }
+        log.event("", "stopping the devices")
+        let isClean = system.stop(.devices, isUrgent: { self.interrupt.isRepeated })
+        log.event("", "verifying every accepted sample against the store")
+        let deadline = ContinuousClock.now + .seconds(30)
+        var result = try Self.lockstep(plan.verification)
+        while result.status != 0, ContinuousClock.now < deadline, !interrupt.isRepeated {
+            try system.run(until: .now + .milliseconds(200)) { true }
+            result = try Self.lockstep(plan.verification)
+        }
+        system.stop(isUrgent: { self.interrupt.isRepeated })
+        let json = plan.isJSON ? ["--json"] : []
+        let devices = try Self.lockstep(["devices", "--store", plan.store] + json)
+        result = try Self.lockstep(plan.verification + json)
+        guard !plan.isJSON else {
+            Terminal.output.write(devices.text + result.text)
+            return result.status == 0 && isClean
+        }
+        Terminal.output.write("\n\(devices.text)\n\(result.text)\n")
+        if result.status == 0 { Terminal.output.write("Every accepted sample is stored exactly once.\n") }
+        if let kept = folder.keptPath { Terminal.output.write("Store, outboxes and logs are in \(kept)\n") }
+        return result.status == 0 && isClean
+    }
+
+    /// Supervises the system until a condition holds, the time is over, or the user does not want to wait.
+    private func run(within limit: Duration, until condition: () -> Bool) throws {
+        let deadline = ContinuousClock.now + limit
+        while !condition(), ContinuousClock.now < deadline, !interrupt.isRepeated {
+            // A status is no event that ends `run`, so look again soon.
+            try system.run(until: min(deadline, .now + .milliseconds(200))) { !condition() && !interrupt.isRepeated }
+        }
+    }
+
+    /// Runs this program with other arguments, and returns its output.
+    private static func lockstep(_ arguments: [String]) throws -> (status: Int32, text: String) {
+        let program = try RunningProgram(ProgramLocation.own, arguments)
+        let status = program.waitForEnd() ?? -1
+        return (status, program.text)
+    }
+}

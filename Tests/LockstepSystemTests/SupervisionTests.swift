@@ -1,0 +1,155 @@
+import LockstepMQTT
+import LockstepSystem
+import Testing
+
+@Suite("Supervision")
+struct SupervisionTests {
+    private let start = ContinuousClock.now
+    private var generator = SystemRandomNumberGenerator()
+
+    @Test("a part that ends before it was ever ready makes the system fail")
+    mutating func fatal() {
+        var part = Supervision(startedAt: start)
+        let result1 = part.didEnd(at: start, using: &generator)
+        #expect(result1 == .fatal)
+        #expect(part.deadline == nil)
+    }
+
+    @Test("a part that was ready is started again, with growing delays until it is stable")
+    mutating func restarts() {
+        var part = Supervision(startedAt: start, backoff: Backoff(initial: .seconds(1), maximum: .seconds(8)))
+        part.didBecomeReady(at: start)
+        var now = start
+        for limit in [1, 2, 4, 8, 8] {
+            guard case .restart(let delay) = part.didEnd(at: now, using: &generator) else {
+                Issue.record("not restarted")
+                return
+            }
+            #expect(delay >= .seconds(limit) / 2 && delay <= .seconds(limit))
+            #expect(part.deadline == now + delay)
+            #expect(!part.isDue(at: now) && part.isDue(at: now + delay))
+            now += delay
+            part.didStart(at: now)
+        }
+        // Also a restart that fails is tried again.
+        #expect(part.restarts == 5)
+        part.didBecomeReady(at: now)
+        now += .seconds(10)
+        guard case .restart(let delay) = part.didEnd(at: now, using: &generator) else {
+            Issue.record("not restarted")
+            return
+        }
+        #expect(delay <= .seconds(1))
+    }
+
+    @Test("a part that is held stays down until it is released")
+    mutating func held() {
+        var part = Supervision(startedAt: start)
+        part.didBecomeReady(at: start)
+        part.hold()
+        let result2 = part.didEnd(at: start, using: &generator)
+        #expect(result2 == .expected)
+        #expect(part.deadline == nil && !part.isDue(at: start + .seconds(1000)))
+        part.release(at: start + .seconds(5))
+        #expect(part.isDue(at: start + .seconds(5)))
+        part.didStart(at: start + .seconds(5))
+        part.didBecomeReady(at: start + .seconds(6))
+        let result3 = part.didEnd(at: start + .seconds(7), using: &generator)
+        #expect(result3 != .expected)
+    }
+
+    @Test("a part that is not ready for long is reported once for each start")
+    func late() {
+        var part = Supervision(startedAt: start)
+        let late = start + Supervision.patience
+        #expect(part.deadline == late)
+        let result4 = part.isLate(at: late - .seconds(1))
+        #expect(!result4)
+        let result5 = part.isLate(at: late)
+        #expect(result5)
+        let result6 = part.isLate(at: late + .seconds(1))
+        #expect(!result6)
+        #expect(part.deadline == nil)
+        part.didStart(at: late)
+        let result7 = part.isLate(at: late + Supervision.patience)
+        #expect(result7)
+    }
+
+    @Test("a part that is to be stopped is not started again")
+    mutating func stopped() {
+        var running = Supervision(startedAt: start)
+        running.didBecomeReady(at: start)
+        let result8 = running.willStop()
+        #expect(result8)
+        let result9 = running.didEnd(at: start, using: &generator)
+        #expect(result9 == .expected)
+        #expect(running.state == .over)
+
+        var waiting = Supervision(startedAt: start)
+        waiting.didBecomeReady(at: start)
+        _ = waiting.didEnd(at: start, using: &generator)
+        let result10 = waiting.willStop()
+        #expect(!result10)
+        #expect(!waiting.isDue(at: start + .seconds(1000)))
+    }
+}
+
+@Suite("Faults of a demonstration")
+struct FaultPlanTests {
+    @Test("each fault is over before the next one begins, and all before the end", arguments: [1, 2, 5])
+    func order(devices: Int) {
+        let devices = (1...devices).map { "demo-\($0)" }
+        let steps = FaultPlan(devices: devices, hasPage: true).steps
+        #expect(steps.map(\.share) == steps.map(\.share).sorted())
+        #expect(steps.count == 10 && steps.allSatisfy { $0.share > 0 && $0.share < 0.9 })
+        for pair in stride(from: 0, to: steps.count, by: 2) {
+            switch (steps[pair].action, steps[pair + 1].action) {
+            case (.kill(let a), .restart(let b)), (.disconnect(let a), .reconnect(let b)): #expect(a == b)
+            default: Issue.record("\(steps[pair]) is not followed by its end")
+            }
+        }
+    }
+
+    @Test("actions are returned in order when their time has come")
+    func next() {
+        var plan = FaultPlan(devices: ["a"], hasPage: false)
+        #expect(plan.disconnected == "a")
+        let result11 = plan.next(at: 0)
+        #expect(result11 == nil)
+        let result12 = plan.next(at: 0.5)
+        #expect(result12 == .kill("a"))
+        let result13 = plan.next(at: 0.5)
+        #expect(result13 == .restart("a"))
+        let result14 = plan.next(at: 0.5)
+        #expect(result14 == .disconnect("a"))
+    }
+}
+
+@Suite("Settings of a broker")
+struct BrokerSettingsTests {
+    @Test("the shipped configuration keeps its limits, and gets another port, folder and user")
+    func shipped() {
+        let text = BrokerSettings(port: 1999, folder: "/data/broker/", user: "maria").text(
+            from: """
+                # Comment
+                listener 1883 127.0.0.1
+                allow_anonymous true
+
+                max_queued_messages 100000
+                persistence true
+                # persistence_location /var/lib/mosquitto
+                """)
+        #expect(
+            text == """
+                allow_anonymous true
+                max_queued_messages 100000
+                persistence true
+                listener 1999 127.0.0.1
+                persistence_location /data/broker/
+                user maria
+                connection_messages false
+
+                """)
+        #expect(BrokerSettings(port: 1, address: nil, folder: "/", user: "x").text(from: "").hasPrefix("listener 1\n"))
+    }
+}
