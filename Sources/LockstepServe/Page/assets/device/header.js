@@ -16,7 +16,7 @@ export function deviceHeader({ group, device }) {
     const state = stateBadge();
     const since = h("span", { class: "state-since num" });
     const problems = h("div", { class: "device-problems" });
-    const figures = ["Last sample", "All streams", "Stored", "Battery", "Missing", "Orientation", "Position"].map((label) => {
+    const figures = ["Last sample", "All streams", "Delivery", "Battery", "Missing", "Orientation", "Position"].map((label) => {
         const value = h("dd", { class: "num" }, UNKNOWN);
         return { label, value, element: h("div", { class: "figure" }, h("dt", null, label), value) };
     });

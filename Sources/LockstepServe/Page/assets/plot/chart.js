@@ -9,7 +9,7 @@ import { boundText } from "../pure/clock-texts.js";
 import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
 import { boundOf, extentOf, rowAt } from "../pure/envelope.js";
 import { counted, day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
-import { isGapBefore, patience } from "../pure/gaps.js";
+import { isGapBefore, patienceAfter } from "../pure/gaps.js";
 import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
@@ -126,7 +126,7 @@ export class Chart {
         if (hasSamples) {
             const { ring } = stream;
             const timeAt = (i) => ring.timeAt(i);
-            if (time - newest > patience(timeAt, ring.start, ring.end, LEAST_GAP)) this.#shade(c, area, view, newest, time);
+            if (time - newest > patienceAfter(timeAt, ring.start, ring.end, LEAST_GAP)) this.#shade(c, area, view, newest, time);
             c.setTransform(1, 0, 0, 1, 0, 0);
             this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
                 ring, columns: indices.map(({ column }) => column), colours: indices.map(({ colour }) => colour), circular: indices.map((index) => index.isCircular),
