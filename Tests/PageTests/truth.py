@@ -267,6 +267,49 @@ def a_phase_is_not_changed_by_arrow_keys(system, browser):
     page.close()
 
 
-ALL = [ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
+def a_link_shows_the_same(system, browser):
+    """Plots with their columns, the range and a mark are in the address; what a person has chosen is kept for the device."""
+    page = browser.page(height=1700)
+    charts = "[...document.querySelectorAll('.chart-title')].map((title) => title.textContent).join()"
+    open_view(page, system, "#/device/lab/wrist?span=300&plot=lab/wrist:motion/gyroscope:x&plot=lab/hip:motion/accelerometer", f"{charts} === 'Gyroscoperad/s,hipAccelerometerg'")
+    assert page.evaluate("document.querySelectorAll('.chart')[0].querySelectorAll('.legend-item[aria-pressed=true]').length") == 1, "more columns than in the link"
+    assert page.evaluate("document.querySelector('#plots [data-value=\"300\"]').getAttribute('aria-checked')") == "true", "another range than in the link"
+    page.evaluate("document.querySelectorAll('.chart')[1].querySelector('button[aria-label^=Remove]').click()")
+    page.evaluate("[...document.querySelectorAll('.chart .legend-item')].find((item) => item.textContent.startsWith('y')).click()")
+    page.expect("location.hash === '#/device/lab/wrist?span=300&plot=lab/wrist:motion/gyroscope:x,y'", what="the changes in the address")
+    # Without them in the address, the device has the plots that were chosen before.
+    open_view(page, system, "#/device/lab/wrist", f"{charts} === 'Gyroscoperad/s'")
+    page.evaluate("document.querySelector('[aria-label=\"Copy link to this moment\"]').click()")
+    page.expect("/^(Link copied|The link is in the address bar)$/.test(document.querySelector('#plots .card-note').textContent)")
+    now = int(time.time() * 1e6)
+    open_view(page, system, f"#/device/lab/wrist?from={now - 20_000_000}&to={now}&at={now - 5_000_000}", "document.querySelectorAll('.chart').length === 1")
+    page.expect("/^[0-9]+ [A-Z][a-z]{2} [0-9]{4}, /.test(document.querySelector('#plots .card-note').textContent) && /[0-9]/.test(document.querySelector('.legend-value').textContent)", 20, "values at the mark")
+    # What is shown of the fleet is in its address, so that Back returns to it.
+    open_view(page, system, "#/", "document.querySelectorAll('.fleet-row[data-key]').length > 1")
+    page.evaluate("document.querySelector('[data-search]').focus()")
+    page.type("hip")
+    page.expect("location.hash === '#/?search=hip' && document.querySelectorAll('.fleet-row[data-key]').length === 1")
+    page.evaluate("document.querySelector('.fleet-row[data-key] a').click()")
+    page.expect("document.querySelector('.device-title h1')?.textContent === 'hip'")
+    page.evaluate("history.back()")
+    page.expect("document.querySelector('[data-search]')?.value === 'hip' && document.querySelectorAll('.fleet-row[data-key]').length === 1", 10, "the search after Back")
+    no_errors(page, ("Canvas2D: Multiple readback",))
+    page.close()
+
+
+def bouncer_is_under_more(system, browser):
+    page = browser.page()
+    open_view(page, system, "#/device/lab/left", "document.querySelector('.device-title h1')")
+    page.evaluate("document.querySelector('#more summary').focus()")
+    page.key("Enter")
+    page.expect("document.getElementById('more').open")
+    page.key("Tab")
+    page.key("Enter")
+    page.expect("location.hash === '#/bouncer/lab/left' && !document.getElementById('more').open", what="the game with the device in view")
+    no_errors(page)
+    page.close()
+
+
+ALL = [a_link_shows_the_same, bouncer_is_under_more, ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
        ranges_follow_the_time, a_view_that_cannot_be_loaded_is_not_the_old_one, a_phase_is_not_changed_by_arrow_keys,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

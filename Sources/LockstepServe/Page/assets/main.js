@@ -39,7 +39,7 @@ async function navigate({ isFirst = false } = {}) {
     window.scrollTo(0, 0);
     const shown = module.show(main, route);
     leave = shown.leave ?? null;
-    showView(route.view, shown.title);
+    showView(route, shown.title);
     if (!isFirst) main.focus({ preventScroll: true });
 }
 

@@ -48,14 +48,16 @@ export class PastSource {
         const grid = span / 4;
         const from = Math.max(0, Math.floor((view.from - span * 0.4) / grid) * grid);
         const to = Math.ceil((view.to + span * 0.4) / grid) * grid;
-        const until = Math.min(to, time);
-        // Buckets are not narrower than a pixel: otherwise the cursor would pass over some.
-        const points = Math.max(60, Math.min(3000, Math.floor((width * (until - from)) / span)));
-        const wanted = `${Math.round(from)} ${to > time ? `now ${Math.floor(time / refresh)}` : Math.round(to)} ${points}`;
+        const wanted = `${Math.round(from)} ${to > time ? `now ${Math.floor(time / refresh)}` : Math.round(to)} ${Math.round(width)}`;
         if (wanted === this.#wanted) return;
         this.#wanted = wanted;
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => this.#load(Math.round(from), Math.round(until), points), SETTLE);
+        this.#timer = setTimeout(() => {
+            const until = Math.min(to, now());
+            // Buckets are not narrower than a pixel: otherwise the cursor would pass over some.
+            const points = Math.max(60, Math.min(3000, Math.floor((width * (until - from)) / span)));
+            this.#load(Math.round(from), Math.round(until), points);
+        }, SETTLE);
     }
 
     /** Puts the times on the collector's clock, or on the device's. @param {boolean} isOn */
