@@ -175,41 +175,43 @@ def live_plots_have_one_curve(system, browser):
 
 def the_cursor_shows_what_was_measured(system, browser):
     """A spike in a plot of a long range: lowest and highest value, mean and number of samples; never a middle."""
-    now = int(time.time() * 1e6)
-    first = now - 86_400_000_000
-    # An hour at 1 Hz, with one sample of 900 hPa above the others.
-    for part in range(6):
-        start = first + part * 600_000_000
-        values = [1900 if part == 3 and i == 300 else 1000 + i % 2 for i in range(600)]
-        system.publish("lockstep/lab/spike/pressure", json.dumps({"v": 1, "epoch": "e", "seq": part + 1, "t": start, "dt": 1_000_000, "pressure": values}))
-    system.publish("lockstep/lab/spike/pressure", json.dumps({"v": 1, "epoch": "e", "seq": 7, "t": now, "pressure": [1000]}))
-    path = f"/api/v1/devices/lab/spike/streams/pressure?from={first}&to={now}&every=1d"
-    system.wait(lambda: sum(row[1] for row in (system.get(path) or {}).get("rows", [])) >= 3600, "the samples are stored")
-    page = browser.page(height=1700)
-    open_view(page, system, "#/device/lab/spike", "document.querySelector('.chart')")
-    page.evaluate(f"{radio('#plots', '7 d')}.click()")
-    page.expect("performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && /pressure.*points=/.test(name)) && !document.querySelector('.chart[data-loading]')", 30, "the past")
-    found = page.evaluate("""(async () => {
-        const canvas = document.querySelector('.chart-canvas');
-        const box = canvas.getBoundingClientRect();
-        let best = '';
-        // An hour of yesterday is about five pixels wide.
-        for (let x = Math.floor(box.width * 0.84); x < box.width * 0.9; x += 1) {
-            canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x, clientY: box.top + 40, pointerType: 'mouse', bubbles: true }));
-            await new Promise(requestAnimationFrame);
-            await new Promise(requestAnimationFrame);
-            const shown = document.querySelector('.legend-value').textContent;
-            if (/…/.test(shown) && /1[0-9]{3}/.test(shown) && !best.includes('1900')) best = shown;
-            if (shown.includes('1900')) break;
-        }
-        return best;
-    })()""")
-    assert "1000" in found and "1900" in found, f"under the cursor: {found!r}"
-    page.expect(f"/mean 100[0-9]/.test({text('.legend-value')}) && /^[0-9\\u202f]+ samples$/.test({text('.chart-count')})", 10, "mean and number")
-    # No agent answers commands.
-    no_errors(page, ("Canvas2D: Multiple readback", "504"))
-    page.close()
-    return found
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        first = now - 86_400_000_000
+        # An hour at 1 Hz, with one sample of 900 hPa above the others.
+        for part in range(6):
+            start = first + part * 600_000_000
+            values = [1900 if part == 3 and i == 300 else 1000 + i % 2 for i in range(600)]
+            own.publish("lockstep/lab/spike/pressure", json.dumps({"v": 1, "epoch": "e", "seq": part + 1, "t": start, "dt": 1_000_000, "pressure": values}))
+        own.publish("lockstep/lab/spike/pressure", json.dumps({"v": 1, "epoch": "e", "seq": 7, "t": now, "pressure": [1000]}))
+        path = f"/api/v1/devices/lab/spike/streams/pressure?from={first}&to={now}&every=1d"
+        own.wait(lambda: sum(row[1] for row in (own.get(path) or {}).get("rows", [])) >= 3600, "the samples are stored")
+        page = browser.page(height=1700)
+        open_view(page, own, "#/device/lab/spike", "document.querySelector('.chart')")
+        page.evaluate(f"{radio('#plots', '7 d')}.click()")
+        page.expect("performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && /pressure.*points=/.test(name)) && !document.querySelector('.chart[data-loading]')", 30, "the past")
+        found = page.evaluate("""(async () => {
+            const canvas = document.querySelector('.chart-canvas');
+            const box = canvas.getBoundingClientRect();
+            let best = '';
+            // An hour of yesterday is about five pixels wide.
+            for (let x = Math.floor(box.width * 0.84); x < box.width * 0.9; x += 1) {
+                canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x, clientY: box.top + 40, pointerType: 'mouse', bubbles: true }));
+                await new Promise(requestAnimationFrame);
+                await new Promise(requestAnimationFrame);
+                const shown = document.querySelector('.legend-value').textContent;
+                if (/…/.test(shown) && /1[0-9]{3}/.test(shown) && !best.includes('1900')) best = shown;
+                if (shown.includes('1900')) break;
+            }
+            return best;
+        })()""")
+        assert "1000" in found and "1900" in found, f"under the cursor: {found!r}"
+        page.expect(f"/mean 100[0-9]/.test({text('.legend-value')}) && /^[0-9\\u202f]+ samples$/.test({text('.chart-count')})", 10, "mean and number")
+        # No agent answers commands.
+        no_errors(page, ("Canvas2D: Multiple readback", "504"))
+        page.close()
+        return found
 
 
 def ranges_follow_the_time(system, browser):
@@ -281,6 +283,8 @@ def a_link_shows_the_same(system, browser):
     open_view(page, system, "#/device/lab/wrist", f"{charts} === 'Gyroscoperad/s'")
     page.evaluate("document.querySelector('[aria-label=\"Copy link to this moment\"]').click()")
     page.expect("/^(Link copied|The link is in the address bar)$/.test(document.querySelector('#plots .card-note').textContent)")
+    seconds = "/api/v1/devices/lab/wrist/streams/motion/gyroscope?every=1s"
+    system.wait(lambda: len((system.get(seconds) or {}).get("rows", [])) >= 8, "samples of 8 s are stored")
     now = int(time.time() * 1e6)
     open_view(page, system, f"#/device/lab/wrist?from={now - 20_000_000}&to={now}&at={now - 5_000_000}", "document.querySelectorAll('.chart').length === 1")
     page.expect("/^[0-9]+ [A-Z][a-z]{2} [0-9]{4}, /.test(document.querySelector('#plots .card-note').textContent) && /[0-9]/.test(document.querySelector('.legend-value').textContent)", 20, "values at the mark")

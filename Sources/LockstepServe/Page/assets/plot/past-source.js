@@ -6,6 +6,8 @@ import { meansOf, seriesOf } from "../pure/envelope.js";
 
 /** Time between the last movement and the request, in ms. */
 const SETTLE = 110;
+/** Samples are stored about this long after their time, in µs. */
+const ARRIVAL = 3e6;
 /** The longest span of averages. */
 const LONGEST = "366d";
 
@@ -21,6 +23,8 @@ export class PastSource {
     #wanted = "";
     /** The means of the row under the cursor. @type {{time: number, values: Record<string, number>|null}|null} */
     #means = null;
+    /** The end of the time of which all samples were loaded, in µs. */
+    #complete = 0;
     #meansTimer = 0;
     /** @type {AbortController|null} */
     #abort = null;
@@ -37,11 +41,12 @@ export class PastSource {
     /** Loads what the view needs, unless it is there. @param {{from: number, to: number}} view @param {number} width in pixels */
     show(view, width) {
         const span = view.to - view.from;
-        const time = now();
+        // What is newer may not be stored yet.
+        const time = now() - ARRIVAL;
         const have = this.series;
         // A range that follows the time is loaded again when this part of it is missing.
         const refresh = Math.max(2e6, span * 0.01);
-        const isCovered = have && have.from <= view.from && Math.min(view.to, time) <= have.to + refresh;
+        const isCovered = have && have.from <= view.from && Math.min(view.to, time) <= this.#complete + refresh;
         const isFine = have && have.to - have.from < span * 3.2;
         if (isCovered && isFine) return;
         // Aligned, so that small movements ask for the same range.
@@ -115,9 +120,11 @@ export class PastSource {
         this.isLoading = true;
         this.onchange();
         const { group, device, stream } = this.source;
+        const complete = Math.min(to, now() - ARRIVAL);
         try {
             const reply = await request(streamPath(group, device, stream), { query: { from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, signal: abort.signal });
             this.series = seriesOf({ ...reply, from, to });
+            this.#complete = complete;
             this.problem = null;
         } catch (error) {
             if (isAbort(error)) return;
