@@ -1,11 +1,13 @@
 """The page says what is so: parts that are away, many windows, values that were measured, and what a click really does."""
 
 import json
+import pathlib
 import signal
 import time
 
 from system import System
 
+HERE = pathlib.Path(__file__).resolve().parent
 EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource")
 
 
@@ -301,6 +303,34 @@ def a_link_shows_the_same(system, browser):
     page.close()
 
 
+def ranges_and_zones_are_chosen(system, browser):
+    """A range by its start and end; local times or UTC, and units, for all views."""
+    page = browser.page(height=1700)
+    page.call("Emulation.setTimezoneOverride", timezoneId="Asia/Kolkata")
+    open_view(page, system, "#/device/lab/hip", "document.querySelectorAll('.chart').length === 2")
+    page.evaluate("document.querySelector('[aria-label=\"Choose a time range\"]').click()")
+    page.expect("/UTC\\+5:30/.test(document.querySelector('dialog[open]').textContent)")
+    fields = "[...document.querySelectorAll('dialog[open] input')]"
+    page.evaluate(f"(() => {{ const [from, to] = {fields}; from.value = '2026-01-02T03:00:00'; to.value = '2026-01-02T02:00:00'; from.form.requestSubmit(); }})()")
+    page.expect("!document.querySelector('dialog[open] [role=alert]').hidden", what="a start after the end is refused")
+    page.evaluate(f"(() => {{ const [from, to] = {fields}; to.value = '2026-01-02T04:00:00'; to.form.requestSubmit(); }})()")
+    shown = "document.querySelector('#plots .card-note').textContent"
+    page.expect(f"{shown} === '2 Jan, 03:00:00 – 2 Jan, 04:00:00 · 1 h 00 min'")
+    page.expect("/from=1767303000000000&to=1767306600000000/.test(location.hash)", what="the range in the address")
+    page.evaluate("document.getElementById('more').open = true")
+    page.evaluate(f"{radio('#more', 'UTC')}.click()")
+    page.expect(f"{shown} === '1 Jan, 21:30:00 – 1 Jan, 22:30:00 · 1 h 00 min'", what="the same range in UTC")
+    page.evaluate(f"{radio('#more', 'mi')}.click()")
+    page.expect(f"/ ft altitude/.test({text('.track-text')}) && / ft$|mi$/.test({text('.leaflet-control-scale-line')})", 20, "feet and miles")
+    problems = page.evaluate((HERE / "accessibility.js").read_text())
+    assert not problems, problems
+    page.evaluate(f"{radio('#more', 'km')}.click()")
+    page.evaluate(f"{radio('#more', 'Local')}.click()")
+    page.expect(f"{shown}.startsWith('2 Jan, 03:00:00')")
+    no_errors(page, ("Canvas2D: Multiple readback",))
+    page.close()
+
+
 def bouncer_is_under_more(system, browser):
     page = browser.page()
     open_view(page, system, "#/device/lab/left", "document.querySelector('.device-title h1')")
@@ -314,6 +344,6 @@ def bouncer_is_under_more(system, browser):
     page.close()
 
 
-ALL = [a_link_shows_the_same, bouncer_is_under_more, ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
+ALL = [a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
        ranges_follow_the_time, a_view_that_cannot_be_loaded_is_not_the_old_one, a_phase_is_not_changed_by_arrow_keys,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

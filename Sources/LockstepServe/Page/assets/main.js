@@ -7,9 +7,10 @@ import { fleet } from "./core/fleet-store.js";
 import { link } from "./core/link.js";
 import { notifications } from "./core/notifications.js";
 import { parts } from "./core/parts.js";
+import { setUpPreferences } from "./core/preferences.js";
 import { parseRoute } from "./core/router.js";
 import { session } from "./core/session.js";
-import { setUpShell, showView } from "./core/shell.js";
+import { closeMore, setUpShell, showView } from "./core/shell.js";
 
 /** The module of each view, loaded when it is shown first. */
 const VIEWS = {
@@ -27,7 +28,7 @@ let leave = null;
 let visit = 0;
 
 /** Shows the view of the address. */
-async function navigate({ isFirst = false } = {}) {
+async function navigate({ isFirst = false, keepsMore = false } = {}) {
     const route = parseRoute(location.hash);
     const main = /** @type {HTMLElement} */ (document.getElementById("main"));
     visit += 1;
@@ -40,6 +41,7 @@ async function navigate({ isFirst = false } = {}) {
     const shown = module.show(main, route);
     leave = shown.leave ?? null;
     showView(route, shown.title);
+    if (!keepsMore) closeMore();
     if (!isFirst) main.focus({ preventScroll: true });
 }
 
@@ -60,6 +62,7 @@ function showMissing(main, module) {
 
 async function start() {
     setUpShell();
+    setUpPreferences(/** @type {HTMLElement} */ (document.querySelector(".more-list")), () => navigate({ isFirst: true, keepsMore: true }));
     onUnauthorized(() => session.ask());
     link.addEventListener("unauthorized", () => session.ask());
     await session.load();

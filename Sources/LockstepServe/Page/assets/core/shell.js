@@ -53,8 +53,12 @@ export function showView({ view, group, device }, title) {
     }
     // The game is played with the device in view.
     /** @type {HTMLAnchorElement} */ (document.querySelector(".nav a[data-view=bouncer]")).href = routeTo("bouncer", group, device);
-    /** @type {HTMLDetailsElement} */ (document.getElementById("more")).open = false;
     document.title = title === "Fleet" ? "Lockstep" : `${title} · Lockstep`;
+}
+
+/** Closes the list "More" of the navigation. */
+export function closeMore() {
+    /** @type {HTMLDetailsElement} */ (document.getElementById("more")).open = false;
 }
 
 /** Has a screen reader read a text. @param {string} text */

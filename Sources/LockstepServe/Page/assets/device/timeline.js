@@ -4,7 +4,7 @@ import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, segmented, setText } from "../core/dom.js";
 import { stateWord } from "../core/states.js";
-import { day, duration, nearTime, timeOfDay } from "../pure/format.js";
+import { day, duration, nearTime, timeOfDay, zoneOffset } from "../pure/format.js";
 import { timeTicks } from "../pure/scale.js";
 import { intervals, reasonText, shares } from "../pure/timeline.js";
 
@@ -106,7 +106,7 @@ export function timelineCard({ group, device }) {
     }
 
     function drawAxis(from, to) {
-        const offset = -new Date(to / 1000).getTimezoneOffset() * 60e6;
+        const offset = zoneOffset(to);
         const { ticks, step } = timeTicks(from, to, Math.max(3, (bar.offsetWidth || 800) / 100), offset);
         while (axis.children.length > ticks.length) axis.lastElementChild.remove();
         while (axis.children.length < ticks.length) axis.append(h("span"));

@@ -8,7 +8,7 @@ import { onThemeChange, token } from "../core/theme.js";
 import { boundText } from "../pure/clock-texts.js";
 import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
 import { boundOf, extentOf, rowAt } from "../pure/envelope.js";
-import { counted, day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
+import { counted, day, fixed, rate, timeOfDay, UNKNOWN, zoneOffset } from "../pure/format.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
 import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
 import { LIVE_SPAN } from "../pure/view.js";
@@ -231,7 +231,7 @@ export class Chart {
     }
 
     #timeTicks(c, area, view) {
-        const offset = -new Date(view.to / 1000).getTimezoneOffset() * 60e6;
+        const offset = zoneOffset(view.to);
         const { ticks: times, step } = timeTicks(view.from, view.to, area.width / 86, offset);
         const perMicro = area.width / (view.to - view.from);
         c.beginPath();

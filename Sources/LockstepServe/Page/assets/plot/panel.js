@@ -12,6 +12,7 @@ import { followed, liveView, panned, recentView, zoomed } from "../pure/view.js"
 import { Chart, LEFT } from "./chart.js";
 import { ChartGestures } from "./gestures.js";
 import { plotPicker } from "./picker.js";
+import { askRange } from "./range-dialog.js";
 
 const RANGES = [
     { value: "live", text: "Live", title: "The newest 30 s" },
@@ -52,7 +53,10 @@ export class PlotPanel {
             this.#arranged();
         } });
         const { element, body, heading } = card({ title: "Plots", id: "plots", className: "card-plots",
-            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), tool("link", "Copy link to this moment", () => this.#copyLink()), this.picker.element) });
+            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), tool("calendar", "Choose a time range", () => askRange(this.current(), (range) => {
+            this.#mark = null;
+            this.#set(range);
+        })), tool("link", "Copy link to this moment", () => this.#copyLink()), this.picker.element) });
         heading.after(this.rangeText);
         this.element = element;
         this.list = h("div", { class: "charts" });
