@@ -56,12 +56,12 @@ def parts_that_are_away_are_reported(system, browser):
         own.stop("collector", signal.SIGKILL)
         within("collector away", [
             (fleet, f"{text('.link-state')} === 'Not stored' && /^Nothing new is stored: collector main is offline/.test({text('#banner')})"),
-            (fleet, "document.querySelector('.promise').dataset.kind === 'warn'"),
+            (fleet, f"document.querySelector('.promise').dataset.kind === 'warn' && {text('.fleet-row[data-key] .state-word')} === 'Unknown'"),
             (device, f"/^New samples are not stored/.test({text('.verdict')}) && /new ones wait/.test({text('.figures')})")])
         own.start_collector()
         own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system")), "the collector is back")
         within("collector back", [
-            (fleet, f"{text('.link-state')} === 'Live' && document.getElementById('banner').hidden"),
+            (fleet, f"{text('.link-state')} === 'Live' && document.getElementById('banner').hidden && {text('.fleet-row[data-key] .state-word')} === 'Active'"),
             (device, f"!/not stored/.test({text('.verdict')})")])
 
         link = own.folder / "served.db"

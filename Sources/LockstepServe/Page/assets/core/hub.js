@@ -12,7 +12,7 @@ import { RecentBatches, streamKey } from "../pure/recent.js";
 import { openEvents } from "./event-stream.js";
 
 /** The time between two questions for the state of the system, in ms. A change is seen within 5 s. */
-const EVERY = 2_000;
+const EVERY = 1_500;
 /** A server that does not answer within this time is away, in ms. */
 const ANSWER = 3_000;
 /** A window that has not been heard of for this long is closed, in ms. Timers of hidden windows run once a minute. */

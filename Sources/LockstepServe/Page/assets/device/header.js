@@ -15,9 +15,10 @@ export function deviceHeader({ group, device }) {
     const state = stateBadge();
     const since = h("span", { class: "state-since num" });
     const problems = h("div", { class: "device-problems" });
+    const wide = ["Delivery", "Position"];
     const figures = ["Last sample", "All streams", "Delivery", "Battery", "Missing", "Orientation", "Position"].map((label) => {
         const value = h("dd", { class: "num" }, UNKNOWN);
-        return { label, value, element: h("div", { class: "figure" }, h("dt", null, label), value) };
+        return { label, value, element: h("div", { class: "figure", data: wide.includes(label) ? { wide: "" } : {} }, h("dt", null, label), value) };
     });
     const [last, hz, promise, battery, missing, posture, place] = figures;
     const element = h("header", { class: "device-head" },
