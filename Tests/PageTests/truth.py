@@ -246,6 +246,33 @@ def a_view_that_cannot_be_loaded_is_not_the_old_one(system, browser):
         page.close()
 
 
+def a_session_that_ends_is_asked_for_once(system, browser):
+    """The token of a session is removed: the page asks for another one, and does not go on with wrong logins."""
+    with System(system.programs, token="operator-0123456789") as guarded:
+        page = browser.page()
+        login = "document.querySelector('dialog[open] input[type=password]')"
+        page.open(f"{guarded.url}/#/")
+        page.expect(login, 20)
+        page.type("operator-0123456789")
+        page.key("Enter")
+        page.expect(f"{text('.link-state')} === 'Live'", 20)
+        guarded.stop("server")
+        guarded.token = "operator-9876543210"
+        guarded.start_server()
+        page.expect(login, 30, "the question for another token")
+        page.drain(1)
+        log = guarded.folder / "server.log"
+        refused = log.read_text().count("login refused")
+        page.drain(4)
+        assert refused and log.read_text().count("login refused") == refused, "the page goes on with a session that is refused"
+        page.evaluate(f"{login}.focus()")
+        page.type("operator-9876543210")
+        page.key("Enter")
+        page.expect(f"{text('.link-state')} === 'Live'", 20, "the connection with the new session")
+        no_errors(page, (*EXPECTED, "401"))
+        page.close()
+
+
 def a_phase_is_not_changed_by_arrow_keys(system, browser):
     page = browser.page(height=1700)
     open_view(page, system, "#/device/lab/left", "document.querySelector('#control [data-value=foreground][aria-checked=true]')")
@@ -345,5 +372,5 @@ def bouncer_is_under_more(system, browser):
 
 
 ALL = [a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
-       ranges_follow_the_time, a_view_that_cannot_be_loaded_is_not_the_old_one, a_phase_is_not_changed_by_arrow_keys,
+       ranges_follow_the_time, a_view_that_cannot_be_loaded_is_not_the_old_one, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

@@ -65,6 +65,7 @@ async function start() {
     setUpPreferences(/** @type {HTMLElement} */ (document.querySelector(".more-list")), () => navigate({ isFirst: true, keepsMore: true }));
     onUnauthorized(() => session.ask());
     link.addEventListener("unauthorized", () => session.ask());
+    link.addEventListener("system", (event) => /** @type {CustomEvent} */ (event).detail.isKnown && session.resume());
     await session.load();
     await session.ready();
     parts.start();
