@@ -216,6 +216,20 @@ def the_cursor_shows_what_was_measured(system, browser):
         return found
 
 
+def labels_of_axes_are_complete(system, browser):
+    """The labels of an axis have the room that they need: the first columns of pixels are free."""
+    page = browser.page(height=1700)
+    open_view(page, system, "#/device/lab/hip?plot=lab/hip:pressure", "document.querySelectorAll('.chart').length === 1")
+    page.expect(f"/^10[0-9]{{2}}\\.[0-9]{{2,}}$/.test({text('.legend-value')})", 30, "a pressure with the decimals of its axis")
+    page.drain(1)
+    used = page.evaluate("""(() => { const canvas = document.querySelector('.chart-canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, 2, canvas.height);
+        return data.some((value, i) => i % 4 === 3 && value > 0); })()""")
+    assert not used, "labels are cut at the left edge"
+    no_errors(page, ("Canvas2D: Multiple readback",))
+    page.close()
+
+
 def ranges_follow_the_time(system, browser):
     page = browser.page(height=1700)
     open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
@@ -372,5 +386,5 @@ def bouncer_is_under_more(system, browser):
 
 
 ALL = [a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
-       ranges_follow_the_time, a_view_that_cannot_be_loaded_is_not_the_old_one, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
+       labels_of_axes_are_complete, ranges_follow_the_time, a_view_that_cannot_be_loaded_is_not_the_old_one, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

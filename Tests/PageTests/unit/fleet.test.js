@@ -3,7 +3,7 @@ import { isCircular, isTurn, plottable, shownAtFirst } from "../../../Sources/Lo
 import { leaseRate, proposedRate, remaining } from "../../../Sources/LockstepServe/Page/assets/pure/lease.js";
 import { problemsOf, severity } from "../../../Sources/LockstepServe/Page/assets/pure/problems.js";
 import { countStates, select, sortedByName } from "../../../Sources/LockstepServe/Page/assets/pure/selection.js";
-import { intervals, shares } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
+import { intervals, knownUntil, shares } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
 import { rowForKey, scrollToRow, visibleRows } from "../../../Sources/LockstepServe/Page/assets/pure/windowing.js";
 import { check, equal, near, test } from "./harness.js";
 
@@ -77,6 +77,13 @@ test("intervals of states have no holes", () => {
     near(shares(list).get("active"), 0.5);
     equal(intervals([{ state: "active", previous: "resumed", reason: "", since: 60 }], 50, 100)[0].state, "resumed");
     equal(intervals([], 0, 10).length, 1);
+});
+
+test("a state is not shown as the present one while nobody reports it", () => {
+    const list = intervals([{ state: "active", previous: null, reason: "start", since: 20 }], 0, 100);
+    equal(knownUntil(list, 100), list);
+    equal(knownUntil(list, 70).map(({ state, from, to, open }) => [state, from, to, open]), [[null, 0, 20, false], ["active", 20, 70, false], [null, 70, 100, true]]);
+    equal(knownUntil(list, 0).map(({ state, from, to }) => [state, from, to]), [[null, 0, 20], [null, 20, 100]]);
 });
 
 test("columns of words and of times are not plotted", () => {
