@@ -121,7 +121,7 @@ def nothing_is_lost_and_nothing_twice(browser):
         server.fault = None
 
         page.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
-        page.expect("document.getElementById('status').textContent === 'Offline'", 20)
+        page.expect("document.getElementById('status').textContent === 'No connection to the gateway'", 20)
         page.expect("parseInt(document.getElementById('waiting').textContent) >= 3", 20)
         page.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
         page.expect("document.getElementById('status').textContent === 'Measuring'", 20)
@@ -333,6 +333,47 @@ def the_join_page_is_accessible(browser):
     assert not problems, "\n  ".join(["problems:", *sorted(set(problems))[:40]])
 
 
-ALL = [sensors_are_converted, nothing_is_lost_and_nothing_twice, a_killed_browser_loses_nothing_that_was_stored, the_page_goes_to_the_background, refusals_are_shown, an_earlier_name_does_not_block_the_queue,
+def the_token_in_use_is_the_corrected_one(browser):
+    """A wrong token is corrected while it measures; after Stop and Start, the page goes on with the corrected one."""
+    with JoinServer(token="right") as server, Phone(browser, server.url, script=NUMBERED) as page:
+        page.open(f"{server.url}/join#device=my-phone&token=wrong")
+        page.begin()
+        page.expect("!document.getElementById('token-form').hidden", 20, "the question for another token")
+        # Trying again without an entry does not replace the token by none.
+        page.evaluate("document.getElementById('retry').click()")
+        page.expect("!document.getElementById('token-form').hidden", 20)
+        page.evaluate("document.getElementById('new-token').value = 'right'; document.getElementById('retry').click()")
+        until(lambda: len(server.batches) >= 2, "batches with the new token", page)
+        page.evaluate("document.getElementById('stop').click()")
+        page.expect("document.getElementById('form').hidden === false && document.getElementById('token').value === 'right'", what="the form with the corrected token")
+        stored = len(server.batches)
+        page.begin()
+        until(lambda: len(server.batches) >= stored + 3, "batches after Stop and Start", page)
+        no_errors(page, EXPECTED)
+
+
+def a_link_in_an_open_tab_is_used(browser):
+    """A tab with the page opens a link with settings: they are used, and the token does not stay in the address."""
+    with JoinServer() as server, Phone(browser, server.url, script=NUMBERED) as page:
+        page.open(f"{server.url}/join#device=my-phone")
+        page.expect("document.getElementById('device')?.value === 'my-phone'")
+        page.evaluate("location.href = '/join#device=other-phone&token=secret'")
+        page.expect("document.getElementById('device')?.value === 'other-phone' && document.getElementById('token').value === 'secret'", 20, "the settings of the link")
+        assert page.evaluate("location.href") == f"{server.url}/join", "the token is still in the address"
+        no_errors(page, EXPECTED)
+
+
+def the_browser_does_not_know_whether_the_gateway_is_there(browser):
+    """`navigator.onLine` may be false on a network without internet: replies count."""
+    with JoinServer() as server, Phone(browser, server.url, script=NUMBERED) as page:
+        page.call("Page.addScriptToEvaluateOnNewDocument", source="Object.defineProperty(navigator, 'onLine', { get: () => false })")
+        page.open(f"{server.url}/join#device=my-phone")
+        page.begin()
+        until(lambda: len(server.batches) >= 2, "batches", page)
+        page.expect("document.getElementById('status').textContent === 'Measuring'", what="a status that follows the replies")
+        no_errors(page, EXPECTED)
+
+
+ALL = [the_token_in_use_is_the_corrected_one, a_link_in_an_open_tab_is_used, the_browser_does_not_know_whether_the_gateway_is_there, sensors_are_converted, nothing_is_lost_and_nothing_twice, a_killed_browser_loses_nothing_that_was_stored, the_page_goes_to_the_background, refusals_are_shown, an_earlier_name_does_not_block_the_queue,
        ios_is_asked_for_motion, an_insecure_address_is_explained, one_tab_measures, the_code_is_readable,
        the_join_page_is_accessible]

@@ -13,7 +13,9 @@ from browser import Browser
 import runner
 import scenarios
 from system import PAGE, System
+import truth
 
+TESTS = truth.ALL + scenarios.ALL
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICES = [(f"lab/{name}", f"simulate:{seed}") for seed, name in enumerate(["left", "right", "hip", "wrist"], 1)]
 
@@ -47,9 +49,9 @@ def main():
     options.add_argument("--unit", action="store_true", help="run only the tests of the calculations")
     arguments = options.parse_args()
     if arguments.list:
-        print("\n".join(test.__name__ for test in scenarios.ALL))
+        print("\n".join(test.__name__ for test in TESTS))
         return 0
-    tests = runner.chosen(scenarios.ALL, options, arguments)
+    tests = runner.chosen(TESTS, options, arguments)
     if not arguments.unit and not arguments.programs:
         options.error("--programs is missing")
     with Browser() as browser:

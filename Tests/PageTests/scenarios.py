@@ -166,6 +166,8 @@ def a_failed_first_connection_is_soon_repeated(system, browser):
     for fault, limit in (("reset", 2), ("silence", 6)):
         with Browser() as fresh:
             page = fresh.page()
+            # The requests of a shared worker are not those of the page.
+            page.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.SharedWorker")
             page.call("Fetch.enable", patterns=[{"urlPattern": "*/api/v1/fleet*"}])
             page.open(f"{system.url}/#/")
             first = page.event("Fetch.requestPaused")

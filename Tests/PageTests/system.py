@@ -32,7 +32,7 @@ def recordings():
 class System:
     """Use it as a context manager: `with System(programs) as system: … system.url`."""
 
-    def __init__(self, programs, devices=(), server_options=(), token=None, rules=None):
+    def __init__(self, programs, devices=(), server_options=(), token=None, rules=None, served_store="samples.db"):
         self.programs = pathlib.Path(programs).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lockstep-page-"))
         self.processes = {}
@@ -42,6 +42,8 @@ class System:
         self.devices = devices
         self.token = token
         self.rules = rules
+        # The name by which the server reads the store, or None for a server without one.
+        self.served_store = served_store
         self.server_options = list(server_options)
 
     def __enter__(self):
@@ -102,6 +104,9 @@ class System:
             path = self.folder / "rules.yaml"
             path.write_text(self.rules)
             options = ["--rules", path]
+        link = self.folder / (self.served_store or "samples.db")
+        if link.name != "samples.db" and not link.is_symlink():
+            link.symlink_to("samples.db")
         self.start("collector", self.programs / "lockstep-collector", "--broker", self.broker, "--store", self.store, *options)
 
     def publish(self, topic, payload):
@@ -119,8 +124,8 @@ class System:
             tokens.write_text(f"operate {self.token}\nread read-{self.token}\n")
             tokens.chmod(0o600)
             options += ["--token-file", tokens]
-        self.start("server", self.programs / "lockstep-serve", "--broker", self.broker, "--store", self.store,
-                   "--listen", f"127.0.0.1:{self.port}", "--page", PAGE, *options)
+        self.start("server", self.programs / "lockstep-serve", "--broker", self.broker,
+                   *(["--store", f"sqlite:{self.folder / self.served_store}"] if self.served_store else []), "--listen", f"127.0.0.1:{self.port}", "--page", PAGE, *options)
 
     def is_open(self, port):
         with socket.socket() as probe:

@@ -1,4 +1,4 @@
-import { deliveryText, deliveryVerdict } from "../../../Sources/LockstepServe/Page/assets/pure/delivery.js";
+import { deliveryText, deliveryVerdict, promiseOf } from "../../../Sources/LockstepServe/Page/assets/pure/delivery.js";
 import { equal, test } from "./harness.js";
 
 const health = (change = {}) => ({ samples: 10, missing: 0, on_its_way: 0, dropped_batches: 0, dropped_samples: 0, ...change });
@@ -15,4 +15,24 @@ test("a device that catches up is no problem, and a missing batch is one", () =>
     equal(deliveryVerdict(health({ on_its_way: 3, missing: 1 })), ["2", "alert", "1 batch is missing: not in the store, and the device no longer has it"]);
     equal(deliveryVerdict(health({ on_its_way: 3, dropped_samples: 5 }))[0], "2");
     equal(deliveryVerdict(health({ samples: 0 }))[2], "No samples are stored yet");
+});
+
+test("what the store has says nothing about what it does not receive", () => {
+    const away = { storing: "away", reason: "collector main is offline since 46 s" };
+    equal(deliveryVerdict(health(), away), ["1", "warning", "New samples are not stored: collector main is offline since 46 s. The device keeps them"]);
+    equal(deliveryVerdict(health(), { storing: "unknown", reason: "" })[2], "Whether new samples are stored is not known");
+    equal(deliveryVerdict(health({ missing: 1 }), away)[0], "2");
+});
+
+test("what is not known is shown as not known", () => {
+    equal(deliveryText(health({ missing: null, on_its_way: null })), "–");
+});
+
+test("the promise has what is stored and what is on its way, and is amber while nothing is stored", () => {
+    const devices = [{ stored: 8_432_000, on_its_way: 400 }, { stored: 819, on_its_way: 2 }, { stored: null, on_its_way: null }];
+    equal(promiseOf(devices, "ok"), { kind: "ok", text: "8\u202f432\u202f819 samples stored, 402 batches on the way" });
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "ok").text, "5 samples stored, none on the way");
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "away"), { kind: "warn", text: "5 samples stored, new ones wait on the devices" });
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "unknown").kind, "warn");
+    equal(promiseOf([{ stored: null, on_its_way: null }], "away"), { kind: "warn", text: "Stored samples not known" });
 });

@@ -1,9 +1,9 @@
 import { columnsOf, lengthOf, timesOf } from "../../../Sources/LockstepServe/Page/assets/pure/batch.js";
-import { plottable, shownAtFirst } from "../../../Sources/LockstepServe/Page/assets/pure/columns.js";
-import { remaining } from "../../../Sources/LockstepServe/Page/assets/pure/lease.js";
+import { isCircular, isTurn, plottable, shownAtFirst } from "../../../Sources/LockstepServe/Page/assets/pure/columns.js";
+import { leaseRate, proposedRate, remaining } from "../../../Sources/LockstepServe/Page/assets/pure/lease.js";
 import { problemsOf, severity } from "../../../Sources/LockstepServe/Page/assets/pure/problems.js";
 import { countStates, select, sortedByName } from "../../../Sources/LockstepServe/Page/assets/pure/selection.js";
-import { intervals, shares } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
+import { intervals, knownUntil, shares } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
 import { rowForKey, scrollToRow, visibleRows } from "../../../Sources/LockstepServe/Page/assets/pure/windowing.js";
 import { check, equal, near, test } from "./harness.js";
 
@@ -79,6 +79,13 @@ test("intervals of states have no holes", () => {
     equal(intervals([], 0, 10).length, 1);
 });
 
+test("a state is not shown as the present one while nobody reports it", () => {
+    const list = intervals([{ state: "active", previous: null, reason: "start", since: 20 }], 0, 100);
+    equal(knownUntil(list, 100), list);
+    equal(knownUntil(list, 70).map(({ state, from, to, open }) => [state, from, to, open]), [[null, 0, 20, false], ["active", 20, 70, false], [null, 70, 100, true]]);
+    equal(knownUntil(list, 0).map(({ state, from, to }) => [state, from, to]), [[null, 0, 20], [null, 20, 100]]);
+});
+
 test("columns of words and of times are not plotted", () => {
     const columns = plottable({ stream: "location", columns: ["lat", "speed", "at"], units: ["°", "m/s", "µs since 1970"], newest: null });
     equal(columns.map(({ name }) => name), ["lat", "speed"]);
@@ -90,4 +97,14 @@ test("columns of words and of times are not plotted", () => {
 test("the rest of a lease is counted down", () => {
     equal([remaining(300e6, 0), remaining(61e6, 0.5e6), remaining(3_725e6, 0), remaining(1, 5)], ["5:00", "1:01", "1:02:05", "0:00"]);
     check(remaining(0, 0) === "0:00");
+});
+
+test("the rate of a lease has words, and the proposed one fits the stream", () => {
+    equal([leaseRate(50), leaseRate("source"), leaseRate(undefined)], ["50 Hz", "the rate of its source", "the rate of its source"]);
+    equal([proposedRate("motion/accelerometer", 100), proposedRate("steps", 0.98765), proposedRate("steps", null), proposedRate("location", 1)], [200, 0.99, 1, 1]);
+});
+
+test("directions are connected through north", () => {
+    equal([isCircular({ name: "magnetic", unit: "°" }), isCircular({ name: "accuracy", unit: "°" }), isCircular({ name: "lat", unit: "°" })], [true, false, false]);
+    equal([isTurn(359, 1), isTurn(1, 359), isTurn(10, 170)], [true, true, false]);
 });

@@ -50,3 +50,16 @@ test("a time for machines is never an error", () => {
     equal(format.isoTime(9e18), "");
     equal(format.isoTime(NaN), "");
 });
+
+test("all times are in the zone that a person has chosen", () => {
+    const time = Date.UTC(2026, 10, 27, 23, 59, 58, 250) * 1000;
+    for (const isUTC of [false, true]) {
+        format.useUTC(isUTC);
+        equal(format.inputTime(format.inputText(time)), time - 250_000, "an input field and back");
+        equal(format.inputText(format.midnight(time)).slice(11), "00:00:00");
+    }
+    equal([format.dateTime(time), format.timeOfDay(time, { millis: true }), format.nearTime(time, time + 2e6), format.zone(time)], ["27 Nov 2026, 23:59:58 UTC", "23:59:58.250", "27 Nov, 23:59:58", "UTC"]);
+    equal([format.zoneOffset(time), format.midnight(time), format.inputText(time)], [0, Date.UTC(2026, 10, 27) * 1000, "2026-11-27T23:59:58"]);
+    format.useUTC(false);
+    equal(format.zoneOffset(time), -new Date(time / 1000).getTimezoneOffset() * 60e6);
+});

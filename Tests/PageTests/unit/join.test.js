@@ -156,12 +156,14 @@ test("the rate is that of the last three seconds", () => {
 });
 
 test("the status names the most important problem", () => {
-    const fine = { sensors: { motion: "running", location: "denied" }, isOnline: true, sender: "idle", problem: null, unwritten: null, dropped: 0, waiting: 0, isAwake: true };
+    const fine = { sensors: { motion: "running", location: "denied" }, sender: "idle", problem: null, unwritten: null, dropped: 0, waiting: 0, isAwake: true };
     equal(statusOf(fine).title, "Measuring");
     equal(statusOf({ ...fine, waiting: 9, sender: "sending" }).title, "Catching up");
-    equal(statusOf({ ...fine, isOnline: false }).title, "Offline");
-    equal(statusOf({ ...fine, sender: "waiting", problem: { detail: "x" } }).title, "No connection to the gateway");
-    equal(statusOf({ ...fine, sender: "stopped", isOnline: false }).title, "Not sending");
+    const silent = { kind: "later", status: 0, detail: "x" };
+    equal(statusOf({ ...fine, sender: "waiting", problem: silent }).title, "No connection to the gateway");
+    equal(statusOf({ ...fine, sender: "sending", problem: silent }).title, "No connection to the gateway", "the next request has no reply yet");
+    equal(statusOf({ ...fine, sender: "waiting", problem: { ...silent, status: 503 } }).title, "The gateway takes no samples now");
+    equal(statusOf({ ...fine, sender: "stopped", problem: silent }).title, "Not sending");
     equal(statusOf({ ...fine, dropped: 3, sender: "stopped" }).title, "Samples cannot be stored");
     const none = statusOf({ ...fine, sensors: { motion: "absent", location: "absent" } });
     equal([none.kind, none.title], ["warn", "No sensor of this phone can be read"]);

@@ -1,6 +1,7 @@
 import { startGame, stepGame, SIDE, BALL, BUMPERS, random } from "../../../Sources/LockstepServe/Page/assets/pure/bounce.js";
 import { distance, distanceFilter, graticule, isStale, segments, tileAttribution, trackLength } from "../../../Sources/LockstepServe/Page/assets/pure/geo.js";
-import { distanceIn, midnight, paceIn, quantities } from "../../../Sources/LockstepServe/Page/assets/pure/walk.js";
+import { midnight } from "../../../Sources/LockstepServe/Page/assets/pure/format.js";
+import { distanceIn, lengthIn, paceIn, quantities } from "../../../Sources/LockstepServe/Page/assets/pure/walk.js";
 import { check, equal, near, test } from "./harness.js";
 
 const fix = (t, lat, lon, at = t) => ({ t, lat, lon, hacc: 5, at });
@@ -102,4 +103,8 @@ test("OpenStreetMap is named only for its own tile servers", () => {
     equal(tileAttribution("http://127.0.0.1:8000/{z}/{x}/{y}.png"), "Tiles: 127.0.0.1");
     equal(tileAttribution("https://{s}.maps.example.org/{z}/{x}/{y}.png"), "Tiles: maps.example.org");
     equal(tileAttribution("https://notopenstreetmap.org/{z}/{x}/{y}.png"), "Tiles: notopenstreetmap.org");
+});
+
+test("accuracies and altitudes are in metres or in feet", () => {
+    equal([lengthIn(5, "metric", 1), lengthIn(42.4, "metric"), lengthIn(5, "imperial", 1), lengthIn(42, "imperial")], ["5.0 m", "42 m", "16 ft", "138 ft"]);
 });

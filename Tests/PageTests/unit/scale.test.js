@@ -1,6 +1,6 @@
-import { boundOf, gapsOf, gapThreshold, medianStep, seriesOf, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { boundOf, gapsOf, meansOf, rowAt, seriesOf, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { steadyRange, ticks, timeTicks, roundLength } from "../../../Sources/LockstepServe/Page/assets/pure/scale.js";
-import { limited, liveView, panned, recentView, zoomed, LEAST_SPAN } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
+import { followed, limited, liveView, panned, recentView, zoomed, LEAST_SPAN } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
 import { check, equal, near, test } from "./harness.js";
 
 test("ticks are round and within the limits", () => {
@@ -75,21 +75,56 @@ test("a reply with samples becomes lines, and words are left out", () => {
     check(series.low === series.high && Number.isNaN(series.low[0][1]));
 });
 
-test("rows further apart than the rate are a gap, also at both ends", () => {
-    const times = [10, 11, 12, 20, 21].map((t) => t * 1e6);
-    equal(gapThreshold(times, null, 1), 2.5e6);
-    equal(gapsOf(times, 2.5e6, 5e6, 30e6), [{ from: 5e6, to: 10e6 }, { from: 12e6, to: 20e6 }, { from: 21e6, to: 30e6 }]);
-    equal(gapsOf(times, 2.5e6, 11.5e6, 21e6), [{ from: 12e6, to: 20e6 }]);
-    equal(gapsOf([], 1e6, 0, 5e6), [{ from: 0, to: 5e6 }]);
+const samplesAt = (times) => seriesOf({ kind: "samples", step: null, columns: ["x"], units: ["g"], from: 0, to: 1, rows: times.map((t) => [t, 1]) });
+
+test("rows further apart than those around them are a gap, also at both ends", () => {
+    const series = samplesAt([10, 11, 12, 20, 21].map((t) => t * 1e6));
+    equal(gapsOf(series, 5e6, 30e6), [{ from: 5e6, to: 10e6 }, { from: 12e6, to: 20e6 }, { from: 21e6, to: 30e6 }]);
+    equal(gapsOf(series, 11.5e6, 21e6), [{ from: 12e6, to: 20e6 }]);
+    equal(gapsOf(series, 14e6, 15e6), [{ from: 12e6, to: 20e6 }]);
+    equal(gapsOf(samplesAt([]), 0, 5e6), [{ from: 0, to: 5e6 }]);
 });
 
-test("wide buckets are no gaps", () => {
-    equal(gapThreshold([0, 60e6, 120e6], 60e6, 100), 105e6);
-    equal(medianStep([0, 1, 2, 50]), 1);
+test("history at another rate has no gaps: each is judged by the rate of its time", () => {
+    // An hour at 1 Hz, a minute without, then 100 Hz.
+    const slow = Array.from({ length: 60 }, (_, i) => i * 1e6);
+    const fast = Array.from({ length: 500 }, (_, i) => 120e6 + i * 10_000);
+    equal(gapsOf(samplesAt([...slow, ...fast]), 0, fast.at(-1)), [{ from: 59e6, to: 120e6 }]);
+    // The change itself is none.
+    const directly = fast.map((t) => t - 60e6);
+    equal(gapsOf(samplesAt([...slow, ...directly]), 0, directly.at(-1)), []);
+    equal(gapsOf(samplesAt([...directly, ...slow.map((t) => t + 66e6)]), 60e6, 120e6), []);
+    // Half a second is one at 100 Hz.
+    equal(gapsOf(samplesAt([...fast, ...fast.map((t) => t + 5.5e6)]), 120e6, 130e6), [{ from: 124_990_000, to: 125_500_000 }]);
+});
+
+test("buckets that are empty because samples are as far apart are no gaps", () => {
+    const rows = [0, 60, 120, 240, 300, 360, 480, 540].map((s) => [s * 1e6, 1, 0, 1]);
+    const series = seriesOf({ kind: "envelope", step: 60e6, columns: ["x"], units: ["g"], from: 0, to: 600e6, rows });
+    equal(gapsOf(series, 0, 570e6), []);
+});
+
+test("a bucket under the cursor is what was measured in it: its range, its mean and the number of samples", () => {
+    const series = seriesOf({ kind: "envelope", step: 10e6, columns: ["x"], units: ["g"], from: 0, to: 30e6, rows: [[0, 100, -0.3, 0.4], [10e6, 101, -0.2, 9], [20e6, 1, 0.5, 0.5]] });
+    const i = rowAt(series, 12e6, 0);
+    equal([i, series.low[0][i].toFixed(1), series.high[0][i], series.counts[i]], [1, "-0.2", 9, 101]);
+    equal([rowAt(series, 9.9e6, 0), rowAt(series, 29e6, 0), rowAt(series, 31e6, 0), rowAt(series, 31e6, 7e6)], [0, 2, -1, 2]);
+    equal(samplesAt([1, 2]).counts, null);
+    // Parts of a bucket count by their samples; columns without means are left out.
+    equal(meansOf({ columns: ["x", "word"], rows: [[0, 3, 1, null], [5, 1, 5, null]] }), { x: 2 });
+});
+
+test("a range follows the time until it is moved", () => {
+    const view = recentView(1e15, 300e6);
+    equal(followed(view, 1e15 + 100_000), view);
+    equal(followed(view, 1e15 + 60e6), recentView(1e15 + 60e6, 300e6));
+    const moved = panned(view, -0.1, 1e15);
+    equal([moved.follows, followed(moved, 1e15 + 60e6) === moved], [undefined, true]);
+    equal(zoomed(view, 0.5, 1e15 - 1e6, 1e15).follows, undefined);
 });
 
 test("the extent covers only shown columns in the time range", () => {
-    const series = { times: [0, 1, 2], low: [[-5, 0, 1], [-9, -9, -9]], high: [[5, 2, 3], [9, 9, 9]], columns: [], units: [], gap: 1, step: null, from: 0, to: 2 };
+    const series = { times: [0, 1, 2], low: [[-5, 0, 1], [-9, -9, -9]], high: [[5, 2, 3], [9, 9, 9]], columns: [], units: [], step: null, from: 0, to: 2 };
     equal(extentOf(series, 1, 2, [true, false]), { low: 0, high: 3 });
     equal(extentOf(series, 7, 9, [true, true]), null);
     equal(lowerBound([1, 3, 5], 3), 1);

@@ -38,6 +38,8 @@ function takeFragment() {
 
 async function start() {
     const given = takeFragment();
+    // A link that is opened in this tab changes only the part after #: the page starts anew with it.
+    window.addEventListener("hashchange", () => location.hash && location.reload());
     if (!isSecureContext) return explainInsecure();
     await becomeOnlyTab();
     const queue = await openQueue();

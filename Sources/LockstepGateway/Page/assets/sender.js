@@ -23,6 +23,8 @@ export class Sender extends EventTarget {
     #isBusy = false;
     /** A batch may have been added after the end of the queue was read. */
     #isAskedAgain = false;
+    /** The settings may have changed after the request was made that fails now. */
+    #isRetryAsked = false;
 
     /** @param {import("./queue.js").Queue} queue @param {() => {token: string, group: string, device: string}} settings the present ones */
     constructor(queue, settings) {
@@ -38,16 +40,18 @@ export class Sender extends EventTarget {
         this.#isAskedAgain = this.#isBusy;
         if (this.#isBusy) return;
         this.#isBusy = true;
-        this.#run().catch((error) => this.#fail({ kind: "later", delay: 5000, detail: `The database of the browser cannot be read: ${error?.message ?? error}` }))
+        this.#run().catch((error) => this.#fail({ kind: "later", delay: 5000, status: -1, detail: `The database of the browser cannot be read: ${error?.message ?? error}` }))
             .finally(() => {
                 this.#isBusy = false;
-                if (this.#isAskedAgain) this.wake();
+                if (this.#isRetryAsked) this.retryNow();
+                else if (this.#isAskedAgain) this.wake();
             });
     }
 
     /** Sends at once, for example because the connection is back or the settings have changed. */
     retryNow() {
         clearTimeout(this.#timer);
+        this.#isRetryAsked = this.#isBusy;
         if (this.status === "waiting" || this.status === "stopped") this.#set("idle");
         this.wake();
     }
@@ -76,7 +80,10 @@ export class Sender extends EventTarget {
     async #run() {
         for (;;) {
             const head = await this.#queue.first();
-            if (!head) return this.#set("idle");
+            if (!head) {
+                this.problem = null;
+                return this.#set("idle");
+            }
             this.#set("sending");
             const result = await this.#post(head.batch);
             if (result.kind === "stored") {
@@ -89,6 +96,7 @@ export class Sender extends EventTarget {
             } else if (isObstacle(result, head.batch, this.#settings())) {
                 await this.#queue.refuse(head, refusalText(result, head.batch, this.#settings()));
                 this.#failures = 0;
+                this.problem = null;
                 this.dispatchEvent(new Event("change"));
             } else {
                 return this.#fail(result);

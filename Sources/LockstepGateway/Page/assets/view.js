@@ -43,7 +43,6 @@ export class View {
     constructor(parts) {
         this.#parts = parts;
         const { settings, queue, sender, recorder } = parts;
-        for (const name of ["device", "group", "token"]) element(name).value = settings[name];
         element("form").addEventListener("submit", (event) => {
             event.preventDefault();
             const changes = { device: element("device").value.trim(), group: element("group").value.trim(), token: element("token").value.trim() };
@@ -59,8 +58,12 @@ export class View {
         });
         const retry = (event) => {
             event?.preventDefault();
-            if (element("token-form").hidden) sender.retryNow();
-            else this.ontoken(element("new-token").value.trim());
+            const token = element("new-token").value.trim();
+            if (element("token-form").hidden || !token) return sender.retryNow();
+            this.ontoken(token);
+            element("new-token").value = "";
+            // The form may be in view while earlier batches wait.
+            element("token").value = settings.token;
         };
         element("retry").addEventListener("click", retry);
         element("token-form").addEventListener("submit", retry);
@@ -105,13 +108,15 @@ export class View {
         const summary = this.#summary;
         const { settings, sender, recorder, sensors, screen } = this.#parts;
         const isRunning = recorder.isRunning;
+        // The settings may have changed since the form was shown last, for example the token.
+        if (element("form").hidden && !isRunning) for (const name of ["device", "group", "token"]) element(name).value = settings[name];
         element("form").hidden = element("share").hidden = isRunning;
         element("running").hidden = !isRunning;
         element("delivery").hidden = !isRunning && !summary.waiting && !summary.refused && !sender.stored;
         setText(element("title"), isRunning ? settings.device : "Join with this phone");
         setText(element("address"), `${settings.group}/${settings.device}, ${recorder.state}`);
         if (isRunning) {
-            const status = statusOf({ sensors: { motion: sensors.motion.status, location: sensors.location.status }, isOnline: navigator.onLine, sender: sender.status, problem: sender.problem, unwritten: recorder.problem, dropped: recorder.dropped, waiting: summary.waiting, isAwake: screen.isOn });
+            const status = statusOf({ sensors: { motion: sensors.motion.status, location: sensors.location.status }, sender: sender.status, problem: sender.problem, unwritten: recorder.problem, dropped: recorder.dropped, waiting: summary.waiting, isAwake: screen.isOn });
             setText(element("status"), status.title);
             setText(element("status-text"), status.text);
             element("status-card").dataset.kind = status.kind;

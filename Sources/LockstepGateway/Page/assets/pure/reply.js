@@ -4,7 +4,7 @@ const FIRST_DELAY = 1000;
 const LONGEST_DELAY = 30_000;
 
 /**
- * @typedef {{kind: "stored"} | {kind: "refused"|"stopped", detail: string, status: number} | {kind: "later", detail: string, delay: number}} Outcome
+ * @typedef {{kind: "stored"} | {kind: "refused"|"stopped", detail: string, status: number} | {kind: "later", detail: string, status: number, delay: number}} Outcome
  */
 
 /**
@@ -18,7 +18,7 @@ export function outcome(status, detail, retryAfter, failures, random = Math.rand
     if (status === 401 || status === 403 || status === 409) return { kind: "stopped", status, detail: status === 401 ? STOPPED[401] : detail || STOPPED[status] };
     const seconds = retryAfter !== null && /^\d+$/.test(retryAfter.trim()) ? Number(retryAfter) : null;
     const delay = seconds !== null ? Math.min(seconds * 1000, 600_000) : Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** Math.min(failures, 10)) * (0.75 + random / 2);
-    return { kind: "later", delay, detail: detail || (status === 0 ? "The gateway does not answer." : `The gateway answered with ${status}.`) };
+    return { kind: "later", status, delay, detail: detail || (status === 0 ? "The gateway does not answer." : `The gateway answered with ${status}.`) };
 }
 
 /**

@@ -20,16 +20,20 @@ export function clockTime(time) {
 
 /**
  * The state of the measurement in a few words.
- * @param {{sensors: {motion: string, location: string}, isOnline: boolean, sender: string, problem: {detail: string}|null, unwritten: string|null, dropped: number, waiting: number, isAwake: boolean}} parts
+ * @param {{sensors: {motion: string, location: string}, sender: string, problem: {kind: string, detail: string, status?: number}|null, unwritten: string|null, dropped: number, waiting: number, isAwake: boolean}} parts
  * @returns {{kind: "ok"|"warn"|"bad", title: string, text: string}}
  */
-export function statusOf({ sensors, isOnline, sender, problem, unwritten, dropped, waiting, isAwake }) {
+export function statusOf({ sensors, sender, problem, unwritten, dropped, waiting, isAwake }) {
     if (unwritten !== null || dropped > 0) {
         return { kind: "bad", title: "Samples cannot be stored", text: [unwritten, dropped > 0 ? `${dropped} samples were dropped.` : null].filter(Boolean).join(" ") };
     }
     if (sender === "stopped") return { kind: "bad", title: "Not sending", text: "Samples stay on this phone until the problem below is solved." };
-    if (!isOnline || (sender === "waiting" && problem)) {
-        return { kind: "warn", title: isOnline ? "No connection to the gateway" : "Offline", text: "Samples stay on this phone, and are sent as soon as the connection is back." };
+    // The last reply counts, also while the next request is on its way. What the browser believes about the network says
+    // nothing about the gateway.
+    if (problem?.kind === "later") {
+        return problem.status === 0
+            ? { kind: "warn", title: "No connection to the gateway", text: "Samples stay on this phone, and are sent as soon as the connection is back." }
+            : { kind: "warn", title: "The gateway takes no samples now", text: "Samples stay on this phone, and are sent as soon as the gateway takes them." };
     }
     if (!Object.values(sensors).includes("running")) return sensorProblem(sensors);
     if (waiting > 5) return { kind: "ok", title: "Catching up", text: "Earlier samples are being sent." };

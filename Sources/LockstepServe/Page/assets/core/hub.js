@@ -12,7 +12,7 @@ import { RecentBatches, streamKey } from "../pure/recent.js";
 import { openEvents } from "./event-stream.js";
 
 /** The time between two questions for the state of the system, in ms. A change is seen within 5 s. */
-const EVERY = 2_000;
+const EVERY = 1_500;
 /** A server that does not answer within this time is away, in ms. */
 const ANSWER = 3_000;
 /** A window that has not been heard of for this long is closed, in ms. Timers of hidden windows run once a minute. */
@@ -40,6 +40,8 @@ export class Hub {
     #system = { kind: "system", system: null, isKnown: false };
     #poll = 0;
     #liveTimer = 0;
+    /** Whether the server requires a token: nothing is asked until there is a new session, because wrong logins are counted. */
+    #isLocked = false;
 
     constructor() {
         setInterval(() => this.#removeGone(), GONE / 5);
@@ -60,6 +62,8 @@ export class Hub {
 
     #update(port, { visible, wants, replay }) {
         const before = this.#clients.get(port);
+        // A new window begins with a session.
+        if (!before) this.#isLocked = false;
         this.#clients.set(port, { port, visible, wants, heard: Date.now() });
         if (!before && this.#hasEvents) port.postMessage({ kind: "events", events: [...this.#events.values()], loaded: true });
         if (visible && !before?.visible) {
@@ -74,6 +78,7 @@ export class Hub {
 
     /** Opens what some window needs, and closes the rest. */
     #balance() {
+        if (this.#isLocked) return;
         const visible = [...this.#clients.values()].filter((client) => client.visible);
         // Events are followed also while all windows are hidden, because they may notify.
         this.#follow("events", this.#clients.size > 0 ? "/api/v1/events" : null, {
@@ -93,6 +98,7 @@ export class Hub {
     }
 
     #followSamples() {
+        if (this.#isLocked) return;
         const keys = new Set([...this.#clients.values()].filter(({ visible }) => visible).flatMap(({ wants }) => wants));
         this.#recent.keep(keys);
         const query = new URLSearchParams();
@@ -119,8 +125,9 @@ export class Hub {
         this.#streams[name] = null;
         if (url === null) return this.#setStatus(name, name === "live" ? "open" : "connecting");
         this.#streams[name] = { url, ...openEvents(url, handlers, (status) => {
-            // The first devices after a new connection are all that there are.
+            // The first devices and events after a new connection are all that there are.
             if (name === "fleet" && status === "connecting") this.#hasDevices = false;
+            if (name === "events" && status === "connecting") this.#hasEvents = false;
             this.#setStatus(name, status);
         }) };
     }
@@ -137,12 +144,17 @@ export class Hub {
 
     /** Connects again, for example with a new session. */
     #reopen() {
+        this.#closeAll();
+        this.#isLocked = false;
+        this.#balance();
+        this.#ask();
+    }
+
+    #closeAll() {
         for (const name of ["fleet", "events", "live"]) {
             this.#streams[name]?.close();
             this.#streams[name] = null;
         }
-        this.#balance();
-        this.#ask();
     }
 
     #takeDevices({ at, devices, forgotten = [] }) {
@@ -164,19 +176,23 @@ export class Hub {
     async #ask() {
         clearTimeout(this.#poll);
         this.#poll = 0;
-        if (![...this.#clients.values()].some(({ visible }) => visible)) return;
+        if (this.#isLocked || ![...this.#clients.values()].some(({ visible }) => visible)) return;
         const poll = setTimeout(() => this.#ask(), EVERY + ANSWER);
         this.#poll = poll;
         try {
             const reply = await fetch("/api/v1/system", { signal: AbortSignal.timeout(ANSWER) });
-            if (reply.status === 401) this.#show({ kind: "unauthorized" });
+            if (reply.status === 401) {
+                this.#isLocked = true;
+                this.#closeAll();
+                this.#tell({ kind: "unauthorized" });
+            }
             if (!reply.ok) throw new Error(`status ${reply.status}`);
             this.#system = { kind: "system", system: await reply.json(), isKnown: true };
         } catch {
             this.#system = { ...this.#system, isKnown: false };
         }
         // A later question is on its way.
-        if (this.#poll !== poll) return;
+        if (this.#poll !== poll || this.#isLocked) return clearTimeout(poll);
         this.#show(this.#system);
         clearTimeout(poll);
         this.#poll = setTimeout(() => this.#ask(), EVERY);

@@ -5,7 +5,7 @@
 
 import { Hub } from "./hub.js";
 
-/** The hub sends something every 2 s to a visible window. After this time without it, the window connects anew. In ms. */
+/** The hub sends something every 1.5 s to a visible window. After this time without it, the window connects anew. In ms. */
 const SILENCE = 10_000;
 /** The time between two messages to the hub, in ms. */
 const EVERY = 20_000;

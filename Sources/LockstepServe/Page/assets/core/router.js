@@ -4,17 +4,36 @@
  * @typedef {object} Route
  * @property {"fleet"|"map"|"device"|"events"|"bouncer"|"system"|"unknown"} view
  * @property {string} [group] @property {string} [device]
+ * @property {URLSearchParams} query what of the view is shown
  */
 
 /** @param {string} hash @returns {Route} */
 export function parseRoute(hash) {
-    const parts = hash.replace(/^#\/?/, "").split("?")[0].split("/").filter(Boolean).map(decode);
-    if (parts.length === 0) return { view: "fleet" };
-    if (parts.length === 1 && ["map", "events", "bouncer", "system"].includes(parts[0])) return { view: /** @type {any} */ (parts[0]) };
+    const [path, text = ""] = hash.replace(/^#\/?/, "").split("?");
+    const query = new URLSearchParams(text);
+    const parts = path.split("/").filter(Boolean).map(decode);
+    if (parts.length === 0) return { view: "fleet", query };
+    if (parts.length === 1 && ["map", "events", "bouncer", "system"].includes(parts[0])) return { view: /** @type {any} */ (parts[0]), query };
     if (parts.length === 3 && (parts[0] === "device" || parts[0] === "bouncer")) {
-        return { view: parts[0], group: parts[1], device: parts[2] };
+        return { view: parts[0], group: parts[1], device: parts[2], query };
     }
-    return { view: "unknown" };
+    return { view: "unknown", query };
+}
+
+/**
+ * Returns the address of what is shown, without the empty ones of the parameters. Slashes, colons and commas stay readable.
+ * @param {string} path such as `#/device/lab/left` @param {[string, string][]} parameters
+ */
+export function addressOf(path, parameters) {
+    const query = new URLSearchParams(parameters.filter(([, value]) => value !== ""));
+    const text = String(query).replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",");
+    return text ? `${path}?${text}` : path;
+}
+
+/** Puts what is shown into the address, without a new view and without another step for "Back". @param {[string, string][]} parameters */
+export function showInAddress(parameters) {
+    const address = addressOf(location.hash.split("?")[0] || "#/", parameters);
+    if (address !== location.hash) history.replaceState(history.state, "", address);
 }
 
 /** @param {string} view @param {string} [group] @param {string} [device] */

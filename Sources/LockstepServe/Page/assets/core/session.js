@@ -49,6 +49,14 @@ class Session extends EventTarget {
         dialog.showModal();
     }
 
+    /** Closes the dialog because another window has opened a session. */
+    resume() {
+        if (!this.#dialog?.open) return;
+        this.#dialog.close();
+        this.#dialog.remove();
+        this.load();
+    }
+
     async #open(field, problem, button) {
         button.disabled = true;
         problem.hidden = true;

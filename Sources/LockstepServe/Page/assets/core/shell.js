@@ -9,6 +9,7 @@ import { ruleEvents } from "./events-store.js";
 import { fleet } from "./fleet-store.js";
 import { oncePerFrame } from "./frames.js";
 import { parts } from "./parts.js";
+import { routeTo } from "./router.js";
 import { session } from "./session.js";
 import { setTheme, theme } from "./theme.js";
 
@@ -34,16 +35,30 @@ export function setUpShell() {
         leave.hidden = !(session.state.token_required && session.state.authenticated);
     });
     document.addEventListener("keydown", shortcuts);
+    const more = /** @type {HTMLDetailsElement} */ (document.getElementById("more"));
+    document.addEventListener("click", (event) => { if (!more.contains(/** @type {Node} */ (event.target))) more.open = false; });
+    more.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape") return;
+        more.open = false;
+        more.querySelector("summary")?.focus();
+    });
 }
 
-/** Marks the view in the navigation. @param {string} view @param {string} title */
-export function showView(view, title) {
+/** Marks the view in the navigation. @param {import("./router.js").Route} route @param {string} title */
+export function showView({ view, group, device }, title) {
     const current = view === "device" ? "fleet" : view;
     for (const anchor of document.querySelectorAll(".nav a")) {
         if (/** @type {HTMLElement} */ (anchor).dataset.view === current) anchor.setAttribute("aria-current", "page");
         else anchor.removeAttribute("aria-current");
     }
+    // The game is played with the device in view.
+    /** @type {HTMLAnchorElement} */ (document.querySelector(".nav a[data-view=bouncer]")).href = routeTo("bouncer", group, device);
     document.title = title === "Fleet" ? "Lockstep" : `${title} · Lockstep`;
+}
+
+/** Closes the list "More" of the navigation. */
+export function closeMore() {
+    /** @type {HTMLDetailsElement} */ (document.getElementById("more")).open = false;
 }
 
 /** Has a screen reader read a text. @param {string} text */

@@ -3,6 +3,7 @@
 import { devicePath, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
+import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { stored, store } from "../core/settings.js";
 import { announce } from "../core/shell.js";
@@ -135,7 +136,9 @@ function confirmed({ title, text }, device) {
 }
 
 /** Whether an agent would answer. @param {import("../core/api.js").Device} device */
-function isConnected({ state, reason }) {
+function isConnected({ state, reason, isStale }) {
+    // Its state may be unknown because the collector is away: commands go without it.
+    if (isStale) return parts.isLive;
     return state !== null && state !== "terminated" && !(state === "background" && (reason === "connection-lost" || reason === "silent"));
 }
 

@@ -3,7 +3,6 @@
 import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
 import { parts } from "../core/parts.js";
-import { routeTo } from "../core/router.js";
 import { stateBadge } from "../core/states.js";
 import { age, dateTime, duration, isAhead, percent, position, sampleRate, UNKNOWN } from "../pure/format.js";
 import { deliveryText, promiseOf } from "../pure/delivery.js";
@@ -16,15 +15,15 @@ export function deviceHeader({ group, device }) {
     const state = stateBadge();
     const since = h("span", { class: "state-since num" });
     const problems = h("div", { class: "device-problems" });
-    const figures = ["Last sample", "All streams", "Stored", "Battery", "Missing", "Orientation", "Position"].map((label) => {
+    const wide = ["Delivery", "Position"];
+    const figures = ["Last sample", "All streams", "Delivery", "Battery", "Missing", "Orientation", "Position"].map((label) => {
         const value = h("dd", { class: "num" }, UNKNOWN);
-        return { label, value, element: h("div", { class: "figure" }, h("dt", null, label), value) };
+        return { label, value, element: h("div", { class: "figure", data: wide.includes(label) ? { wide: "" } : {} }, h("dt", null, label), value) };
     });
     const [last, hz, promise, battery, missing, posture, place] = figures;
     const element = h("header", { class: "device-head" },
         h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/", class: "crumb" }, icon("back"), "Fleet"), h("span", { class: "muted" }, group)),
-        h("div", { class: "device-title" }, h("h1", null, device), h("span", { class: "device-state" }, state.element, since), problems,
-            h("span", { class: "spacer" }), h("a", { class: "button", href: routeTo("bouncer", group, device) }, icon("ball"), "Play Bouncer")),
+        h("div", { class: "device-title" }, h("h1", null, device), h("span", { class: "device-state" }, state.element, since), problems),
         h("dl", { class: "figures" }, ...figures.map((figure) => figure.element)));
     let problemText = "";
 

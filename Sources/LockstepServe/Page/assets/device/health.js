@@ -46,13 +46,13 @@ export function healthCard({ group, device }) {
             ["Last seen", health.last_seen ? `${age((now() - health.last_seen) / 1e6)}${now() - health.last_seen < 2e6 ? "" : " ago"}` : UNKNOWN],
         ];
         const isOpen = [...body.querySelectorAll("details")].map((detail) => detail.open);
-        const parts = [
+        const rows = [
             h("p", { class: "verdict problem", data: { level: verdict[0] } }, icon(verdict[1]), verdict[2]),
             h("dl", { class: "facts" }, ...facts.flatMap(([name, value, isBad]) => [h("dt", null, name), h("dd", isBad ? { class: "bad" } : null, value)])),
             log("Recent conflicts", ["Time", "Stream", "Stored", "Received"], (health.recent_conflicts ?? []).map((row) => [nearTime(row.t, now()), row.stream ?? UNKNOWN, valueText(row.stored), valueText(row.received)])),
             log("Recent rejections", ["Received", "Reason"], (health.recent_rejections ?? []).map((row) => [nearTime(row.received_at, now()), row.reason ?? UNKNOWN])),
         ];
-        body.replaceChildren(...parts.filter((part) => part !== null));
+        body.replaceChildren(...rows.filter((row) => row !== null));
         [...body.querySelectorAll("details")].forEach((detail, i) => { detail.open = isOpen[i] ?? false; });
     }
 

@@ -4,8 +4,8 @@ import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, segmented, setText } from "../core/dom.js";
 import { onUnitsChange, setUnits, units as chosenUnits } from "../core/units.js";
-import { nearTime } from "../pure/format.js";
-import { midnight, quantities } from "../pure/walk.js";
+import { inputText, inputTime, midnight, nearTime } from "../pure/format.js";
+import { quantities } from "../pure/walk.js";
 
 const EVERY = 5000;
 
@@ -32,14 +32,14 @@ export function pedometerCard({ group, device }, live, hasSteps) {
     let walk = null;
     let timer = 0;
     const abort = new AbortController();
-    from.value = localText(midnight(now()));
-    to.value = localText(now());
+    from.value = inputText(midnight(now())).slice(0, 16);
+    to.value = inputText(now()).slice(0, 16);
 
     function interval() {
         const time = now();
         if (span === "hour") return { from: time - 3600e6, to: time };
         if (span === "week") return { from: midnight(time) - 6 * 86400e6, to: time };
-        if (span === "own") return { from: new Date(from.value).getTime() * 1000, to: new Date(to.value).getTime() * 1000 };
+        if (span === "own") return { from: inputTime(from.value), to: inputTime(to.value) };
         return { from: midnight(time), to: time };
     }
 
@@ -85,7 +85,10 @@ export function pedometerCard({ group, device }, live, hasSteps) {
     }
     live.addEventListener("samples", onsamples);
     const release = live.want(`${group}/${device}`, "steps");
-    const stopUnits = onUnitsChange(draw);
+    const stopUnits = onUnitsChange(() => {
+        units.set(chosenUnits());
+        draw();
+    });
     load();
     return { element, close() {
         stopUnits();
@@ -94,10 +97,4 @@ export function pedometerCard({ group, device }, live, hasSteps) {
         live.removeEventListener("samples", onsamples);
         release();
     } };
-}
-
-/** The local time in the form of an input field. @param {number} micros */
-function localText(micros) {
-    const date = new Date(micros / 1000);
-    return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -4,9 +4,9 @@ import { devicePath, isAbort, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, segmented, setText } from "../core/dom.js";
 import { stateWord } from "../core/states.js";
-import { day, duration, nearTime, timeOfDay } from "../pure/format.js";
+import { day, duration, nearTime, timeOfDay, zoneOffset } from "../pure/format.js";
 import { timeTicks } from "../pure/scale.js";
-import { intervals, reasonText, shares } from "../pure/timeline.js";
+import { intervals, knownUntil, reasonText, shares } from "../pure/timeline.js";
 
 const SPANS = [{ value: "3600", text: "1 h" }, { value: "21600", text: "6 h" }, { value: "86400", text: "24 h" }, { value: "604800", text: "7 d" }];
 
@@ -15,6 +15,8 @@ export function timelineCard({ group, device }) {
     let span = 21600;
     let transitions = null;
     let seq = -1;
+    /** When the present state was known last, in µs. */
+    let lastKnown = 0;
     let isFirst = true;
     let signature = "";
     const abort = new AbortController();
@@ -55,7 +57,7 @@ export function timelineCard({ group, device }) {
         if (transitions === null) return;
         const to = now();
         const from = to - span * 1e6;
-        const list = intervals(transitions.length ? transitions : fallback(), from, to);
+        const list = knownUntil(intervals(transitions.length ? transitions : fallback(), from, to), current?.isStale ? lastKnown : to);
         const next = list.map((part) => `${part.state}${part.from === from ? "" : part.from}`).join() + span;
         if (next !== signature) {
             signature = next;
@@ -106,7 +108,7 @@ export function timelineCard({ group, device }) {
     }
 
     function drawAxis(from, to) {
-        const offset = -new Date(to / 1000).getTimezoneOffset() * 60e6;
+        const offset = zoneOffset(to);
         const { ticks, step } = timeTicks(from, to, Math.max(3, (bar.offsetWidth || 800) / 100), offset);
         while (axis.children.length > ticks.length) axis.lastElementChild.remove();
         while (axis.children.length < ticks.length) axis.append(h("span"));
@@ -129,6 +131,7 @@ export function timelineCard({ group, device }) {
         },
         /** @param {import("../core/api.js").Device} value */
         update(value) {
+            if (!value.isStale) lastKnown = now();
             current = value;
             if (value.seq !== seq && seq !== -1) load();
             if (seq === -1) draw();

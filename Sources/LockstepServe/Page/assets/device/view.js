@@ -5,6 +5,8 @@ import { now } from "../core/clock.js";
 import { emptyState, h } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { LiveSamples } from "../core/live.js";
+import { stored } from "../core/settings.js";
+import { plotOf } from "../pure/address.js";
 import { plottable } from "../pure/columns.js";
 import { PlotPanel } from "../plot/panel.js";
 import { attitudeCard } from "./attitude.js";
@@ -21,13 +23,16 @@ const EVERY = 10_000;
 /** Plots that are shown without a choice. */
 const FIRST_PLOTS = 2;
 
-/** @param {HTMLElement} main @param {{group: string, device: string}} route */
-export function show(main, { group, device }) {
+/** @param {HTMLElement} main @param {{group: string, device: string, query: URLSearchParams}} route */
+export function show(main, { group, device, query }) {
     const address = { group, device };
     const live = new LiveSamples();
     const abort = new AbortController();
     const header = deviceHeader(address);
-    const panel = new PlotPanel({ live, group, device });
+    const panel = new PlotPanel({ live, group, device, query });
+    // Those of the link, or else those that this person has chosen before.
+    const chosen = query.has("plot") ? query.getAll("plot") : stored(`plots ${group}/${device}`, null);
+    const hasRange = query.has("span") || query.has("from");
     panel.picker.setDevice(`${group}/${device}`);
     const grid = h("div", { class: "device-grid" });
     main.append(h("div", { class: "view view-device" }, header.element, grid));
@@ -57,7 +62,8 @@ export function show(main, { group, device }) {
 
     function build(detail) {
         for (const part of parts) part.close?.();
-        showFirstPlots(detail);
+        if (Array.isArray(chosen)) showChosenPlots(detail);
+        else showFirstPlots(detail);
         const has = (stream) => detail.streams.some((entry) => entry.stream === stream);
         const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
         // Three cards that say that there is nothing would only be in the way.
@@ -83,7 +89,23 @@ export function show(main, { group, device }) {
         if (panel.charts.length >= FIRST_PLOTS || panel.isArranged) return;
         const shown = panel.charts.map((chart) => chart.source.stream);
         for (const entry of firstPlots(detail.streams).filter(({ stream }) => !shown.includes(stream)).slice(0, FIRST_PLOTS - shown.length)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
-        if (detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
+        if (!hasRange && detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
+        panel.empty.hidden = panel.charts.length > 0;
+    }
+
+    /** @param {any} detail of this device */
+    async function showChosenPlots(detail) {
+        if (panel.isArranged) return;
+        panel.isArranged = true;
+        const details = new Map([[`${group}/${device}`, Promise.resolve(detail)]]);
+        for (const plot of chosen.map((text) => plotOf(String(text)))) {
+            if (!plot) continue;
+            const key = `${plot.group}/${plot.device}`;
+            if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal: abort.signal }).catch(() => null));
+            const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
+            if (isOver) return;
+            if (entry) panel.add({ ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns });
+        }
         panel.empty.hidden = panel.charts.length > 0;
     }
 

@@ -3,7 +3,8 @@
 import { now } from "../core/clock.js";
 import { h, icon } from "../core/dom.js";
 import { ruleEvents } from "../core/events-store.js";
-import { routeTo } from "../core/router.js";
+import { addressOf, routeTo } from "../core/router.js";
+import { eventParameters } from "../pure/address.js";
 import { session } from "../core/session.js";
 import { announce } from "../core/shell.js";
 import { dateTime, isoTime, nearTime } from "../pure/format.js";
@@ -21,10 +22,11 @@ export function eventRow(event) {
     return element;
 }
 
-function deviceLink({ device }) {
+/** The plots of its device around its time, with a mark. */
+function deviceLink({ device, t }) {
     if (!device) return h("span", null, "Collector");
     const [group, name] = device.split("/");
-    return h("a", { href: routeTo("device", group, name) }, device);
+    return h("a", { href: addressOf(routeTo("device", group, name), Object.entries(eventParameters(t))) }, device);
 }
 
 function action(event) {

@@ -3,6 +3,7 @@
 import { card, emptyState, h, icon, select as selectField, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { parts } from "../core/parts.js";
+import { showInAddress } from "../core/router.js";
 import { announce } from "../core/shell.js";
 import { store, stored } from "../core/settings.js";
 import { STATES, stateWord } from "../core/states.js";
@@ -13,10 +14,11 @@ import { DeviceList } from "./list.js";
 /** Devices change places at most this often, in ms; otherwise nobody could click one. */
 const REORDER_AFTER = 2500;
 
-/** @param {HTMLElement} main */
-export function show(main) {
-    const filter = { search: "", group: stored("fleet.group", ""), state: "", sort: stored("fleet.sort", "problems") };
-    const search = h("input", { class: "field", type: "search", placeholder: "Search devices", "aria-label": "Search devices", spellcheck: false, autocomplete: "off", data: { search: "" },
+/** @param {HTMLElement} main @param {{query: URLSearchParams}} route */
+export function show(main, { query }) {
+    const sorted = query.get("sort") ?? stored("fleet.sort", "problems");
+    const filter = { search: query.get("search") ?? "", group: query.get("group") ?? stored("fleet.group", ""), state: query.get("state") ?? "", sort: Object.hasOwn(SORTS, sorted) ? sorted : "problems" };
+    const search = h("input", { class: "field", type: "search", placeholder: "Search devices", "aria-label": "Search devices", spellcheck: false, autocomplete: "off", value: filter.search, data: { search: "" },
         oninput: () => changed({ search: search.value }),
         onkeydown: (event) => {
             if (event.key === "ArrowDown") { event.preventDefault(); list.focus(); }
@@ -41,6 +43,7 @@ export function show(main) {
 
     function changed(part) {
         Object.assign(filter, part);
+        showInAddress([["search", filter.search], ["group", filter.group], ["state", filter.state], ["sort", filter.sort === "problems" ? "" : filter.sort]]);
         store("fleet.group", filter.group);
         store("fleet.sort", filter.sort);
         render(true);

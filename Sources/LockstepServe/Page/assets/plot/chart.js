@@ -8,8 +8,8 @@ import { onThemeChange, token } from "../core/theme.js";
 import { boundText } from "../pure/clock-texts.js";
 import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
 import { boundOf, extentOf, rowAt } from "../pure/envelope.js";
-import { counted, day, fixed, rate, timeOfDay, UNKNOWN } from "../pure/format.js";
-import { isGapBefore, patience } from "../pure/gaps.js";
+import { counted, day, fixed, rate, timeOfDay, UNKNOWN, zoneOffset } from "../pure/format.js";
+import { isGapBefore, patienceAfter } from "../pure/gaps.js";
 import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
@@ -37,16 +37,18 @@ export class Chart {
 
     /**
      * @param {{group: string, device: string, stream: string, rate: number|null, columns: import("../pure/columns.js").Column[]}} source
-     * @param {{live: import("../core/live.js").LiveSamples, showsDevice: boolean, onclose: (() => void)|null, oncursor: (time: number|null) => void}} options
+     * @param {{live: import("../core/live.js").LiveSamples, showsDevice: boolean, onclose: (() => void)|null, oncursor: (time: number|null) => void, onarrange: () => void}} options `source.shown` are the columns that are shown, if not the usual ones
      */
-    constructor(source, { live, showsDevice, onclose, oncursor }) {
+    constructor(source, { live, showsDevice, onclose, oncursor, onarrange }) {
         this.source = source;
         this.live = live;
         this.oncursor = oncursor;
+        this.onarrange = onarrange;
         this.address = `${source.group}/${source.device}`;
         this.past = new PastSource(source, () => this.invalidate());
-        const first = shownAtFirst(source.stream, source.columns);
-        this.shown = source.columns.map(({ name }) => first.includes(name));
+        const usual = shownAtFirst(source.stream, source.columns);
+        this.usual = usual;
+        this.shown = source.columns.map(({ name }) => (source.shown ?? usual).includes(name));
         this.legend = source.columns.map((column, i) => this.#legendItem(column, i));
         const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream), h("span", { class: "chart-unit" }, this.#unit()));
         this.unitText = title.lastChild;
@@ -69,6 +71,13 @@ export class Chart {
 
     get area() {
         return { x: this.#left, y: TOP, width: Math.max(10, this.fitted.width - this.#left - 1), height: Math.max(10, this.fitted.height - BOTTOM - TOP) };
+    }
+
+    /** The plot as it is in an address. @returns {import("../pure/address.js").PlotAddress} */
+    get plotAddress() {
+        const { group, device, stream, columns } = this.source;
+        const shown = columns.filter((_, i) => this.shown[i]).map(({ name }) => name);
+        return { group, device, stream, columns: shown.join() === this.usual.join() ? null : shown };
     }
 
     invalidate() {
@@ -126,7 +135,7 @@ export class Chart {
         if (hasSamples) {
             const { ring } = stream;
             const timeAt = (i) => ring.timeAt(i);
-            if (time - newest > patience(timeAt, ring.start, ring.end, LEAST_GAP)) this.#shade(c, area, view, newest, time);
+            if (time - newest > patienceAfter(timeAt, ring.start, ring.end, LEAST_GAP)) this.#shade(c, area, view, newest, time);
             c.setTransform(1, 0, 0, 1, 0, 0);
             this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
                 ring, columns: indices.map(({ column }) => column), colours: indices.map(({ colour }) => colour), circular: indices.map((index) => index.isCircular),
@@ -222,7 +231,7 @@ export class Chart {
     }
 
     #timeTicks(c, area, view) {
-        const offset = -new Date(view.to / 1000).getTimezoneOffset() * 60e6;
+        const offset = zoneOffset(view.to);
         const { ticks: times, step } = timeTicks(view.from, view.to, area.width / 86, offset);
         const perMicro = area.width / (view.to - view.from);
         c.beginPath();
@@ -322,6 +331,7 @@ export class Chart {
         this.#range = null;
         this.#rangeAt = 0;
         this.invalidate();
+        this.onarrange();
     }
 
     /** @param {(string|undefined)[]|null} texts @param {string[]} names of their columns */

@@ -3,12 +3,16 @@
 import { now } from "../core/clock.js";
 import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { onFrame } from "../core/frames.js";
+import { addressOf, showInAddress } from "../core/router.js";
 import { store, stored } from "../core/settings.js";
+import { announce } from "../core/shell.js";
+import { markOf, momentParameters, plotText, rangeOf, rangeParameters } from "../pure/address.js";
 import { dateTime, duration, nearTime } from "../pure/format.js";
 import { followed, liveView, panned, recentView, zoomed } from "../pure/view.js";
 import { Chart, LEFT } from "./chart.js";
 import { ChartGestures } from "./gestures.js";
 import { plotPicker } from "./picker.js";
+import { askRange } from "./range-dialog.js";
 
 const RANGES = [
     { value: "live", text: "Live", title: "The newest 30 s" },
@@ -26,25 +30,33 @@ export class PlotPanel {
     /** Whether the reader has added or removed a plot. */
     isArranged = false;
     #cursor = null;
+    /** The time that a link has marked. @type {number|null} */
+    #mark = null;
+    #showTimer = 0;
     #isOnCollectorTime = stored("plots.collectorTime", false) === true;
 
-    /** @param {{live: import("../core/live.js").LiveSamples, group: string, device: string}} options */
-    constructor({ live, group, device }) {
+    /** @param {{live: import("../core/live.js").LiveSamples, group: string, device: string, query: URLSearchParams}} options `query` of the address */
+    constructor({ live, group, device, query }) {
+        this.#view = rangeOf(query, now()) ?? liveView(now());
+        this.#mark = markOf(query);
         this.live = live;
         this.group = group;
         this.device = device;
-        this.ranges = segmented({ label: "Time range", options: RANGES, value: "live", onchange: (value) => this.#choose(value) });
+        this.ranges = segmented({ label: "Time range", options: RANGES, value: this.#choice, onchange: (value) => this.#choose(value) });
         this.clock = h("button", { class: "button quiet", type: "button", "aria-pressed": String(this.#isOnCollectorTime),
             title: "Puts past samples of all devices on the collector's clock. Live plots keep the clocks of the devices.",
             onclick: () => this.#setCollectorTime(!this.#isOnCollectorTime) }, "Collector time");
         this.rangeText = h("span", { class: "card-note num" });
         const tool = (symbol, label, act) => h("button", { class: "button quiet icon-only", type: "button", "aria-label": label, title: label, onclick: act }, icon(symbol));
         this.picker = plotPicker({ onpick: (source) => {
-            this.isArranged = true;
             this.add(source, true);
+            this.#arranged();
         } });
         const { element, body, heading } = card({ title: "Plots", id: "plots", className: "card-plots",
-            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), this.picker.element) });
+            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), tool("calendar", "Choose a time range", () => askRange(this.current(), (range) => {
+            this.#mark = null;
+            this.#set(range);
+        })), tool("link", "Copy link to this moment", () => this.#copyLink()), this.picker.element) });
         heading.after(this.rangeText);
         this.element = element;
         this.list = h("div", { class: "charts" });
@@ -56,7 +68,7 @@ export class PlotPanel {
     /** Adds a chart. @param {any} source @param {boolean} [isRemovable] */
     add(source, isRemovable = true) {
         const chart = new Chart(source, { live: this.live, showsDevice: source.device !== this.device || source.group !== this.group,
-            onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; } });
+            onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; }, onarrange: () => this.#arranged() });
         chart.past.setCollectorTime(this.#isOnCollectorTime);
         chart.gestures = new ChartGestures(chart, this);
         this.charts.push(chart);
@@ -90,6 +102,7 @@ export class PlotPanel {
     }
 
     goLive() {
+        this.#mark = null;
         this.#set(liveView(now()));
     }
 
@@ -98,17 +111,70 @@ export class PlotPanel {
         this.#set({ live: false, from: time - 290e6, to: time + 10e6 });
     }
 
+    /** The plots that a person has chosen for this device are shown again, and are part of the address. */
+    #arranged() {
+        this.isArranged = true;
+        store(`plots ${this.group}/${this.device}`, this.#plots());
+        this.#show();
+    }
+
+    #plots() {
+        return this.charts.map((chart) => plotText(chart.plotAddress));
+    }
+
+    /** @param {Record<string, string>} range @returns {[string, string][]} */
+    #parameters(range) {
+        const plots = this.isArranged ? this.#plots() : [];
+        // An empty list would be no list.
+        return [...Object.entries(range), .../** @type {[string, string][]} */ ((this.isArranged && !plots.length ? ["none"] : plots).map((plot) => ["plot", plot]))];
+    }
+
+    /** A movement changes the range many times; browsers limit the changes of an address. */
+    #show() {
+        clearTimeout(this.#showTimer);
+        this.#showTimer = setTimeout(() => this.#showNow(), 250);
+    }
+
+    #showNow() {
+        const mark = this.#mark === null ? {} : { at: String(this.#mark) };
+        showInAddress(this.#parameters({ ...rangeParameters(this.#view), ...mark }));
+    }
+
+    /** Copies an address that shows this range at this time to everyone who may read. */
+    async #copyLink() {
+        const view = this.current();
+        const at = this.#cursor ?? this.#mark ?? view.to;
+        const address = addressOf(location.hash.split("?")[0], this.#parameters(momentParameters(view, at)));
+        try {
+            await navigator.clipboard.writeText(new URL(address, location.href).href);
+            this.#say("Link copied");
+        } catch {
+            // Browsers give pages without HTTPS no clipboard.
+            history.replaceState(history.state, "", address);
+            this.#say("The link is in the address bar");
+        }
+    }
+
+    #say(text) {
+        announce(text);
+        this.#said = { text, until: performance.now() + 4000 };
+    }
+
+    #said = { text: "", until: 0 };
+
     /** @param {number|null} time */
     setCursor(time) {
         this.#cursor = time;
     }
 
     close() {
+        clearTimeout(this.#showTimer);
         this.stop();
         for (const chart of this.charts) chart.close();
     }
 
     #choose(value) {
+        this.#mark = null;
         this.#set(value === "live" ? liveView(now()) : recentView(now(), Number(value) * 1e6));
         for (const chart of this.charts) chart.past.reset();
     }
@@ -124,26 +190,35 @@ export class PlotPanel {
         }
     }
 
+    /** The button of the range that is shown, or null. */
+    get #choice() {
+        const { live, follows, from, to } = this.#view;
+        const span = String(Math.round((to - from) / 1e6));
+        return live ? "live" : follows && RANGES.some(({ value }) => value === span) ? span : null;
+    }
+
     #set(view) {
         this.#view = view;
-        const span = Math.round((view.to - view.from) / 1e6);
-        this.ranges.set(view.live ? "live" : view.follows && RANGES.some(({ value }) => value === String(span)) ? String(span) : null);
+        this.ranges.set(this.#choice);
+        this.#show();
         for (const chart of this.charts) chart.invalidate();
     }
 
     #remove(chart) {
-        this.isArranged = true;
         chart.close();
         chart.element.remove();
         this.charts = this.charts.filter((other) => other !== chart);
         this.empty.hidden = this.charts.length > 0;
+        this.#arranged();
     }
 
     #paint() {
         const view = this.#view = followed(this.#view, now());
         const left = Math.max(LEFT, ...this.charts.map((chart) => chart.neededLeft));
-        for (const chart of this.charts) chart.paint(view, this.#cursor, left);
-        if (this.#cursor !== null) setText(this.rangeText, dateTime(this.#cursor));
+        for (const chart of this.charts) chart.paint(view, this.#cursor ?? this.#mark, left);
+        const cursor = this.#cursor ?? this.#mark;
+        if (performance.now() < this.#said.until) setText(this.rangeText, this.#said.text);
+        else if (cursor !== null) setText(this.rangeText, dateTime(cursor));
         else if (view.live) setText(this.rangeText, this.charts[0]?.delay ? `${this.charts[0].delay.toFixed(1)} s behind` : "");
         else setText(this.rangeText, `${nearTime(view.from, now())} – ${view.follows ? "now" : nearTime(view.to, now())} · ${duration((view.to - view.from) / 1e6)}`);
     }

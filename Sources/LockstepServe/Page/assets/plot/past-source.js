@@ -6,6 +6,8 @@ import { meansOf, seriesOf } from "../pure/envelope.js";
 
 /** Time between the last movement and the request, in ms. */
 const SETTLE = 110;
+/** Samples are stored about this long after their time, in µs. */
+const ARRIVAL = 3e6;
 /** The longest span of averages. */
 const LONGEST = "366d";
 
@@ -21,6 +23,8 @@ export class PastSource {
     #wanted = "";
     /** The means of the row under the cursor. @type {{time: number, values: Record<string, number>|null}|null} */
     #means = null;
+    /** The end of the time of which all samples were loaded, in µs. */
+    #complete = 0;
     #meansTimer = 0;
     /** @type {AbortController|null} */
     #abort = null;
@@ -37,23 +41,28 @@ export class PastSource {
     /** Loads what the view needs, unless it is there. @param {{from: number, to: number}} view @param {number} width in pixels */
     show(view, width) {
         const span = view.to - view.from;
-        const time = now();
+        // What is newer may not be stored yet.
+        const time = now() - ARRIVAL;
         const have = this.series;
         // A range that follows the time is loaded again when this part of it is missing.
         const refresh = Math.max(2e6, span * 0.01);
-        const isCovered = have && have.from <= view.from && Math.min(view.to, time) <= have.to + refresh;
+        const isCovered = have && have.from <= view.from && Math.min(view.to, time) <= this.#complete + refresh;
         const isFine = have && have.to - have.from < span * 3.2;
         if (isCovered && isFine) return;
         // Aligned, so that small movements ask for the same range.
         const grid = span / 4;
         const from = Math.max(0, Math.floor((view.from - span * 0.4) / grid) * grid);
         const to = Math.ceil((view.to + span * 0.4) / grid) * grid;
-        const points = Math.max(60, Math.min(3000, Math.round((width * (to - from)) / span)));
-        const wanted = `${Math.round(from)} ${to > time ? `now ${Math.floor(time / refresh)}` : Math.round(to)} ${points}`;
+        const wanted = `${Math.round(from)} ${to > time ? `now ${Math.floor(time / refresh)}` : Math.round(to)} ${Math.round(width)}`;
         if (wanted === this.#wanted) return;
         this.#wanted = wanted;
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => this.#load(Math.round(from), Math.round(Math.min(to, now())), points), SETTLE);
+        this.#timer = setTimeout(() => {
+            const until = Math.min(to, now());
+            // Buckets are not narrower than a pixel: otherwise the cursor would pass over some.
+            const points = Math.max(60, Math.min(3000, Math.floor((width * (until - from)) / span)));
+            this.#load(Math.round(from), Math.round(until), points);
+        }, SETTLE);
     }
 
     /** Puts the times on the collector's clock, or on the device's. @param {boolean} isOn */
@@ -111,9 +120,11 @@ export class PastSource {
         this.isLoading = true;
         this.onchange();
         const { group, device, stream } = this.source;
+        const complete = Math.min(to, now() - ARRIVAL);
         try {
             const reply = await request(streamPath(group, device, stream), { query: { from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, signal: abort.signal });
             this.series = seriesOf({ ...reply, from, to });
+            this.#complete = complete;
             this.problem = null;
         } catch (error) {
             if (isAbort(error)) return;

@@ -1,6 +1,6 @@
 /** Minima and maxima of past samples for plotting, and the gaps between them. Pure functions. */
 
-import { isGapBefore, lead, patience } from "./gaps.js";
+import { isGapBefore, patienceAfter, patienceBefore } from "./gaps.js";
 
 /**
  * One curve for each column: `low` and `high` are equal where a single sample was.
@@ -46,7 +46,7 @@ export function seriesOf(reply) {
         low,
         high,
         gaps: Uint8Array.from(times, (_, i) => (isGapBefore(timeAt, i, 0, times.length, least) ? 1 : 0)),
-        ends: [lead(timeAt, 0, times.length, least), patience(timeAt, 0, times.length, least)],
+        ends: [patienceBefore(timeAt, 0, times.length, least), patienceAfter(timeAt, 0, times.length, least)],
         counts: isEnvelope ? Float64Array.from(rows, (row) => row[1]) : null,
         step: reply.step,
         from: reply.from,

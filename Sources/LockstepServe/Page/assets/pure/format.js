@@ -106,23 +106,55 @@ export function bytes(value) {
     return `${unit === 0 || scaled >= 99.95 ? scaled.toFixed(0) : scaled.toFixed(1)} ${units[unit]}`;
 }
 
-/** Returns the local time of day. @param {number} micros µs since 1970 */
+let isUTC = false;
+
+/** Chooses the zone of all times in texts: UTC, or that of the browser. @param {boolean} value */
+export function useUTC(value) {
+    isUTC = value;
+}
+
+/** The offset of the chosen zone from UTC at a time. @param {number} micros µs since 1970 @returns {number} µs */
+export function zoneOffset(micros) {
+    return isUTC ? 0 : -new Date(micros / 1000).getTimezoneOffset() * 60e6;
+}
+
+/** A date whose fields in UTC are those of the chosen zone. @param {number} micros */
+function inZone(micros) {
+    return new Date((micros + zoneOffset(micros)) / 1000);
+}
+
+/** Returns a time in the form of an input field for date and time. @param {number} micros */
+export function inputText(micros) {
+    return inZone(micros).toISOString().slice(0, 19);
+}
+
+/** Returns the time of such a field in µs; NaN if it is empty. @param {string} text */
+export function inputTime(text) {
+    return new Date(isUTC ? `${text}Z` : text).getTime() * 1000;
+}
+
+/** Returns the midnight before a time, in µs. @param {number} micros */
+export function midnight(micros) {
+    return inputTime(`${inputText(micros).slice(0, 10)}T00:00:00`);
+}
+
+/** Returns the time of day. @param {number} micros µs since 1970 */
 export function timeOfDay(micros, { seconds = true, millis = false } = {}) {
-    const date = new Date(micros / 1000);
-    let text = `${pad(date.getHours())}:${pad(date.getMinutes())}`;
-    if (seconds || millis) text += `:${pad(date.getSeconds())}`;
-    if (millis) text += `.${String(date.getMilliseconds()).padStart(3, "0")}`;
+    const date = inZone(micros);
+    let text = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}`;
+    if (seconds || millis) text += `:${pad(date.getUTCSeconds())}`;
+    if (millis) text += `.${String(date.getUTCMilliseconds()).padStart(3, "0")}`;
     return text;
 }
 
-/** Returns the local date, as in 25 Nov 2026. @param {number} micros µs since 1970 */
+/** Returns the date, as in 25 Nov 2026. @param {number} micros µs since 1970 */
 export function day(micros, { year = true } = {}) {
-    const date = new Date(micros / 1000);
-    const text = `${date.getDate()} ${MONTHS[date.getMonth()]}`;
-    return year ? `${text} ${date.getFullYear()}` : text;
+    const date = inZone(micros);
+    const text = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+    return year ? `${text} ${date.getUTCFullYear()}` : text;
 }
 
-/** Returns the local date and time with the zone. @param {number|null|undefined} micros µs since 1970 */
+/** Returns the date and time with the zone. @param {number|null|undefined} micros µs since 1970 */
 export function dateTime(micros) {
     if (micros === null || micros === undefined) return UNKNOWN;
     return `${day(micros)}, ${timeOfDay(micros)} ${zone(micros)}`;
@@ -134,15 +166,15 @@ export function isoTime(micros) {
     return Number.isNaN(date.getTime()) ? "" : date.toISOString();
 }
 
-/** Returns the local time, with the date if it is not today. @param {number} micros @param {number} now both in µs */
+/** Returns the time, with the date if it is not today. @param {number} micros @param {number} now both in µs */
 export function nearTime(micros, now, { seconds = true } = {}) {
     const time = timeOfDay(micros, { seconds });
     return day(micros) === day(now) ? time : `${day(micros, { year: false })}, ${time}`;
 }
 
-/** Returns the local offset from UTC: UTC+1. @param {number} micros */
+/** Returns the zone as its offset from UTC: UTC+1. @param {number} micros */
 export function zone(micros) {
-    const minutes = -new Date(micros / 1000).getTimezoneOffset();
+    const minutes = zoneOffset(micros) / 60e6;
     if (minutes === 0) return "UTC";
     const sign = minutes < 0 ? MINUS : "+";
     const rest = Math.abs(minutes) % 60;

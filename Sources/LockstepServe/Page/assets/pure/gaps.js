@@ -35,12 +35,12 @@ export function isGapBefore(timeAt, i, start, end, least) {
 }
 
 /** The time after the last sample from which on the next one is missing. @param {(i: number) => number} timeAt @param {number} start @param {number} end @param {number} least */
-export function patience(timeAt, start, end, least) {
+export function patienceAfter(timeAt, start, end, least) {
     return Math.max(FACTOR * usualStep(timeAt, end, start, end), least);
 }
 
 /** The same before the first sample. @param {(i: number) => number} timeAt @param {number} start @param {number} end @param {number} least */
-export function lead(timeAt, start, end, least) {
+export function patienceBefore(timeAt, start, end, least) {
     return Math.max(FACTOR * usualStep(timeAt, start, start, end), least);
 }
 

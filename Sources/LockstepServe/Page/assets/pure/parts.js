@@ -1,6 +1,6 @@
 /** What is known of the parts between a device and this page: server, broker, collectors and store. Pure functions. */
 
-import { duration } from "./format.js";
+import { duration, nearTime } from "./format.js";
 
 /**
  * @typedef {"ok"|"away"|"unknown"} Known
@@ -40,14 +40,16 @@ export function isLive({ server, broker }) {
 }
 
 /**
- * Returns a device without what is not known at present: its state and rates while the server or the broker is away, and
- * what is stored of it while the store cannot be read.
+ * Returns a device without what is not known at present: its state while the collector that derives it is away, also its
+ * rates while the server or the broker is, and what is stored of it while the store cannot be read.
  * @param {import("../core/api.js").Device} device @param {Parts} parts @returns {import("../core/api.js").Device}
  */
 export function asKnown(device, parts) {
-    const live = isLive(parts) ? {} : { state: null, since: null, reason: null, rates: {}, isStale: true };
+    const isDerived = isLive(parts) && storing(parts, device.group) !== "away";
+    const state = isDerived ? {} : { state: null, since: null, reason: null, isStale: true };
+    const rates = isLive(parts) ? {} : { rates: {} };
     const stored = parts.store === "away" ? { stored: null, missing: null, on_its_way: null, duplicates: null, conflicts: null } : {};
-    return { ...device, ...live, ...stored };
+    return { ...device, ...state, ...rates, ...stored };
 }
 
 /** Whether a collector stores the samples of a group. @param {Parts} parts @param {string} group @returns {Known} */
@@ -70,7 +72,7 @@ export function storingProblem({ broker, collectors }, now) {
     if (!collectors.length) return "no collector has reported";
     const texts = collectors.filter(({ status }) => status !== "online").map(({ collector, status, problem, at }) => {
         if (status === "stalled") return `collector ${collector} cannot store${problem ? `: ${problem}` : ""}`;
-        return `collector ${collector} is ${status}${at ? ` since ${duration(Math.max(0, Math.floor((now - at) / 1e6)))}` : ""}`;
+        return `collector ${collector} is ${status}${at ? ` since ${nearTime(at, now)}` : ""}`;
     });
     return texts.length ? texts.join(", ") : "no collector collects this group";
 }

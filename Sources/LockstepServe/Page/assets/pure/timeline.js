@@ -34,6 +34,18 @@ export function intervals(transitions, from, to) {
 }
 
 /**
+ * Returns the intervals of which the last one ends when its state was known last: since then it may have changed.
+ * @param {Interval[]} list @param {number} until µs @returns {Interval[]}
+ */
+export function knownUntil(list, until) {
+    const last = list[list.length - 1];
+    if (!last?.open || until >= last.to) return list;
+    const end = Math.max(last.from, until);
+    const known = end > last.from ? [{ ...last, to: end, open: false }] : [];
+    return [...list.slice(0, -1), ...known, { state: null, reason: null, from: end, to: last.to, open: true }];
+}
+
+/**
  * Returns the share of each state in the time in which the state is known.
  * @param {Interval[]} list @returns {Map<string, number>}
  */

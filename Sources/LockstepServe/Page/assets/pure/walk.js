@@ -59,10 +59,3 @@ export function speedIn(metresPerSecond, units) {
         ? { value: fixed((metresPerSecond * 3600) / MILE, 1), unit: "mph" }
         : { value: fixed(metresPerSecond * 3.6, 1), unit: "km/h" };
 }
-
-/** Local midnight before a time, in µs. @param {number} micros */
-export function midnight(micros) {
-    const date = new Date(micros / 1000);
-    date.setHours(0, 0, 0, 0);
-    return date.getTime() * 1000;
-}
