@@ -66,7 +66,8 @@ final class StandbyLoop {
         var passedAt = Moment.now().boot
         while !isStopping() {
             supervisor.didTurn(
-                link.isUp ? "standby of the collector '\(configuration.id)'" : "standby without a connection to the broker")
+                link.isUp
+                    ? "standby of the collector '\(configuration.id)'" : "standby without a connection to the broker")
             for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
             let now = Moment.now().boot
             if now - passedAt > Self.maxGap { machine.resumed(at: now) }

@@ -65,7 +65,8 @@ final class HealthReport {
             clientID: configuration.share?.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
             keepsSession: true,
             keepAlive: configuration.keepAlive, will: message(will), version: version,
-            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls, peerTimeout: configuration.share?.peerTimeout
+            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls,
+            peerTimeout: configuration.share?.peerTimeout
         )
     }
 

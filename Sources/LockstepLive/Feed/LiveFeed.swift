@@ -62,7 +62,8 @@ public final class LiveFeed: Sendable {
 
     private func loop() {
         let loop = FeedLoop(
-            configuration, wakeup: thread.wakeup, picture: picture, commands: commands, acknowledgements: acknowledgements,
+            configuration, wakeup: thread.wakeup, picture: picture, commands: commands,
+            acknowledgements: acknowledgements,
             logger: logger
         ) { status in self.currentStatus.withLock { $0 = status } }
         while !thread.isStopping { loop.turn() }

@@ -65,7 +65,9 @@ final class ForgetSession {
             for event in session.next(until: deadline) + session.send() { try handle(event) }
             if isSubscribed {
                 for message in try task.takeMessages(at: .now()) {
-                    if let id = try session.link.publish(message) { topics[id] = (message.topic, message.payload.isEmpty) }
+                    if let id = try session.link.publish(message) {
+                        topics[id] = (message.topic, message.payload.isEmpty)
+                    }
                 }
                 for event in session.send() { try handle(event) }
                 if let result = task.result() { return result }

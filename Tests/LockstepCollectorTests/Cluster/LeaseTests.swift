@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Lease")
 struct LeaseTests {
-    @Test("a lease is valid for 15 s after the last confirmed record was sent, until it ends, and others wait for longer")
+    @Test(
+        "a lease is valid for 15 s after the last confirmed record was sent, until it ends, and others wait for longer")
     func validity() {
         let lease = Lease(CollectorShare(group: GroupID(unchecked: "lab")))
         #expect(!lease.isValid(at: 0))

@@ -29,7 +29,9 @@ struct CollectorStoreTests {
         #expect(record.calls.withLock { $0 } == [.maintenance, .maintenance, .maintenance, .close])
     }
 
-    @Test("a failed commit ends a share, and shows whether the servers of the store can be reached", arguments: [true, false])
+    @Test(
+        "a failed commit ends a share, and shows whether the servers of the store can be reached",
+        arguments: [true, false])
     func cutOff(isCutOff: Bool) throws {
         let share = CollectorShare(group: .standard)
         let configuration = CollectorConfiguration(
