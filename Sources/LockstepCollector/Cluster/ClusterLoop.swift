@@ -180,7 +180,7 @@ final class ClusterLoop {
                     "subscription refused by broker",
                     metadata: [
                         "error": "\(error)",
-                        "hint": "allow this user to read and write '\(configuration.collector.root)-collectors/#'",
+                        "hint": "allow this user to read and write '\(configuration.memberTopic("+"))'",
                     ])
             }
             // The access rights may be corrected, and a cluster refuses everything while a node is elected.

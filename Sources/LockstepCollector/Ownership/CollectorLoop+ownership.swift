@@ -50,7 +50,7 @@ extension CollectorLoop {
             try writer.takeOver(token) { [share = lease.share] in share.contains($0) }
             try restore()
             // The states of rules are read after the token was written.
-            startRules()
+            rules.start()
             ownership.didTakeOver()
             logger.info("share taken over", metadata: ["token": "\(token)", "devices": "\(registry.deviceCount)"])
         } catch { ownership.lose(error as? ShareProblem ?? ShareProblem(error)) }

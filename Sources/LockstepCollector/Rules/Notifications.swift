@@ -14,16 +14,6 @@ struct Notifications {
     var notifier: Notifier?
     /// The start of the connection to the broker in µs of the boot clock, or nil without a connection.
     private(set) var listeningSince: Int64?
-    /// Whether the rules have to be read again after the current transaction.
-    var reloadsRules = false
-    /// The earliest time at which the rules are read again, in µs of the boot clock.
-    var nextLoad: Int64 = 0
-    /// The time after which the rules are read again if the store could not be read, in µs. It doubles each time.
-    var reloadInterval = firstReloadInterval
-    static let firstReloadInterval: Int64 = 1_000_000
-    static let maxReloadInterval: Int64 = 60_000_000
-    /// The time of the next check whether rules need a tick, in µs of the boot clock.
-    var nextTick: Int64 = 0
     /// The maximum number of published notifications that the broker has not acknowledged. After an outage, more would
     /// hold up other messages.
     static let maximumInFlight = 100

@@ -27,7 +27,11 @@ extension CollectorLoop {
         case .review(let advancingTime):
             moment = .now()
             if advancingTime { intake.tick(&registry, at: moment) }
-            advanceRules(isConnected: advancingTime)
+            // Before a share is taken over, the devices and states in the store are those of another owner.
+            if ownership.mayRead {
+                rules.advance(
+                    &intake.group, isConnected: advancingTime, isInTransaction: machine.hasHandedOver, at: moment)
+            }
             return .reviewed(intake.group.isEmpty ? .none : intake.group.isDeferrable ? .deferrable : .urgent)
         case .commit:
             let group = intake.takeGroup(&registry, at: moment)
@@ -91,7 +95,7 @@ extension CollectorLoop {
         pending.add(group)
         let samples = group.runs.reduce(0) { $0 + $1.samples.count }
         // Long runs are not used again, and a turn may have many.
-        if samples <= group.runs.count * Intake.maxReusedSamples { writtenRuns.append(group.runs) }
+        if samples <= group.runs.count * RunPool.maxSamples { writtenRuns.append(group.runs) }
         writer.add(group)
         return samples
     }
@@ -105,7 +109,7 @@ extension CollectorLoop {
             intake.didCommit(scope)
         }
         let returned = registry.commit()
-        settleRules(result.deliveries)
+        rules.settle(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
         for change in pending.transitions { announce(change) }
         settleForgotten(returned)
@@ -129,7 +133,7 @@ extension CollectorLoop {
         intake.restoreAllowances()
         // The broker delivers the requests again.
         _ = intake.forgetting.takePending()
-        notifications.rollBack()
+        rules.rollBack()
         report.stall("\(error)")
     }
 
@@ -162,7 +166,12 @@ extension CollectorLoop {
         for (device, ack) in acknowledgements ? schedule.takeExpired(at: moment.boot) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
-        publishEvents()
+        rules.publish(at: moment.wall) { delivery, isRetained in
+            try link.publish(
+                MQTTMessage(
+                    topic: topic(of: delivery.event.device, .event),
+                    payload: EventJSON.encode(delivery.event), qos: .atLeastOnce, isRetained: isRetained))
+        }
         reportMessagesOutside()
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }
@@ -206,5 +215,27 @@ extension CollectorLoop {
                 "publishing failed",
                 metadata: ["device": "\(device)", "channel": "\(channel.name)", "error": "\(error)"])
         }
+    }
+
+    /// Publishes that an acknowledgement is stored. A client that misses this repeats its request.
+    func confirm(_ stored: StoredAcknowledgement) {
+        do {
+            let id = try link.publish(
+                MQTTMessage(
+                    topic: topic(of: stored.key.device, .eventAcknowledged),
+                    payload: EventAcknowledgementJSON.encode(stored), qos: .atLeastOnce))
+            if let id { handle(.queued(id: id)) }
+        } catch {
+            logger.error(
+                "publishing failed",
+                metadata: ["channel": "\(Channel.eventAcknowledged.name)", "error": "\(error)"])
+        }
+    }
+
+    /// Returns the topic for events of a device, or of this machine.
+    private func topic(of device: DeviceAddress?, _ channel: Channel) -> String {
+        device.map { configuration.root.topic($0, channel) }
+            ?? configuration.root.topic(
+                group: configuration.groups.first ?? .standard, collector: configuration.id, channel)
     }
 }

@@ -30,7 +30,7 @@ extension CollectorLoop {
             guard !ownership.hasEnded else { return }
             intake.earlierSubscriptions.connected(sessionPresent: sessionPresent)
             announcedDevices = registry.devices
-            notifications.didConnect(at: Moment.now().boot)
+            rules.didConnect(at: Moment.now().boot)
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
             moment = .now()
             for message in earlyMessages { message.withMessage(ingest) }
@@ -38,7 +38,7 @@ extension CollectorLoop {
         case .disconnected(let error, let delay):
             retryDelay = delay
             ownership.lose(ShareProblem(error))
-            notifications.didDisconnect()
+            rules.didDisconnect()
             perform(machine.handle(.disconnected(isTakenOver: error.code == .takenOver), at: .now), error: error)
         case .failed(let error, _):
             ownership.didFailToConnect(error)
@@ -47,7 +47,7 @@ extension CollectorLoop {
             if !isGranted { handle(.subscriptionRefused) }
         case .published(let id, let refusal):
             handle(.acknowledged(id: id))
-            notifications.didPublish(id: id, refusal: refusal.map { "\($0)" })
+            rules.didPublish(id: id, refusal: refusal)
             guard let refusal else { return }
             logger.error(
                 "message refused by broker",
@@ -138,7 +138,7 @@ extension CollectorLoop {
         case .success(let result):
             pending.clearTrialGroup()
             report.count(result, rejected: [])
-            settleRules(result.deliveries)
+            rules.settle(result.deliveries)
             return handle(.triedCommit(succeeded: true))
         case .failure(let error):
             report.stall("\(error)")

@@ -18,9 +18,7 @@ final class CollectorLoop {
     let report: HealthReport
     let transitions: AsyncStream<DeviceTransition>.Continuation
 
-    let mailbox: RuleMailbox
-    let wakeupForRules: Wakeup
-    var notifications = Notifications()
+    let rules: CollectorRules
     var machine: TurnMachine
     var intake: Intake
     var registry: LifecycleRegistry
@@ -59,12 +57,11 @@ final class CollectorLoop {
         self.logger = logger
         self.supervisor = supervisor
         self.transitions = transitions
-        self.mailbox = mailbox
         self.ownership = ownership
-        wakeupForRules = wakeup
         // The connection of a share belongs to its lease, whatever the store is.
         let location = ownership.endsWithConnection ? nil : store.location.map { CollectorHealth.Store($0) }
         writer = StoreWriter(store)
+        rules = CollectorRules(configuration, writer: writer, mailbox: mailbox, wakeup: wakeup, logger: logger)
         machine = TurnMachine(configuration.turn, at: .now)
         (intake, registry) = try Self.restore(configuration, writer)
         let report = HealthReport(configuration: configuration, store: location, logger: logger)
@@ -115,7 +112,7 @@ final class CollectorLoop {
         }
         defer { link.onMessage = nil }
         // Those of a share start when it is taken over.
-        if !ownership.endsWithConnection { startRules() }
+        if !ownership.endsWithConnection { rules.start() }
         // A collector that was killed may have left maintenance.
         writer.performMaintenance()
         while !isStopping(), !ownership.hasEnded {
@@ -131,7 +128,7 @@ final class CollectorLoop {
         if !ownership.hasEnded { runTurn(startingWith: .stopping) }
         reportEnd()
         link.stop(until: .now + .seconds(3))
-        notifications.notifier?.stop()
+        rules.stop()
         // The store must be closed when this returns, so that another process can open it.
         writer.close()
         if case .session(let session) = ownership, let conflict = session.conflict { throw conflict }

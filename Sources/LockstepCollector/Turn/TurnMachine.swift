@@ -8,9 +8,24 @@ import LockstepMQTT
 /// One event covers up to ``readLimit`` messages, so that the machine adds no cost per message. No event or action
 /// allocates memory.
 ///
-/// The order of a turn guarantees that no message is acknowledged before it is on disk: libmosquitto queues the
-/// acknowledgements of the messages it has read, and only ``Action/flush`` sends them. A flush follows a successful
-/// commit, or a review that found nothing to store except heartbeats.
+/// ```text
+/// wake-up → [linger] → read ⇄ pause, hand over → review → commit → settle → publish → flush → end
+///                                                  │        └ fails: roll back → abandon the connection → end
+///                                                  └ nothing to store: publish → flush → end
+/// ```
+///
+/// What holds in each turn:
+/// - No message is acknowledged before it is on disk: libmosquitto queues the acknowledgements of the messages that it has
+///   read, and only ``Action/flush`` sends them. A flush follows a successful commit, or a review that found nothing to store
+///   except heartbeats.
+/// - All groups that were handed over are part of the next commit. If it fails, none of them is stored: the connection is
+///   dropped with its queued acknowledgements, and the broker delivers the messages again.
+/// - States, answers and acknowledgements of batches are queued after the commit on which they depend, and sent by the same
+///   flush.
+/// - While the store cannot be written, one connection reports this, and no other is made before a commit has succeeded.
+/// - A turn ends: by time, by the number of messages or samples, or because nothing arrives. What remains is read in the next
+///   one.
+/// - A last turn commits heartbeats, too.
 struct TurnMachine {
     typealias Instant = ContinuousClock.Instant
 
@@ -101,6 +116,49 @@ struct TurnMachine {
         case urgent
     }
 
+    /// An event of the connection to the broker.
+    enum LinkEvent {
+        /// A connection was established.
+        /// - Parameter devices: the number of devices whose states the broker may have lost.
+        case connected(devices: Int)
+        /// The connection was lost.
+        /// - Parameter isTakenOver: whether another client has connected with the same client id.
+        case disconnected(isTakenOver: Bool)
+        /// A connection attempt failed.
+        case failed(MQTTError.Code)
+        /// The broker refused the subscription.
+        case subscriptionRefused
+        /// A QoS 1 publish was queued.
+        case queued(id: Int32)
+        /// The broker acknowledged a publish.
+        case acknowledged(id: Int32)
+        /// The wait before the next connection attempt is over.
+        /// - Parameter hasTrialGroup: whether there are samples to test the store with.
+        case reconnectDue(hasTrialGroup: Bool)
+        /// The attempt to commit the samples to test the store with has ended.
+        case triedCommit(succeeded: Bool)
+    }
+
+    /// The action that the loop carries out after a connection event.
+    enum LinkAction: Equatable {
+        case ignore
+        /// Subscribe, restart the timeouts of all life cycles, and publish the collector's health.
+        case startSession
+        /// Log that another client uses the same client id.
+        case reportTakeover
+        /// Log that the connection was lost.
+        case reportDisconnect
+        /// Log that no connection can be established.
+        case reportFailure
+        /// Log that the broker refused the subscription.
+        case reportRefusedSubscription
+        /// Connect, with a last will that reports whether the store is stalled.
+        case connect
+        /// Commit the samples to test the store with.
+        case tryCommit
+        case stayDisconnected
+    }
+
     /// The maximum number of messages of one read.
     static let readLimit = 100
     /// The maximum time for which heartbeats wait for another reason to commit.
@@ -112,63 +170,67 @@ struct TurnMachine {
     static let maxStatesPerTurn = 500
     /// The number of states in flight that any broker accepts before the collector has to read its responses.
     static let minBrokerWindow = 10
+    /// The time after which a refused subscription is retried. Until then, the access rights may have been corrected,
+    /// or a failed cluster node may have recovered.
+    static let resubscribeInterval = Duration.seconds(5)
 
-    let limits: TurnLimits
+    private let limits: TurnLimits
+    /// Not private for tests, which look at its decisions.
     var linger: CommitLinger
-    var idleGap: IdleGap
+    private var idleGap: IdleGap
 
     // The current turn.
     /// The time of the wake-up, at which a linger starts.
-    var lingerStart: Instant
+    private var lingerStart: Instant
     /// The time at which reading started.
-    var readStart: Instant
+    private var readStart: Instant
     /// The time at which reading has to end.
-    var readEnd: Instant
+    private var readEnd: Instant
     /// The time of the last read.
-    var lastRead: Instant
+    private var lastRead: Instant
     /// The time of the read after which the last part was handed over.
-    var partStart: Instant
+    private var partStart: Instant
     /// Whether the collector stops after this turn.
-    var isLastTurn = false
+    private var isLastTurn = false
     /// The number of messages of this turn.
     var messages = 0
     /// The number of messages of this turn that were handed over to the store.
-    var handedOverMessages = 0
+    private var handedOverMessages = 0
     /// The number of messages of this turn that need an MQTT acknowledgement.
-    var unacknowledged = 0
+    private var unacknowledged = 0
     /// The number of retained messages among the unacknowledged ones.
-    var retained = 0
+    private var retained = 0
     /// The number of samples in the current group.
-    var pendingSamples = 0
+    private var pendingSamples = 0
     /// The number of samples of this turn that were handed over to the store.
-    var handedOverSamples = 0
+    private var handedOverSamples = 0
     /// The number of messages and samples of this turn up to the last pause.
-    var messagesAtPause = 0
-    var samplesAtPause = 0
+    private var messagesAtPause = 0
+    private var samplesAtPause = 0
 
     // The store.
     /// Whether groups were handed over since the last commit.
-    var hasHandedOver = false
+    private(set) var hasHandedOver = false
     /// The time since which heartbeats have been waiting for a commit.
-    var deferredSince: Instant?
+    private var deferredSince: Instant?
     /// The time before which the store accepts no commit, or nil if it does not limit them.
-    var earliestCommit: Instant?
+    private var earliestCommit: Instant?
     /// Whether the last commit failed.
-    var isStalled = false
+    private var isStalled = false
     /// Whether the broker knows that the store is stalled, or will know from the last will when the connection is
     /// dropped.
-    var isStallReported = false
+    private var isStallReported = false
 
     // The connection.
-    var isConnected = false
+    private(set) var isConnected = false
     /// The time at which a refused subscription is retried.
-    var resubscribeAt: Instant?
+    private var resubscribeAt: Instant?
     /// The devices whose states have to be published after a connect, as indices into the list made at connect.
-    var pendingStates = 0..<0
+    private var pendingStates = 0..<0
     /// The ids of the QoS 1 publishes that the broker has not acknowledged.
-    var inFlight: Set<Int32> = []
+    private var inFlight: Set<Int32> = []
     /// The last reported reason of a failed connection attempt.
-    var lastReportedFailure: MQTTError.Code?
+    private var lastReportedFailure: MQTTError.Code?
 
     init(_ limits: TurnLimits, at now: Instant) {
         self.limits = limits
@@ -227,5 +289,182 @@ struct TurnMachine {
                 unacknowledged, samples: handedOverSamples + pendingSamples, retained: retained, at: now)
             return .endTurn(maintenance: true)
         }
+    }
+
+    // MARK: Reading, and handing parts to the store
+
+    /// Returns the time until which to linger, or nil to read at once.
+    private mutating func lingerEnd(hasUnsentData: Bool, at now: Instant) -> Instant? {
+        // If the last turn read no message, a large message may still be arriving: read at once.
+        guard isConnected, messages > 0, !hasUnsentData, !isPublishingStates else { return nil }
+        return linger.begin(after: readStart, now: now)
+    }
+
+    /// Starts a turn.
+    /// - Parameter lingerStart: the start of the linger before it. Messages have been waiting since then, so the turn
+    ///   ends earlier.
+    private mutating func startReading(at now: Instant, after lingerStart: Instant? = nil) -> Action {
+        readStart = now
+        readEnd = (lingerStart ?? now) + limits.duration
+        lastRead = now
+        partStart = now
+        messages = 0
+        handedOverMessages = 0
+        unacknowledged = 0
+        retained = 0
+        handedOverSamples = 0
+        (messagesAtPause, samplesAtPause) = (0, 0)
+        return .read
+    }
+
+    private mutating func didRead(_ result: ReadResult, at now: Instant) -> Action {
+        messages += result.messages
+        unacknowledged += result.unacknowledged
+        retained += result.retained
+        pendingSamples = result.pendingSamples
+        lastRead = now
+        // Messages of a lost connection can no longer be acknowledged, so stop reading.
+        guard isConnected, now < max(readEnd, earliestCommit ?? readEnd) else { return endReading(at: now) }
+        let isPartFull = pendingSamples >= limits.partSamples
+        // A read that ended at a limit may leave data that no poll reports: OpenSSL buffers the rest of a record.
+        let isDrained = result.messages + result.linkEvents < Self.readLimit && !isPartFull
+        guard isDrained else { return continueReading(isStoreIdle: result.isStoreIdle, at: now) }
+        if let end = pauseEnd(at: now) { return .pause(until: end) }
+        guard !isPublishingStates, let gap = idleGap.begin(after: unacknowledged) else { return endReading(at: now) }
+        return .waitToRead(gap)
+    }
+
+    private mutating func didWait(isReadable: Bool, isStoreIdle: Bool, at now: Instant) -> Action {
+        idleGap.end(waited: now - lastRead, isReadable: isReadable)
+        return isReadable ? continueReading(isStoreIdle: isStoreIdle, at: now) : endReading(at: now)
+    }
+
+    private mutating func didHandOver(samples: Int?, at now: Instant) -> Action {
+        if let samples {
+            hasHandedOver = true
+            handedOverSamples += samples
+            pendingSamples = 0
+        }
+        partStart = lastRead
+        return readMore(at: now)
+    }
+
+    /// Hands over the current group if it is large enough for a part, or reads more.
+    private mutating func continueReading(isStoreIdle: Bool, at now: Instant) -> Action {
+        let isPart = limits.isPartReady(
+            messages - handedOverMessages, after: handedOverMessages, elapsed: lastRead - partStart,
+            of: readEnd - partStart)
+        guard pendingSamples >= limits.partSamples || (isPart && isStoreIdle) else { return readMore(at: now) }
+        handedOverMessages = messages
+        return .handOver
+    }
+
+    /// Returns the time until which to read nothing, or nil if the turn should not pause.
+    ///
+    /// A turn pauses only if the store limits its commits: until it accepts the next one, and at a high rate also
+    /// later, because each commit is an insert and a file for each table.
+    private mutating func pauseEnd(at now: Instant) -> Instant? {
+        guard messages > 0, let earliestCommit else { return nil }
+        let samples = handedOverSamples + pendingSamples
+        let isRateHigh =
+            messages - messagesAtPause >= limits.burst || samples - samplesAtPause >= limits.pauseSamples
+        (messagesAtPause, samplesAtPause) = (messages, samples)
+        guard now < earliestCommit else { return isRateHigh ? now + limits.shortPause : nil }
+        return min(earliestCommit, now + (isRateHigh ? limits.shortPause : limits.pause))
+    }
+
+    private mutating func readMore(at now: Instant) -> Action {
+        let maxSamples = earliestCommit == nil ? limits.samples : limits.samplesOfLimitedCommit
+        let isBelowLimits = messages < limits.messages && handedOverSamples + pendingSamples < maxSamples
+        return isBelowLimits ? .read : endReading(at: now)
+    }
+
+    private mutating func endReading(at now: Instant) -> Action {
+        guard isConnected, let time = resubscribeAt, time <= now else { return .review(advancingTime: isConnected) }
+        resubscribeAt = nil
+        return .subscribe
+    }
+
+    // MARK: Commit, then settle or roll back, then publish
+
+    /// Returns whether a commit is necessary now.
+    private mutating func isCommitDue(_ urgency: GroupUrgency, at now: Instant) -> Bool {
+        if hasHandedOver { return true }
+        switch urgency {
+        case .none: return false
+        case .urgent: return true
+        case .deferrable:
+            let since = deferredSince ?? now
+            deferredSince = since
+            return isLastTurn || now - since >= Self.maxDeferral
+        }
+    }
+
+    private mutating func didCommit() -> Action {
+        hasHandedOver = false
+        deferredSince = nil
+        isStalled = false
+        return .settle
+    }
+
+    /// Rolls back: no message of this turn may be acknowledged, so that the broker delivers them again.
+    private mutating func didFailToCommit() -> Action {
+        hasHandedOver = false
+        deferredSince = nil
+        isStalled = true
+        return .rollBack
+    }
+
+    /// Publishes the next portion of the pending states, and the acknowledgements and health that are due.
+    private mutating func publish() -> Action {
+        guard isConnected else { return .publish(states: 0..<0, acknowledgements: false) }
+        let portion = pendingStates.prefix(Self.maxStatesPerTurn)
+        pendingStates = portion.upperBound..<pendingStates.upperBound
+        return .publish(states: portion, acknowledgements: true)
+    }
+
+    // MARK: The connection, and when to connect while the store is stalled
+
+    /// Processes a connection event.
+    /// - Returns: the action to carry out at once.
+    mutating func handle(_ event: LinkEvent, at now: Instant) -> LinkAction {
+        switch event {
+        case .connected(let devices):
+            isConnected = true
+            linger = CommitLinger(at: now)
+            resubscribeAt = nil
+            lastReportedFailure = nil
+            inFlight.removeAll()
+            pendingStates = 0..<devices
+            return .startSession
+        case .disconnected(let isTakenOver):
+            isConnected = false
+            if isTakenOver { return .reportTakeover }
+            // The collector drops the connection itself while the store is stalled. The stall is already logged.
+            return isStalled ? .ignore : .reportDisconnect
+        case .failed(let failure):
+            defer { lastReportedFailure = failure }
+            return failure == lastReportedFailure ? .ignore : .reportFailure
+        case .subscriptionRefused:
+            resubscribeAt = now + Self.resubscribeInterval
+            return .reportRefusedSubscription
+        case .queued(let id): inFlight.insert(id)
+        case .acknowledged(let id): inFlight.remove(id)
+        case .reconnectDue(let hasTrialGroup):
+            // While the store is stalled, a connection would only receive messages that cannot be stored. One
+            // connection is made to report the stall. After that, the collector connects when the store is writable
+            // again.
+            let needsTrial = isStalled && isStallReported && !hasHandedOver && hasTrialGroup
+            return needsTrial ? .tryCommit : connect()
+        case .triedCommit(let succeeded):
+            isStalled = !succeeded
+            return succeeded ? connect() : .stayDisconnected
+        }
+        return .ignore
+    }
+
+    private mutating func connect() -> LinkAction {
+        isStallReported = isStalled
+        return .connect
     }
 }

@@ -2,17 +2,30 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
-// The limits of each device.
+/// What the devices have used up of their ``DeviceLimits``. Devices are numbered as in ``Intake``.
+struct DeviceAccounts {
+    var limits = DeviceLimits()
+    private var usages: [DeviceUsage] = []
+    /// The batch numbers of epochs that have too many ranges.
+    private var fragmented: [DeviceEpoch: SequenceSet] = [:]
+    /// What was used up of the rejections of each device, by the first levels of the topic.
+    private var rejections: [String: Allowance] = [:]
+    /// The number of messages that were rejected and not stored.
+    private var unstoredRejections = 0
 
-extension Intake {
+    /// Adds the account of the next device.
+    mutating func add() { usages.append(DeviceUsage()) }
+
     /// Records that a device has sent a numbered batch.
     /// - Throws: the reason for a rejection. The agent keeps the batch.
-    mutating func use(_ position: BatchPosition, of device: Int, at moment: Moment) throws(PayloadError) {
+    mutating func use(
+        _ position: BatchPosition, of device: Int, _ address: DeviceAddress, at moment: Moment
+    ) throws(PayloadError) {
         do { try use(position.epoch, of: device, at: moment) } catch {
             throw PayloadError(error.description, position: position, isRetryable: true)
         }
         guard !fragmented.isEmpty else { return }
-        let key = DeviceEpoch(device: devices[device].address, epoch: position.epoch)
+        let key = DeviceEpoch(device: address, epoch: position.epoch)
         if let received = fragmented[key], !received.overlaps(position.seq - 1...position.seq + 1) {
             throw PayloadError(tooManyGaps(position.epoch), position: position, isRetryable: true)
         }
@@ -21,8 +34,8 @@ extension Intake {
     /// Records that a device has sent a presence, before it is read.
     /// - Throws: the reason for a rejection.
     mutating func usePresence(of device: Int, at moment: Moment) throws(PayloadError) {
-        guard devices[device].usage.usePresence(deviceLimits, at: moment.boot) else {
-            throw PayloadError("too many presences: \(deviceLimits.presences)")
+        guard usages[device].usePresence(limits, at: moment.boot) else {
+            throw PayloadError("too many presences: \(limits.presences)")
         }
     }
 
@@ -30,11 +43,11 @@ extension Intake {
     /// - Parameter changesState: whether it leads to a transition.
     /// - Throws: the reason for a rejection.
     mutating func use(
-        _ presence: Presence, of device: Int, changesState: Bool, at moment: Moment
+        _ presence: Presence, of device: Int, _ address: DeviceAddress, changesState: Bool, at moment: Moment
     ) throws(PayloadError) {
         if let epoch = presence.epoch {
             try use(epoch, of: device, at: moment)
-            let key = DeviceEpoch(device: devices[device].address, epoch: epoch)
+            let key = DeviceEpoch(device: address, epoch: epoch)
             if let received = fragmented[key], !presence.dropped.isEmpty,
                 received.union(SequenceSet(presence.dropped)).rangeCount > received.rangeCount
             {
@@ -42,16 +55,16 @@ extension Intake {
             }
         }
         guard changesState else { return }
-        guard devices[device].usage.useTransition(deviceLimits, at: moment.boot) else {
+        guard usages[device].useTransition(limits, at: moment.boot) else {
             throw PayloadError(
-                "too many changes of state: \(deviceLimits.transitions)")
+                "too many changes of state: \(limits.transitions)")
         }
     }
 
     private mutating func use(_ epoch: Epoch, of device: Int, at moment: Moment) throws(PayloadError) {
-        guard devices[device].usage.use(epoch, deviceLimits, at: moment.boot) else {
+        guard usages[device].use(epoch, limits, at: moment.boot) else {
             throw PayloadError(
-                "too many new epochs: \(deviceLimits.epochs); check why the clock of the device is set so often")
+                "too many new epochs: \(limits.epochs); check why the clock of the device is set so often")
         }
     }
 
@@ -60,19 +73,25 @@ extension Intake {
             + "start a new epoch"
     }
 
-    /// Keeps the batch numbers of epochs that have too many ranges.
-    mutating func didCommit(_ scope: IngestResult.Scope) {
+    /// Returns whether an estimate of a device's clock is to be stored.
+    mutating func useEstimate(_ time: Timestamp, of device: Int, _ epoch: Epoch, at moment: Moment) -> Bool {
+        usages[device].useEstimate(time, of: epoch, limits, at: moment.boot)
+    }
+
+    /// Keeps the batch numbers of an epoch that has too many ranges.
+    /// - Parameter device: the number of the device, or nil if it is unknown.
+    mutating func didCommit(_ scope: IngestResult.Scope, of device: Int?) {
         // Nearly all have one range.
         let count = scope.received.rangeCount
-        guard count > deviceLimits.minRanges || !fragmented.isEmpty else { return }
-        let epochs = index(of: scope.key.device).map { devices[$0].usage.epochCount } ?? 1
-        let limit = max(deviceLimits.minRanges, deviceLimits.ranges / max(epochs, 1))
+        guard count > limits.minRanges || !fragmented.isEmpty else { return }
+        let epochs = device.map { usages[$0].epochCount } ?? 1
+        let limit = max(limits.minRanges, limits.ranges / max(epochs, 1))
         fragmented[scope.key] = count > limit ? scope.received : nil
     }
 
     /// Forgets what devices have used up, because their messages are received again.
-    mutating func restoreAllowances() {
-        for index in devices.indices { devices[index].usage.restore() }
+    mutating func restore() {
+        for index in usages.indices { usages[index].restore() }
         rejections.removeAll()
         unstoredRejections = 0
     }
@@ -90,7 +109,7 @@ extension Intake {
         }
         let key = String(decoding: topic.prefix(256).prefix(upTo: end ?? topic.prefix(256).endIndex), as: UTF8.self)
         if rejections[key] == nil, rejections.count >= Self.maxRejectionKeys { rejections.removeAll() }
-        return rejections[key, default: Allowance()].take(deviceLimits.rejections, at: moment.boot)
+        return rejections[key, default: Allowance()].take(limits.rejections, at: moment.boot)
     }
 
     /// Takes the number of messages that were rejected and not stored.
@@ -98,4 +117,7 @@ extension Intake {
         defer { unstoredRejections = 0 }
         return unstoredRejections
     }
+
+    /// Counts a message that was rejected and is not stored.
+    mutating func addUnstoredRejection() { unstoredRejections += 1 }
 }
