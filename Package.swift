@@ -94,15 +94,18 @@ let package = Package(
         // MQTT topics and payload encodings.
         .target(name: "LockstepWire", dependencies: ["LockstepModel"]),
         // The MQTT client. The only module that calls libmosquitto.
-        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto", "CResolver"]),
+        .target(name: "LockstepMQTT", dependencies: ["CEpoll", "CMosquitto", "CResolver", "LockstepModel"]),
         // Key-value buckets of NATS clusters. The only module that calls libnats.
         .target(name: "LockstepNATS", dependencies: ["CNATS"]),
         // The SQLite wrapper. The only module that calls libsqlite3.
         .target(name: "LockstepSQLite", dependencies: ["CSQLite"]),
+        // Requests of HTTP and SMTP. The only module that owns handles of libcurl.
+        .target(name: "LockstepTransfer", dependencies: ["CCurl"]),
         // The sample store, which holds each sample once.
         .target(name: "LockstepStore", dependencies: ["LockstepModel", "LockstepSQLite"]),
         // The sample store in a ClickHouse database.
-        .target(name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore"]),
+        .target(
+            name: "LockstepClickHouse", dependencies: ["CCurl", "LockstepModel", "LockstepStore", "LockstepTransfer"]),
         // File formats of exported samples.
         .target(name: "LockstepExport", dependencies: ["LockstepModel", "LockstepClock", "LockstepStore"]),
         // Algorithms without I/O: attitude, filters, gestures, steps.
@@ -136,7 +139,7 @@ let package = Package(
             dependencies: [
                 "CCurl", "CSodium", "CZlib", "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepSQLite",
                 "LockstepAgent",
-                "LockstepSparkplug", "LockstepSupervision", logging, serviceLifecycle,
+                "LockstepSparkplug", "LockstepSupervision", "LockstepTransfer", logging, serviceLifecycle,
             ],
             exclude: ["Page"]),
         // The HTTP server of a gateway.
@@ -183,7 +186,10 @@ let package = Package(
         // Sends notifications by webhook, ntfy, e-mail and commands.
         .target(
             name: "LockstepNotify",
-            dependencies: ["CCurl", "CSodium", "LockstepModel", "LockstepRules", "LockstepStore", "LockstepWire"]),
+            dependencies: [
+                "CCurl", "CSodium", "LockstepModel", "LockstepRules", "LockstepStore", "LockstepTransfer",
+                "LockstepWire",
+            ]),
         // Rules in YAML files.
         .target(
             name: "LockstepRuleFiles",
@@ -220,7 +226,7 @@ let package = Package(
             name: "lockstep-serve",
             dependencies: [
                 "LockstepClickHouse", "LockstepWire", "LockstepMQTT", "LockstepHTTP", "LockstepServe",
-                "LockstepCommandLine", "LockstepSupervision", argumentParser, logging, serviceLifecycle,
+                "LockstepCommandLine", "LockstepSupervision", argumentParser, logging,
             ]),
         .executableTarget(
             name: "lockstep",
@@ -239,7 +245,9 @@ let package = Package(
         .testTarget(name: "LockstepNATSTests", dependencies: ["LockstepNATS", "LockstepTestSupport"]),
         .testTarget(
             name: "LockstepMQTTTests",
-            dependencies: ["LockstepMQTT", "LockstepSensors", "LockstepTestSupport", "SensorTestSupport"]),
+            dependencies: [
+                "LockstepMQTT", "LockstepModel", "LockstepSensors", "LockstepTestSupport", "SensorTestSupport",
+            ]),
         // Recordings, a seeded random number generator, and a sink that records samples.
         .target(
             name: "SensorTestSupport", dependencies: ["LockstepModel", "LockstepSensors"],
@@ -330,7 +338,7 @@ let package = Package(
         .target(
             name: "LockstepTestSupport",
             dependencies: ["LockstepClickHouse", "LockstepModel", "LockstepMQTT", "LockstepStore"],
-            path: "Tests/LockstepTestSupport", exclude: ["clickhouse_engine.py"]),
+            path: "Tests/LockstepTestSupport", exclude: ["clickhouse_engine.py", "http_handler.py", "test-disk.c"]),
         // System tests: the built programs with a real broker.
         .testTarget(
             name: "SystemTests",
@@ -340,7 +348,7 @@ let package = Package(
                 "lockstep-agent",
                 "lockstep-collector", "lockstep-gateway", "lockstep-serve", logging,
             ],
-            exclude: ["Gateway/sparkplug_peer.py", "PowerCut/disk-log.c"]),
+            exclude: ["Gateway/sparkplug_peer.py"]),
         // Command-line tests: exact output and exit codes.
         .testTarget(
             name: "CommandTests",
@@ -384,8 +392,7 @@ let package = Package(
             dependencies: [
                 "LockstepTestSupport", "LockstepAgent", "LockstepModel", "LockstepSensors", "LockstepSQLite",
                 "LockstepStore", "lockstep", "lockstep-agent", "lockstep-collector",
-            ],
-            exclude: ["read-only-disk.c"]),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
