@@ -107,13 +107,15 @@ let package = Package(
         // MQTT topics and payload encodings.
         module("Wire", "Model"),
         // The MQTT client. The only module that calls libmosquitto.
-        module("MQTT", "CLinux CMosquitto"),
+        module("MQTT", "CLinux CMosquitto Model"),
         // The SQLite wrapper. The only module that calls libsqlite3.
         module("SQLite", "CSQLite"),
         // The sample store, which holds each sample once.
         module("Store", "Model SQLite"),
+        // Requests of HTTP and SMTP. The only module that owns handles of libcurl.
+        module("Transfer", "CCurl"),
         // The sample store in a ClickHouse database.
-        module("ClickHouse", "CCurl Model Store"),
+        module("ClickHouse", "CCurl Model Store Transfer"),
         // File formats of exported samples.
         module("Export", "Model Store"),
         // Algorithms without I/O: attitude, filters, gestures, steps.
@@ -131,14 +133,14 @@ let package = Package(
         // Rules and their evaluation, without I/O.
         module("Rules", "Model Motion"),
         // Sends notifications by webhook, ntfy, e-mail and commands.
-        module("Notify", "CCurl CSodium Model Wire Store Rules"),
+        module("Notify", "CCurl CSodium Model Wire Store Transfer Rules"),
         // From broker to store: ingest, acknowledgement, life cycle, ownership in a cluster. The only module that calls libnats.
         module("Collector", "CNATS Model Wire MQTT Store Supervision Rules Notify Logging ServiceLifecycle"),
         // From foreign formats to the broker, and from Lockstep's messages to Home Assistant and Sparkplug.
         module(
             "Gateway",
-            "CCurl CSodium CZlib Model Wire MQTT SQLite Supervision Agent Logging ServiceLifecycle SwiftProtobuf",
-            exclude: ["Page", "Sparkplug/Messages/Schema"]),
+            "CCurl CSodium CZlib Model Wire MQTT SQLite Transfer Supervision Agent Logging ServiceLifecycle "
+                + "SwiftProtobuf", exclude: ["Page", "Sparkplug/Messages/Schema"]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         module("Live", "Model Wire MQTT Logging"),
         // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
@@ -175,7 +177,7 @@ let package = Package(
         support("SensorTestSupport", "Model Sensors"),
         tests("ModelTests", "Model Wire Sensors SensorTestSupport"),
         tests("WireTests", "Model Wire Sensors SensorTestSupport"),
-        tests("MQTTTests", "MQTT Sensors TestSupport SensorTestSupport"),
+        tests("MQTTTests", "Model MQTT Sensors TestSupport"),
         tests("StoreTests", "Model SQLite Store TestSupport"),
         tests("ClickHouseTests", "Model Store ClickHouse Sensors Rules Collector CommandLine TestSupport"),
         tests("ExportTests", "Model Store Export"),

@@ -1,5 +1,5 @@
 import CCurl
-import Glibc
+import LockstepTransfer
 
 /// One request of libcurl: HTTP or SMTP.
 struct Transfer {
@@ -18,30 +18,24 @@ struct Transfer {
     /// again, and RFC 5321 allows it ten minutes.
     private static let mailTimeout = 600
 
-    private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
     /// Posts a body.
     static func post(_ body: [UInt8], to url: String, headers: [String]) -> Outcome {
-        perform(url) { handle in
-            _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "http,https")
-            var list: UnsafeMutablePointer<curl_slist>?
+        do throws(CurlError) {
+            let request = try request(url, timeout: timeout)
+            try request.set(CURLOPT_PROTOCOLS_STR, "http,https")
             // Without this, libcurl waits for "100 Continue" before it sends a large body.
-            for header in headers + ["Expect:"] { list = curl_slist_append(list, header) }
-            defer { curl_slist_free_all(list) }
-            _ = curl_set_pointer(handle, CURLOPT_HTTPHEADER, list)
-            _ = curl_set_long(handle, CURLOPT_POST, 1)
-            _ = curl_set_long(handle, CURLOPT_POSTFIELDSIZE, body.count)
-            return body.withUnsafeBytes { bytes in
-                _ = curl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes.baseAddress)
-                let code = curl_easy_perform(handle)
-                guard code == CURLE_OK else { return .failed(String(cString: curl_easy_strerror(code))) }
-                var status = 0
-                _ = curl_get_status(handle, &status)
-                var pause: curl_off_t = 0
-                _ = curl_get_retry_after(handle, &pause)
-                return judge(status, retryAfter: Int64(pause))
-            }
-        }
+            try request.set(CURLOPT_HTTPHEADER, headers + ["Expect:"])
+            try request.set(CURLOPT_POST, 1)
+            try body.withUnsafeBytes { bytes in
+                Result { () throws(CurlError) in
+                    try request.setBody(bytes)
+                    try request.perform()
+                }
+            }.get()
+            var pause: curl_off_t = 0
+            _ = curl_get_retry_after(request.pointer, &pause)
+            return judge(request.status, retryAfter: Int64(pause))
+        } catch { return .failed(error.description) }
     }
 
     /// Returns what a status of HTTP means for further attempts.
@@ -59,67 +53,30 @@ struct Transfer {
     static func mail(_ text: [UInt8], url: String, from: String, to recipient: String, user: String?, password: String?)
         -> Outcome
     {
-        perform(url) { handle in
-            _ = curl_set_long(handle, CURLOPT_TIMEOUT, mailTimeout)
-            _ = curl_set_pointer(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+        var replies = MailReplies()
+        do throws(CurlError) {
+            let request = try request(url, timeout: mailTimeout)
+            try request.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
             // A password is sent over TLS only.
-            _ = curl_set_starttls(handle, password != nil)
-            if let user { _ = curl_set_pointer(handle, CURLOPT_USERNAME, user) }
-            if let password { _ = curl_set_pointer(handle, CURLOPT_PASSWORD, password) }
-            _ = curl_set_pointer(handle, CURLOPT_MAIL_FROM, "<\(from)>")
-            let list = curl_slist_append(nil, "<\(recipient)>")
-            defer { curl_slist_free_all(list) }
-            _ = curl_set_pointer(handle, CURLOPT_MAIL_RCPT, list)
-            _ = curl_set_long(handle, CURLOPT_UPLOAD, 1)
-            var upload = Upload(rest: text[...])
-            let replies = Replies()
-            _ = curl_set_header_reader(
-                handle,
-                { bytes, size, count, context in
-                    guard let bytes, let context else { return 0 }
-                    let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-                    Unmanaged<Replies>.fromOpaque(context).takeUnretainedValue().value.add(line)
-                    return size * count
-                }, Unmanaged.passUnretained(replies).toOpaque())
-            return withUnsafeMutablePointer(to: &upload) { pointer in
-                let reader:
-                    @convention(c) (
-                        UnsafeMutablePointer<CChar>?, Int, Int, UnsafeMutableRawPointer?
-                    ) -> Int = { target, size, count, context in
-                        guard let target, let upload = context?.assumingMemoryBound(to: Upload.self) else { return 0 }
-                        let part = upload.pointee.rest.prefix(size * count)
-                        upload.pointee.rest = upload.pointee.rest.dropFirst(part.count)
-                        part.withUnsafeBytes { bytes in
-                            if let base = bytes.baseAddress { memcpy(target, base, bytes.count) }
-                        }
-                        return part.count
-                    }
-                _ = curl_set_reader(handle, reader, pointer)
-                let code = withExtendedLifetime(replies) { curl_easy_perform(handle) }
-                guard code != CURLE_OK else { return .success }
-                return replies.value.outcome(isLogin: code == CURLE_LOGIN_DENIED)
-                    ?? .failed(String(cString: curl_easy_strerror(code)))
-            }
+            try request.check(curl_set_starttls(request.pointer, password != nil))
+            if let user { try request.set(CURLOPT_USERNAME, user) }
+            if let password { try request.set(CURLOPT_PASSWORD, password) }
+            try request.set(CURLOPT_MAIL_FROM, "<\(from)>")
+            try request.set(CURLOPT_MAIL_RCPT, ["<\(recipient)>"])
+            try request.setUpload(text)
+            try request.forEachLine { replies.add($0) }
+            try request.perform()
+            return .success
+        } catch {
+            return replies.outcome(isLogin: error.code == CURLE_LOGIN_DENIED) ?? .failed(error.description)
         }
     }
 
-    private struct Upload {
-        var rest: ArraySlice<UInt8>
-    }
-
-    private final class Replies {
-        var value = MailReplies()
-    }
-
-    private static func perform(_ url: String, _ body: (UnsafeMutableRawPointer) -> Outcome) -> Outcome {
-        guard isReady, let handle = curl_easy_init() else { return .failed("libcurl cannot start") }
-        defer { curl_easy_cleanup(handle) }
-        _ = curl_set_pointer(handle, CURLOPT_URL, url)
-        _ = curl_set_long(handle, CURLOPT_TIMEOUT, timeout)
-        _ = curl_set_long(handle, CURLOPT_CONNECTTIMEOUT, timeout)
-        _ = curl_set_long(handle, CURLOPT_NOSIGNAL, 1)
-        // The answer is not needed.
-        _ = curl_set_writer(handle, { _, size, count, _ in size * count }, nil)
-        return body(handle)
+    private static func request(_ url: String, timeout limit: Int) throws(CurlError) -> CurlHandle {
+        let request = try CurlHandle()
+        try request.set(CURLOPT_URL, url)
+        try request.set(CURLOPT_TIMEOUT, limit)
+        try request.set(CURLOPT_CONNECTTIMEOUT, timeout)
+        return request
     }
 }

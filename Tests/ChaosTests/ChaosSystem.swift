@@ -25,7 +25,7 @@ final class ChaosSystem {
 
     init(_ system: TestSystem) async throws {
         self.system = system
-        let library = try await ReadOnlyDisk.compile(in: system.folder)
+        let library = try await TestDisk.compile(in: system.folder)
         collector = try await ChaosProgram(
             "collector", database: system.storePath, library: library, folder: system.folder, broker: system.broker.port
         ) { url, environment, arguments in

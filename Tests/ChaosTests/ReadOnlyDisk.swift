@@ -7,17 +7,9 @@ struct ReadOnlyDisk {
     private let library: String
     private var file: String { database + ".read-only" }
 
-    /// Compiles the library into a folder, for all disks.
-    static func compile(in folder: String) async throws -> String {
-        let library = folder + "/read-only-disk.so"
-        let compiled = try await RunningProgram.run(
-            "/usr/bin/env",
-            ["clang", "-shared", "-fPIC", "-O1", "-o", library, Programs.source("Tests/ChaosTests/read-only-disk.c")])
-        guard compiled.status == 0 else { throw ProgramError(compiled.text) }
-        return library
-    }
-
-    /// - Parameter database: the path of the database, absolute, as the program opens it.
+    /// - Parameters:
+    ///   - database: the path of the database, absolute, as the program opens it.
+    ///   - library: the path of the compiled ``TestDisk``.
     init(database: String, library: String) throws {
         self.database = database
         self.library = library

@@ -8,7 +8,7 @@ struct GenericJSONTests {
 
     @Test("pointers follow RFC 6901")
     func pointers() throws {
-        let document = try JSONParser.parse(
+        let document = try ForeignJSON.parse(
             Array(#"{"foo":["bar","baz"],"":0,"a/b":1,"c%d":2,"m~n":8,"o":{"p":[{"q":9}]}}"#.utf8))
         #expect(try pointer("").value(in: document) == document)
         #expect(try pointer("/foo/0").value(in: document) == .string("bar"))

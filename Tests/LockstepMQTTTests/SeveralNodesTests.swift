@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 import LockstepTestSupport
 import Testing
 

@@ -10,10 +10,12 @@ import re
 import sys
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
 from chdb.state.sqlitelike import Connection
+
+import http_handler
 
 FOLDER, PORT = sys.argv[1], int(sys.argv[2])
 PASSWORDS = {"default": "", "guarded": "secret"}
@@ -46,17 +48,15 @@ class Session:
         self.lock = threading.Lock()
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class Handler(http_handler.Handler):
     def do_GET(self):
-        self.answer(b"")
+        self.execute(b"")
 
     def do_POST(self):
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            self.answer(self.read_chunks())
+            self.execute(self.read_chunks())
         else:
-            self.answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            self.execute(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
     def read_chunks(self):
         body = b""
@@ -66,11 +66,11 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def answer(self, body):
+    def execute(self, body):
         parameters = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
         query = parameters.get("query", "").encode()
         if not query and not body:
-            return self.send(200, b"Ok.\n")
+            return self.answer(200, b"Ok.\n")
         user = self.headers.get("X-ClickHouse-User", parameters.get("user", "default"))
         password = self.headers.get("X-ClickHouse-Key", parameters.get("password", ""))
         if PASSWORDS.get(user) != password:
@@ -84,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
                     if name not in NOT_SETTINGS:
                         quoted = value.replace("\\", "\\\\").replace("'", "\\'")
                         session.connection.query(f"SET {name} = '{quoted}'")
-                self.send(200, execute(session.connection, query, body))
+                self.answer(200, execute(session.connection, query, body))
             except Exception as error:
                 self.fail(str(error))
             finally:
@@ -100,18 +100,7 @@ class Handler(BaseHTTPRequestHandler):
     def fail(self, text):
         code = re.match(r"Code: (\d+)", text)
         headers = {"X-ClickHouse-Exception-Code": code[1]} if code else {}
-        self.send(404 if code and code[1] in ("60", "81") else 500, text.encode() + b"\n", headers)
-
-    def send(self, status, body, headers={}):
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *arguments):
-        pass
+        self.answer(404 if code and code[1] in ("60", "81") else 500, text.encode() + b"\n", headers)
 
 
 class Server(ThreadingHTTPServer):

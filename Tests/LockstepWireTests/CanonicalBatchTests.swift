@@ -27,7 +27,9 @@ struct CanonicalBatchTests {
         ])
     func numbers(_ number: String) throws {
         let payload = Array(#"{"v":1,"t":1,"x":[\#(number)],"y":[1],"z":[1]}"#.utf8)
-        let whole = try BatchJSON.decodeAny(Data(payload), stream: .accelerometer, limits: PayloadLimits())
+        let whole = try payload.withUnsafeBytes {
+            try BatchJSON.decodeAny($0, stream: .accelerometer, limits: PayloadLimits())
+        }
         let read = try #require(canonical(payload, of: .accelerometer))
         #expect(areIdentical(read, whole))
     }
@@ -54,7 +56,7 @@ struct CanonicalBatchTests {
             let payload = damage(BatchJSON.encode(valid), using: &random)
             guard let read = canonical(payload, of: stream, limits: limits) else { continue }
             decodedCount += 1
-            let whole = try? BatchJSON.decodeAny(Data(payload), stream: stream, limits: limits)
+            let whole = try? payload.withUnsafeBytes { try BatchJSON.decodeAny($0, stream: stream, limits: limits) }
             guard whole.map({ areIdentical($0, read) }) == true else {
                 Issue.record("seed \(seed): \(text(payload))")
                 return

@@ -4,7 +4,11 @@ import http.server
 import json
 import pathlib
 import socket
+import sys
 import threading
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "LockstepTestSupport"))
+import http_handler  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "Sources/LockstepGateway/Page"
 TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -27,14 +31,12 @@ class JoinServer:
         self.lock = threading.Lock()
         owner = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(http_handler.Handler):
             def do_GET(self):
                 path = self.path.split("?")[0]
                 file = PAGE / "index.html" if path in ("/join", "/join/") else PAGE / path.removeprefix("/join/")
                 if not (path.startswith("/join") and file.is_file()):
-                    return self.answer(404, b"", {})
+                    return self.answer(404, b"")
                 headers = HEADERS | {"Content-Type": TYPES[file.suffix] + "; charset=utf-8"}
                 if file.name == "offline.js":
                     headers["Service-Worker-Allowed"] = "/join"
@@ -51,17 +53,6 @@ class JoinServer:
                     return
                 status, headers, document = result
                 self.answer(status, json.dumps(document).encode(), {"Content-Type": "application/json"} | headers)
-
-            def answer(self, status, body, headers):
-                self.send_response(status)
-                for name, value in headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
 
         self.handler = Handler
         self.port = 0

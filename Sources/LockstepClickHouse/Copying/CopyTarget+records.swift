@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import LockstepModel
 package import LockstepStore
 
@@ -101,31 +100,13 @@ extension CopyTarget {
 
     /// Returns the values of a sample from a JSON object. NaN stands for null.
     private static func values(_ json: String, of stream: SensorStream) throws(StoreError) -> [Double] {
-        let members: [String: JSONValue?]
-        do { members = try JSONDecoder().decode([String: JSONValue?].self, from: Data(json.utf8)) } catch {
+        guard let members = try? JSONParser.parse(Array(json.utf8)), case .object = members else {
             throw StoreError(.corrupt, "the values of a conflict of '\(stream.name)' are damaged: \(json)")
         }
         return stream.columns.map { column in
-            switch members[column.name] ?? nil {
-            case .number(let value): value
-            case .word(let word): column.kind.words?.firstIndex(of: word).map(Double.init) ?? .nan
-            case nil: .nan
-            }
-        }
-    }
-}
-
-/// A number or a word in JSON.
-private enum JSONValue: Decodable {
-    case number(Double)
-    case word(String)
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else {
-            self = .word(try container.decode(String.self))
+            let value = members[column.name]
+            let word = value?.string.flatMap { column.kind.words?.firstIndex(of: $0) }
+            return value?.number ?? word.map(Double.init) ?? .nan
         }
     }
 }

@@ -1,9 +1,8 @@
 import CCurl
 import Glibc
+import LockstepTransfer
 
 /// A connection to an HTTP server that is kept open between requests. Use it from one thread at a time.
-///
-/// Only this type and ``HTTPConnectionGroup`` call libcurl.
 final class HTTPConnection {
     /// The answer to a request.
     struct Response {
@@ -27,8 +26,7 @@ final class HTTPConnection {
     private static let maxBody = 1 << 30
 
     private let timeout: Int
-    let handle: UnsafeMutableRawPointer
-    private var headers: UnsafeMutablePointer<curl_slist>?
+    private let curl: CurlHandle
     /// Whether the current request should end early. libcurl asks about once a second, and whenever data arrive.
     var shouldStop: () -> Bool = { false }
     /// The time for which the host of the server may acknowledge nothing during a request; nil for no limit.
@@ -48,48 +46,36 @@ final class HTTPConnection {
         headers lines: [String], connectTimeout: Int = 5000, timeout: Int = 300_000,
         sockets: PeerSockets = PeerSockets()
     ) throws(Failure) {
-        guard Self.isInitialized, let handle = curl_easy_init() else {
-            throw Failure(description: "libcurl cannot start")
-        }
-        self.handle = handle
         self.timeout = timeout
         self.sockets = sockets
-        // libcurl would wait for "100 Continue" before a large body.
-        for line in lines + ["Expect:"] { headers = curl_slist_append(headers, line) }
-        try set { curl_set_pointer($0, CURLOPT_HTTPHEADER, headers) }
-        try set { curl_set_long($0, CURLOPT_NOSIGNAL, 1) }
-        try set { curl_set_long($0, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout) }
-        try set { curl_set_long($0, CURLOPT_POST, 1) }
-        try set { handle in
-            curl_set_progress(
-                handle,
-                { context, _, _, _, _ in
-                    guard let context else { return 0 }
-                    return Unmanaged<HTTPConnection>.fromOpaque(context).takeUnretainedValue().mustEnd() ? 1 : 0
-                }, Unmanaged.passUnretained(self).toOpaque())
-        }
-        // Unretained is safe: deinit closes the sockets that are left.
-        try set { handle in
-            curl_set_socket_callbacks(
-                handle,
-                { context, descriptor, _ in
-                    if let context {
-                        Unmanaged<PeerSockets>.fromOpaque(context).takeUnretainedValue().opened(descriptor)
-                    }
-                    return CURL_SOCKOPT_OK
-                },
-                { context, descriptor in
-                    guard let context else { return close(descriptor) }
-                    Unmanaged<PeerSockets>.fromOpaque(context).takeUnretainedValue().closed(descriptor)
-                    return 0
-                }, Unmanaged.passUnretained(sockets).toOpaque())
-        }
+        do throws(CurlError) {
+            curl = try CurlHandle()
+            // libcurl would wait for "100 Continue" before a large body.
+            try curl.set(CURLOPT_HTTPHEADER, lines + ["Expect:"])
+            try curl.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+            try curl.set(CURLOPT_POST, 1)
+            // Unretained is safe, because the handle closes the sockets that are left when it ends.
+            curl.context = sockets
+            try curl.check(
+                curl_set_socket_callbacks(
+                    curl.pointer,
+                    { context, descriptor, _ in
+                        if let context {
+                            Unmanaged<PeerSockets>.fromOpaque(context).takeUnretainedValue().opened(descriptor)
+                        }
+                        return CURL_SOCKOPT_OK
+                    },
+                    { context, descriptor in
+                        guard let context else { return close(descriptor) }
+                        Unmanaged<PeerSockets>.fromOpaque(context).takeUnretainedValue().closed(descriptor)
+                        return 0
+                    }, Unmanaged.passUnretained(sockets).toOpaque()))
+            try curl.stop { [unowned self] in mustEnd() }
+        } catch { throw Failure(code: error.code, description: error.description) }
     }
 
-    deinit {
-        curl_easy_cleanup(handle)
-        curl_slist_free_all(headers)
-    }
+    /// The handle for functions of libcurl.
+    var handle: UnsafeMutableRawPointer { curl.pointer }
 
     /// The time from which silence is suspicious, although it does not end a request.
     private static let suspiciousSilence = Duration.seconds(2)
@@ -106,74 +92,43 @@ final class HTTPConnection {
         return isCutOff || shouldStop()
     }
 
-    /// A request that was prepared.
-    struct Transfer {
-        /// An error if the request cannot be sent.
-        let code: CURLcode
-        fileprivate let received: Buffer
-    }
-
     /// Sends `body` with the method POST, and waits for the answer.
     /// - Parameter timeout: the maximum duration of this request in ms, if it differs from that of the connection.
     /// - Throws: ``Failure`` if there is no answer. The server may have processed the request.
     func post(_ url: String, body: [UInt8], timeout: Int? = nil) throws(Failure) -> Response {
         let result = body.withUnsafeBytes { bytes in
-            let transfer = prepare(url, body: bytes, timeout: timeout)
-            return self.result(of: transfer, transfer.code == CURLE_OK ? curl_easy_perform(handle) : transfer.code)
+            let code = prepare(url, body: bytes, timeout: timeout)
+            return self.result(code == CURLE_OK ? curl_easy_perform(handle) : code)
         }
         return try result.get()
     }
 
     /// Prepares a request, which libcurl then has to perform.
     /// - Parameter body: bytes that stay in place until the request is performed.
-    func prepare(_ url: String, body: UnsafeRawBufferPointer, timeout: Int? = nil) -> Transfer {
-        let received = Buffer(limit: Self.maxBody)
+    /// - Returns: an error if the request cannot be sent.
+    func prepare(_ url: String, body: UnsafeRawBufferPointer, timeout: Int? = nil) -> CURLcode {
         isCutOff = false
         wasSilent = false
-        do throws(Failure) {
-            try set { curl_set_long($0, CURLOPT_TIMEOUT_MS, timeout ?? self.timeout) }
-            try set { handle in url.withCString { curl_set_pointer(handle, CURLOPT_URL, $0) } }
-            try set { handle in
-                curl_set_writer(
-                    handle,
-                    { bytes, size, count, context in
-                        guard let bytes, let context else { return 0 }
-                        let buffer = Unmanaged<Buffer>.fromOpaque(context).takeUnretainedValue()
-                        return buffer.append(UnsafeRawBufferPointer(start: bytes, count: size * count))
-                            ? size * count : 0
-                    }, Unmanaged.passUnretained(received).toOpaque())
-            }
-            try set { curl_set_size($0, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)) }
-            try set { handle in
-                if let bytes = body.baseAddress { return curl_set_pointer(handle, CURLOPT_POSTFIELDS, bytes) }
-                // An empty array has no address, but libcurl needs one.
-                var nothing: UInt8 = 0
-                return curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, &nothing)
-            }
-        } catch { return Transfer(code: error.code, received: received) }
-        return Transfer(code: CURLE_OK, received: received)
+        do throws(CurlError) {
+            try curl.set(CURLOPT_TIMEOUT_MS, timeout ?? self.timeout)
+            try curl.set(CURLOPT_URL, url)
+            try curl.setBody(body)
+        } catch { return error.code }
+        curl.keepBody(limit: Self.maxBody)
+        return CURLE_OK
     }
 
-    /// Returns the answer to a request that was performed with the result `code`.
-    func result(of transfer: Transfer, _ code: CURLcode) -> Result<Response, Failure> {
+    /// Returns the answer to the request, which was performed with the result `code`.
+    func result(_ code: CURLcode) -> Result<Response, Failure> {
         guard code == CURLE_OK else { return .failure(failure(code)) }
-        var status = 0
-        let code = curl_get_status(handle, &status)
-        guard code == CURLE_OK else { return .failure(failure(code)) }
-        return .success(Response(status: status, body: transfer.received.bytes))
-    }
-
-    private func set(_ option: (UnsafeMutableRawPointer) -> CURLcode) throws(Failure) {
-        let code = option(handle)
-        guard code == CURLE_OK else { throw failure(code) }
+        return .success(Response(status: curl.status, body: curl.received))
     }
 
     func failure(_ code: CURLcode) -> Failure {
         if isCutOff {
             return Failure(code: code, description: "its host does not acknowledge anything", isCutOff: true)
         }
-        return Failure(
-            code: code, description: String(cString: curl_easy_strerror(code)), isCutOff: isUnreachable(code))
+        return Failure(code: code, description: CurlError(code).description, isCutOff: isUnreachable(code))
     }
 
     /// Returns whether a request failed because the host could not be reached in time, and not because it refused. A host
@@ -189,23 +144,6 @@ final class HTTPConnection {
             return curl_get_os_error(handle, &number) == CURLE_OK
                 && [ETIMEDOUT, EHOSTUNREACH, ENETUNREACH].contains(Int32(number))
         default: return false
-        }
-    }
-
-    /// Whether libcurl is initialized. It has to be, once in a process, before a second thread uses it.
-    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
-    /// The body of an answer.
-    fileprivate final class Buffer {
-        private(set) var bytes: [UInt8] = []
-        private let limit: Int
-
-        init(limit: Int) { self.limit = limit }
-
-        func append(_ more: UnsafeRawBufferPointer) -> Bool {
-            guard bytes.count + more.count <= limit else { return false }
-            bytes += more
-            return true
         }
     }
 }

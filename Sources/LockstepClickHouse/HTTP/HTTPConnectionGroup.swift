@@ -48,7 +48,7 @@ final class HTTPConnectionGroup {
 
     /// Prepares the first of the remaining requests, so that its body stays in place until all are answered.
     private func post(
-        _ remaining: ArraySlice<Request>, _ transfers: [HTTPConnection.Transfer], timeout: Int,
+        _ remaining: ArraySlice<Request>, _ transfers: [CURLcode], timeout: Int,
         into results: inout [Result<HTTPConnection.Response, HTTPConnection.Failure>]
     ) {
         guard let request = remaining.first else {
@@ -62,11 +62,11 @@ final class HTTPConnectionGroup {
     }
 
     private func perform(
-        _ transfers: [HTTPConnection.Transfer]
+        _ transfers: [CURLcode]
     ) -> [Result<HTTPConnection.Response, HTTPConnection.Failure>] {
         var codes: [UnsafeMutableRawPointer: CURLcode] = [:]
         var code = CURLM_OK
-        for (connection, transfer) in zip(connections, transfers) where transfer.code == CURLE_OK && code == CURLM_OK {
+        for (connection, transfer) in zip(connections, transfers) where transfer == CURLE_OK && code == CURLM_OK {
             code = curl_multi_add_handle(handle, connection.handle)
         }
         var running: Int32 = 1
@@ -80,9 +80,9 @@ final class HTTPConnectionGroup {
             if message.msg == CURLMSG_DONE { codes[message.easy_handle] = message.data.result }
         }
         return zip(connections, transfers).map { connection, transfer in
-            guard transfer.code == CURLE_OK else { return .failure(connection.failure(transfer.code)) }
+            guard transfer == CURLE_OK else { return .failure(connection.failure(transfer)) }
             curl_multi_remove_handle(handle, connection.handle)
-            if let result = codes[connection.handle] { return connection.result(of: transfer, result) }
+            if let result = codes[connection.handle] { return connection.result(result) }
             // Without a message, the group itself has failed.
             return .failure(HTTPConnection.Failure(description: String(cString: curl_multi_strerror(code))))
         }

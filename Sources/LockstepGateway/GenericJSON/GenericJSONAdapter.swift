@@ -22,7 +22,7 @@ public struct GenericJSONAdapter: GatewayAdapter {
     /// Translates a message by all rules whose topic filter matches.
     public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
         guard case .topic(let topic) = message.origin, !message.payload.isEmpty else { return Translation() }
-        let content = try JSONParser.parse(message.payload)
+        let content = try ForeignJSON.parse(message.payload)
         var reports: [ForeignReport] = []
         for (_, rule) in rules.filter({ $0.filter.matches(topic) }) {
             guard let sender = rule.sender(of: topic), !sender.isEmpty else {

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// A JSON Pointer (RFC 6901): the place of a value in a JSON document.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     private let names: [String]

@@ -24,7 +24,7 @@ public struct JoinAdapter: GatewayAdapter {
 
     /// Translates a batch.
     public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
-        let content = try JSONParser.parse(message.payload)
+        let content = try ForeignJSON.parse(message.payload)
         guard let group = content["group"]?.string, let device = content["device"]?.string,
             let groupID = GroupID(rawValue: group), let deviceID = DeviceID(rawValue: device)
         else { throw Refusal(.malformed, "'group' or 'device' is missing or no valid id") }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepModel
 
 /// Translates the messages of the OwnTracks apps, which arrive over MQTT or HTTP.
 ///
@@ -33,7 +34,7 @@ public struct OwnTracksAdapter: GatewayAdapter {
         // An empty message deletes a retained one. Some apps send it by HTTP, too.
         guard !message.payload.isEmpty else { return Translation() }
         if let last = lastLevel(of: message), Self.ignoredLevels.contains(last) { return Translation() }
-        var content = try JSONParser.parse(message.payload)
+        var content = try ForeignJSON.parse(message.payload)
         let sender = try sender(of: message, content)
         let key = keys.key(user: sender.parts[0], device: sender.parts[1])
         if content["_type"]?.string == "encrypted" {
@@ -120,7 +121,7 @@ public struct OwnTracksAdapter: GatewayAdapter {
         guard let text = OwnTracksKeys.open(Array(data), key: key) else {
             throw Refusal(.undecryptable, "the message of '\(sender)' is encrypted with another secret")
         }
-        let inner = try JSONParser.parse(text)
+        let inner = try ForeignJSON.parse(text)
         guard inner["_type"]?.string != "encrypted" else {
             throw Refusal(.malformed, "the message is encrypted twice")
         }

@@ -1,3 +1,4 @@
+import LockstepModel
 import LockstepWire
 
 /// Builds the messages for friends from those of a device, with the fields that other devices may see.

@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// A sensor of an experiment, and the buffers with its values.
 struct PhyphoxInput: Equatable {
     /// The conversion of a value to the unit and axes of a column.

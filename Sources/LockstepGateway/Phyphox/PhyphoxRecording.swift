@@ -50,7 +50,7 @@ struct PhyphoxRecording {
     /// Takes the answer to ``newestRequest``: earlier samples are not read.
     /// - Throws: ``Refusal`` if it cannot be read.
     mutating func skip(to bytes: [UInt8]) throws(Refusal) {
-        let content = try JSONParser.parse(bytes)
+        let content = try ForeignJSON.parse(bytes)
         for (index, input) in (inputs ?? []).enumerated() {
             guard let newest = content["buffer"]?[input.time]?["buffer"]?.array?.last?.number else { continue }
             last[index] = PhyphoxInput.Progress(newest)
@@ -71,7 +71,7 @@ struct PhyphoxRecording {
     /// Takes the answer to `/config`.
     /// - Throws: ``Refusal`` if it cannot be read.
     mutating func didReceiveConfig(_ bytes: [UInt8]) throws(Refusal) {
-        guard let list = try JSONParser.parse(bytes)["inputs"]?.array else {
+        guard let list = try ForeignJSON.parse(bytes)["inputs"]?.array else {
             throw Refusal(.malformed, "the answer to /config has no 'inputs': phyphox 1.1.8 or later is needed")
         }
         inputs = list.compactMap { PhyphoxInput($0) }
@@ -88,8 +88,8 @@ struct PhyphoxRecording {
     /// - Returns: nil if another recording has begun, so that everything must be read again.
     /// - Throws: ``Refusal`` if the answers cannot be read.
     mutating func didReceive(values: [UInt8], times: [UInt8]) throws(Refusal) -> Content? {
-        let content = try JSONParser.parse(values)
-        let newTimes = try PhyphoxTimes(try JSONParser.parse(times))
+        let content = try ForeignJSON.parse(values)
+        let newTimes = try PhyphoxTimes(try ForeignJSON.parse(times))
         guard let status = content["status"], let buffer = content["buffer"] else {
             throw Refusal(.malformed, "the answer to /get has no 'status' and 'buffer'")
         }

@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// The relation of the experiment time of phyphox, which stands still while a measurement is paused, to the clock of
 /// the phone.
 struct PhyphoxTimes: Equatable {

@@ -33,7 +33,8 @@ public struct SenMLAdapter: GatewayAdapter {
         guard let first = message.payload.first else { return Translation() }
         // A CBOR array begins with 0x80 to 0x9f.
         let content =
-            (0x80...0x9f).contains(first) ? try SenMLCBOR.parse(message.payload) : try JSONParser.parse(message.payload)
+            (0x80...0x9f).contains(first)
+            ? try SenMLCBOR.parse(message.payload) : try ForeignJSON.parse(message.payload)
         let pack = try SenMLPack(content, at: message.receivedAt)
         let named = deviceName(of: message)
         var reports: [ForeignReport] = []

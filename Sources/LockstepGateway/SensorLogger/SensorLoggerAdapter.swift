@@ -28,7 +28,7 @@ public struct SensorLoggerAdapter: GatewayAdapter {
     /// Translates a message.
     public func translate(_ message: ForeignMessage) throws(Refusal) -> Translation {
         guard !message.payload.isEmpty else { return Translation() }
-        let (content, skipped) = try JSONParser.parse(
+        let (content, skipped) = try ForeignJSON.parse(
             message.payload, skippingTextsAbove: Self.maxText, limit: message.contentLimit)
         guard let entries = content["payload"]?.array else {
             throw Refusal(.malformed, "the message has no 'payload' with a list of measurements")

@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// The measurements of one Sensor Logger message, as readings in Lockstep's units and axes.
 ///
 /// Lockstep's acceleration includes gravity and is (0, 0, −1) g at rest, face up. It comes from the first of these that

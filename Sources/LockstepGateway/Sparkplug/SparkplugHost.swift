@@ -134,7 +134,7 @@ private final class SparkplugHostLoop {
         let topic = message.topic
         if topic == stateTopic {
             // The will of an earlier connection, or another program with the same id.
-            if let state = try? JSONParser.parse(Array(message.payload)), state["online"] == .bool(false) {
+            if let state = try? ForeignJSON.parse(Array(message.payload)), state["online"] == .bool(false) {
                 isContradicted = true
             }
             return

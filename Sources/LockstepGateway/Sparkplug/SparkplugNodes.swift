@@ -217,6 +217,24 @@ struct SparkplugNodes {
     private mutating func didReceiveDeviceBirth(
         _ message: Message, _ output: inout Output, at moment: Moment
     ) throws(Refusal) {
+        try withNode(of: message, &output, at: moment) { nodes, node, device throws(Refusal) in
+            var source = SparkplugSource(
+                message.payload.metrics, targets: nodes.targets, earlier: node.devices[device]?.source)
+            try nodes.reserve(source.count + 1, replacing: node.devices[device]?.size ?? 0)
+            let content = source.read(message.payload, isBirth: true, at: moment, maximumFuture: nodes.maximumFuture)
+            let presence = ForeignPresence(.foreground, reason: "dbirth")
+            let reports = nodes.reports(message, &source, content, presence: presence, at: moment)
+            node.set(Device(source: source, hasBirth: true), device)
+            return reports
+        }
+    }
+
+    /// Changes the node of a device that is born or dies. A node without a birth message of its own is asked for one.
+    /// - Parameter change: returns the reports.
+    private mutating func withNode(
+        of message: Message, _ output: inout Output, at moment: Moment,
+        change: (inout SparkplugNodes, inout Node, String) throws(Refusal) -> [ForeignReport]
+    ) throws(Refusal) {
         guard let device = message.topic.device else { return }
         let name = message.topic.node
         releaseSamples(of: name, at: moment, all: true)
@@ -226,14 +244,7 @@ struct SparkplugNodes {
             node.needsBirth = true
             output.finding = .unknown
         }
-        var source = SparkplugSource(
-            message.payload.metrics, targets: targets, earlier: node.devices[device]?.source)
-        try reserve(source.count + 1, replacing: node.devices[device]?.size ?? 0)
-        let content = source.read(message.payload, isBirth: true, at: moment, maximumFuture: maximumFuture)
-        let reports = reports(
-            message, &source, content, presence: ForeignPresence(.foreground, reason: "dbirth"), at: moment)
-        node.set(Device(source: source, hasBirth: true), device)
-        output.result = .success(Translation(reports))
+        output.result = .success(Translation(try change(&self, &node, device)))
     }
 
     // MARK: - Data
@@ -301,18 +312,11 @@ struct SparkplugNodes {
     private mutating func didReceiveDeviceDeath(
         _ message: Message, _ output: inout Output, at moment: Moment
     ) throws(Refusal) {
-        guard let device = message.topic.device else { return }
-        let name = message.topic.node
-        releaseSamples(of: name, at: moment, all: true)
-        var node = try take(name)
-        defer { save(node, name) }
-        if !node.hasBirth {
-            node.needsBirth = true
-            output.finding = .unknown
+        try withNode(of: message, &output, at: moment) { nodes, node, device in
+            node.waiting.remove(device)
+            if let known = node.devices.removeValue(forKey: device) { nodes.metricCount -= known.size }
+            return [nodes.lost(Self.sender(message.topic), reason: "ddeath")]
         }
-        node.waiting.remove(device)
-        if let known = node.devices.removeValue(forKey: device) { metricCount -= known.size }
-        output.result = .success(Translation([lost(Self.sender(message.topic), reason: "ddeath")]))
     }
 
     func lost(_ sender: ForeignName, reason: String) -> ForeignReport {

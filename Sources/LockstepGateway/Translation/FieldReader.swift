@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// Reads the members of an object of a foreign message. A member that cannot be read is unknown, and noted as left out; a
 /// missing member and `null` are only unknown.
 struct FieldReader {

@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// Conversions of foreign times to µs since 1970.
 enum ForeignTime {
     /// Returns a time given in seconds. Whole seconds are converted without rounding, fractions to the nearest µs.

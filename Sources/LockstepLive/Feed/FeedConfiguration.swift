@@ -1,4 +1,5 @@
 public import LockstepMQTT
+public import LockstepModel
 public import LockstepWire
 
 /// The configuration of a ``LiveFeed``.

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// Keeps a program connected to its broker: it connects, and reconnects with exponential backoff and jitter. After a
 /// failure, it uses the next of the broker's nodes. If the host of a node has several addresses, it uses the first one that
 /// answers. A connection that delivered something before it was lost resets the backoff.

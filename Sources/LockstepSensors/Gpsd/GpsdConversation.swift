@@ -73,7 +73,7 @@ package struct GpsdConversation: Sendable {
             do {
                 actions += process(try GpsdReport(line: line), at: now)
             } catch {
-                actions += refuse(line, GpsdReport.reason(error), at: now)
+                actions += refuse(line, error.description, at: now)
             }
         }
         if lines.dropped > tooLong { actions += refuse([], "longer than \(LineSplitter.maxLineLength) bytes", at: now) }

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 package import LockstepModel
 
 /// A report from gpsd: one line of JSON (`gpsd_json(5)`).
@@ -14,40 +13,44 @@ package enum GpsdReport: Sendable, Hashable {
     case other(String)
 
     /// Parses one line.
-    /// - Throws: `DecodingError` if the line is not a report, or a report of a known class is malformed.
-    package init(line: some Sequence<UInt8>) throws {
-        let data = Data(line)
-        let decoder = JSONDecoder()
-        let name = try decoder.decode(ClassName.self, from: data).class
-        switch name {
-        case "VERSION": self = .version(release: try decoder.decode(Version.self, from: data).release)
-        case "DEVICES": self = .devices(try decoder.decode(Devices.self, from: data).devices.map { $0.path ?? "?" })
-        case "TPV": self = .position(try decoder.decode(PositionReport.self, from: data))
+    /// - Throws: `JSONError` if the line is not a report, or a report of a known class is malformed.
+    package init(line: some Sequence<UInt8>) throws(JSONError) {
+        guard let report = try? JSONParser.parse(Array(line)) else { throw .notReport }
+        switch try report.required("class", \.string) {
+        case "VERSION": self = .version(release: try report.required("release", \.string))
+        case "DEVICES":
+            self = .devices(
+                try report.required("devices", \.array).map { device throws(JSONError) in
+                    try device.optional("path", \.string) ?? "?"
+                })
+        case "TPV": self = .position(try PositionReport(report))
         case "SKY":
-            let sky = try decoder.decode(Sky.self, from: data)
-            self = .sky(seen: sky.nSat, used: sky.uSat)
-        case "ERROR": self = .error(try decoder.decode(Failure.self, from: data).message)
-        default: self = .other(name)
+            self = .sky(
+                seen: try report.optional("nSat", \.integer).flatMap(Int.init(exactly:)),
+                used: try report.optional("uSat", \.integer).flatMap(Int.init(exactly:)))
+        case "ERROR": self = .error(try report.required("message", \.string))
+        case let name: self = .other(name)
         }
     }
+}
 
-    /// Returns why ``init(line:)`` refused a line, for users.
-    static func reason(_ error: any Error) -> String {
-        if case .dataCorrupted(let context)? = error as? DecodingError, !context.codingPath.isEmpty {
-            return context.debugDescription
-        }
-        return "not a report of gpsd"
+extension JSONError {
+    fileprivate static let notReport = JSONError("not a report of gpsd")
+}
+
+extension JSONValue {
+    fileprivate func required<Value>(_ name: String, _ type: (JSONValue) -> Value?) throws(JSONError) -> Value {
+        guard let value = try optional(name, type) else { throw .notReport }
+        return value
     }
 
-    private struct ClassName: Decodable { let `class`: String }
-    private struct Version: Decodable { let release: String }
-    private struct Devices: Decodable { let devices: [Device] }
-    private struct Device: Decodable { let path: String? }
-    private struct Sky: Decodable {
-        let nSat: Int?
-        let uSat: Int?
+    /// Returns a member, or nil if it is missing or null.
+    fileprivate func optional<Value>(_ name: String, _ type: (JSONValue) -> Value?) throws(JSONError) -> Value? {
+        guard case .object(let members) = self else { throw .notReport }
+        guard let member = members[name], member != .null else { return nil }
+        guard let value = type(member) else { throw .notReport }
+        return value
     }
-    private struct Failure: Decodable { let message: String }
 }
 
 /// A time-position-velocity report of gpsd. Unknown values are nil.
@@ -99,42 +102,31 @@ package struct PositionReport: Sendable, Hashable {
     }
 }
 
-extension PositionReport: Decodable {
-    private enum CodingKeys: String, CodingKey {
-        case device, time, mode, lat, lon, alt, altMSL, eph, epx, epy, epv, speed, track
-    }
-
-    package init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        func number(_ key: CodingKeys, in range: PartialRangeFrom<Double>? = nil) throws -> Double? {
-            let value = try values.decodeIfPresent(Double.self, forKey: key)
+extension PositionReport {
+    fileprivate init(_ report: JSONValue) throws(JSONError) {
+        func number(_ name: String, in range: PartialRangeFrom<Double>? = nil) throws(JSONError) -> Double? {
+            let value = try report.optional(name, \.number)
             return value.flatMap { range?.contains($0) == false ? nil : $0 }
         }
-        device = try values.decodeIfPresent(String.self, forKey: .device)
-        if let text = try values.decodeIfPresent(String.self, forKey: .time) {
-            guard let time = Timestamp(text) else { throw Self.refusal(.time, "'\(text)' is not a time", values) }
+        device = try report.optional("device", \.string)
+        if let text = try report.optional("time", \.string) {
+            guard let time = Timestamp(text) else { throw JSONError("'\(text)' is not a time") }
             self.time = time
         }
-        mode = try values.decodeIfPresent(Int.self, forKey: .mode) ?? 0
-        latitude = try number(.lat)
-        longitude = try number(.lon)
-        if let latitude, abs(latitude) > 90 { throw Self.refusal(.lat, "\(latitude) is not a latitude", values) }
-        if let longitude, abs(longitude) > 180 { throw Self.refusal(.lon, "\(longitude) is not a longitude", values) }
+        mode = try report.optional("mode", \.integer).flatMap(Int.init(exactly:)) ?? 0
+        latitude = try number("lat")
+        longitude = try number("lon")
+        if let latitude, abs(latitude) > 90 { throw JSONError("\(latitude) is not a latitude") }
+        if let longitude, abs(longitude) > 180 { throw JSONError("\(longitude) is not a longitude") }
         // gpsd before 3.20 provides only `alt`, whose reference surface depends on the receiver.
-        altitude = try number(.altMSL) ?? number(.alt)
+        altitude = try number("altMSL")
+        if altitude == nil { altitude = try number("alt") }
         // Receivers state a negative value for an unknown error or speed.
-        horizontalError = try number(.eph, in: 0...)
-        eastError = try number(.epx, in: 0...)
-        northError = try number(.epy, in: 0...)
-        verticalError = try number(.epv, in: 0...)
-        speed = try number(.speed, in: 0...)
-        course = try number(.track, in: 0...).flatMap { $0 > 360 ? nil : $0 == 360 ? 0 : $0 }
-    }
-
-    /// The error for a report with an impossible value.
-    private static func refusal(
-        _ key: CodingKeys, _ reason: String, _ values: KeyedDecodingContainer<CodingKeys>
-    ) -> DecodingError {
-        .dataCorruptedError(forKey: key, in: values, debugDescription: reason)
+        horizontalError = try number("eph", in: 0...)
+        eastError = try number("epx", in: 0...)
+        northError = try number("epy", in: 0...)
+        verticalError = try number("epv", in: 0...)
+        speed = try number("speed", in: 0...)
+        course = try number("track", in: 0...).flatMap { $0 > 360 ? nil : $0 == 360 ? 0 : $0 }
     }
 }

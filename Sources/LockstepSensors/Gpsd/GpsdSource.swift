@@ -62,7 +62,7 @@ public struct GpsdSource: SensorSource {
     private func run(into sink: any SampleSink, through sockets: GpsdSockets) async {
         var conversation = GpsdConversation(
             stamping: stamping, device: address.device, assembler: FixAssembler(staleAfter: Int64(staleAfter * 1e6)))
-        var backoff = Backoff()
+        var backoff = Backoff(initial: .seconds(1))
         var generator = SystemRandomNumberGenerator()
         while !Task.isCancelled, !sockets.isWoken {
             let reason: String
@@ -77,7 +77,7 @@ public struct GpsdSource: SensorSource {
             if Task.isCancelled || sockets.isWoken { return }
             await perform(conversation.disconnected("gpsd at \(address.endpoint): \(reason)"), on: sink)
             // Only cancellation ends the sleep early, and the loop checks for it.
-            try? await Task.sleep(for: .seconds(backoff.next(using: &generator)))
+            try? await Task.sleep(for: backoff.next(using: &generator))
         }
     }
 

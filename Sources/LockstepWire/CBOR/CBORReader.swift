@@ -1,5 +1,5 @@
 /// A CBOR data item. Arrays, maps and tags are represented by their head, and strings by their range in the buffer.
-enum CBORItem: Equatable {
+package enum CBORItem: Equatable {
     /// An integer from −2⁶³ to 2⁶³ − 1.
     case integer(Int64)
     case float(Double)
@@ -15,33 +15,43 @@ enum CBORItem: Equatable {
     case map(Int)
     /// A tag number. The tagged item follows.
     case tag(UInt64)
+    /// A string, array or map of indefinite length. Its parts follow, and then ``end``.
+    case indefinite(CBORMajor)
+    /// The end of an item of indefinite length.
+    case end
 }
 
 /// A strict pull parser for CBOR (RFC 8949).
 ///
-/// It rejects indefinite lengths, heads that are not in the shortest form, and simple values other than true, false and
-/// null. Every length is checked against the remaining bytes, so that callers can safely allocate memory for it.
-struct CBORReader {
+/// In the form of Lockstep's own payloads, it rejects indefinite lengths, heads that are not in the shortest form, and simple
+/// values other than true, false and null. Every length is checked against the remaining bytes, so that callers can safely allocate memory for it.
+package struct CBORReader {
     private let buffer: UnsafeRawBufferPointer
+    /// Whether to accept indefinite lengths, longer heads and `undefined`, which is read as null.
+    private let acceptsAnyForm: Bool
     /// The offset of the next item.
-    private(set) var offset: Int
+    package private(set) var offset: Int
 
-    /// - Parameter buffer: the bytes to read; must outlive the reader.
-    init(_ buffer: UnsafeRawBufferPointer, at offset: Int = 0) {
+    /// - Parameters:
+    ///   - buffer: the bytes to read; must outlive the reader.
+    ///   - acceptsAnyForm: whether to accept every form of an item, not only that of Lockstep's own payloads.
+    package init(_ buffer: UnsafeRawBufferPointer, at offset: Int = 0, acceptsAnyForm: Bool = false) {
         self.buffer = buffer
+        self.acceptsAnyForm = acceptsAnyForm
         self.offset = offset
     }
 
     /// Whether all bytes are read.
-    var isAtEnd: Bool { offset == buffer.count }
+    package var isAtEnd: Bool { offset == buffer.count }
 
     /// Reads the next item.
     /// - Throws: ``PayloadError`` if there is no valid item.
-    mutating func next() throws(PayloadError) -> CBORItem {
+    package mutating func next() throws(PayloadError) -> CBORItem {
         let start = offset
         let first: UInt8 = try integer()
         guard let major = CBORMajor(rawValue: first >> 5) else { preconditionFailure("three bits have eight values") }
         if major == .simple { return try simple(first, at: start) }
+        if acceptsAnyForm, first & 0x1f == 31, major.hasLength { return .indefinite(major) }
         let argument = try argument(first & 0x1f, at: start)
         switch major {
         case .unsigned:
@@ -69,7 +79,7 @@ struct CBORReader {
 
     /// Skips the next item, including all nested items.
     /// - Throws: ``PayloadError`` if an item is not valid.
-    mutating func skip() throws(PayloadError) {
+    package mutating func skip() throws(PayloadError) {
         // Count items instead of recursing, so that deep nesting cannot overflow the stack.
         var remaining = 1
         while remaining > 0 {
@@ -78,16 +88,19 @@ struct CBORReader {
             case .array(let count): remaining += count
             case .map(let count): remaining += 2 * count
             case .tag: remaining += 1
-            case .integer, .float, .bool, .null, .bytes, .text: break
+            case .integer, .float, .bool, .null, .bytes, .text, .end: break
+            case .indefinite: throw invalid("an indefinite length", at: offset)
             }
         }
     }
 
     /// Returns the text string at `range`.
-    func text(_ range: Range<Int>) -> String { String(decoding: buffer[range], as: UTF8.self) }
+    package func text(_ range: Range<Int>) -> String { String(decoding: buffer[range], as: UTF8.self) }
 
     /// Returns the bytes at `range`.
-    func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[range]) }
+    package func bytes(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: buffer[range])
+    }
 
     private mutating func simple(_ first: UInt8, at start: Int) throws(PayloadError) -> CBORItem {
         switch first {
@@ -97,6 +110,8 @@ struct CBORReader {
         case CBORSimple.float16: return .float(Double(Float16(bitPattern: try integer())))
         case CBORSimple.float32: return .float(Double(Float(bitPattern: try integer())))
         case CBORSimple.float64: return .float(Double(bitPattern: try integer()))
+        case CBORSimple.undefined where acceptsAnyForm: return .null
+        case CBORSimple.break where acceptsAnyForm: return .end
         default: throw invalid("a simple value other than true, false or null", at: start)
         }
     }
@@ -112,7 +127,9 @@ struct CBORReader {
         case 27: (value, minimum) = (try integer(), 0x1_0000_0000)
         default: throw invalid("an indefinite length or reserved additional information", at: start)
         }
-        guard value >= minimum else { throw invalid("a head that is not in the shortest form", at: start) }
+        guard value >= minimum || acceptsAnyForm else {
+            throw invalid("a head that is not in the shortest form", at: start)
+        }
         return value
     }
 

@@ -70,8 +70,11 @@ struct CBORWriter {
 }
 
 /// The CBOR major types: the three most significant bits of an item's first byte.
-enum CBORMajor: UInt8 {
+package enum CBORMajor: UInt8, Sendable {
     case unsigned, negative, bytes, text, array, map, tag, simple
+
+    /// Whether an item has a length, which may be indefinite.
+    var hasLength: Bool { [.bytes, .text, .array, .map].contains(self) }
 }
 
 /// The first bytes of items of major type 7.
@@ -79,7 +82,9 @@ enum CBORSimple {
     static let `false`: UInt8 = 0xf4
     static let `true`: UInt8 = 0xf5
     static let null: UInt8 = 0xf6
+    static let undefined: UInt8 = 0xf7
     static let float16: UInt8 = 0xf9
     static let float32: UInt8 = 0xfa
     static let float64: UInt8 = 0xfb
+    static let `break`: UInt8 = 0xff
 }

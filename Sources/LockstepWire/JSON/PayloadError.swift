@@ -1,4 +1,3 @@
-import FoundationEssentials
 public import LockstepModel
 
 /// The error thrown for a rejected payload. A collector stores its description in the table `rejected`.
@@ -20,50 +19,4 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
 
     /// The error for a payload that is not valid JSON.
     static let notJSON = PayloadError("not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)")
-
-    /// Creates an error from a decoder's error, as one sentence without Swift type names.
-    init(decoding error: any Error) {
-        guard let error = error as? DecodingError else {
-            self = error as? PayloadError ?? PayloadError("\(error)")
-            return
-        }
-        switch error {
-        case .keyNotFound(let key, let context):
-            self.init("'\(PayloadError.path(context.codingPath + [key]))' is missing")
-        case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
-            let place = context.codingPath.isEmpty ? "the payload" : "'\(PayloadError.path(context.codingPath))'"
-            self.init("\(place) is not \(PayloadError.phrase(for: type))")
-        case .dataCorrupted(let context)
-        where context.codingPath.isEmpty && context.debugDescription.contains("not valid JSON"):
-            self = .notJSON
-        case .dataCorrupted(let context)
-        where !context.codingPath.isEmpty && context.debugDescription.hasPrefix("Cannot initialize "):
-            // The description names the Swift type of the enumeration.
-            self.init("'\(PayloadError.path(context.codingPath))' has an unknown value")
-        case .dataCorrupted(let context):
-            let place = context.codingPath.isEmpty ? "" : "'\(PayloadError.path(context.codingPath))': "
-            self.init(place + context.debugDescription)
-        @unknown default: self.init("\(error)")
-        }
-    }
-
-    /// Returns a path such as `rate.hz` or `x[0]`.
-    private static func path(_ keys: [any CodingKey]) -> String {
-        keys.reduce("") { path, key in
-            key.intValue.map { "\(path)[\($0)]" } ?? (path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)")
-        }
-    }
-
-    /// Returns the type for a sentence such as `'x' is not an array`.
-    private static func phrase(for type: any Any.Type) -> String {
-        switch type {
-        case is Double.Type: "a number"
-        case is Int64.Type, is Int.Type: "a whole number"
-        case is String.Type: "a string"
-        case is Bool.Type: "true or false"
-        case is [Any].Type: "an array"
-        default:
-            "\(type)".hasPrefix("Array") ? "an array" : "\(type)".hasPrefix("Dictionary") ? "an object" : "a \(type)"
-        }
-    }
 }

@@ -27,44 +27,28 @@ public enum AcknowledgementJSON {
     /// Decodes an acknowledgement.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> Acknowledgement {
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            let missing = try (wire.missing ?? []).map { pair in
-                guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
-                    throw PayloadError("'missing' must be a list of pairs [from, to] of batch numbers")
-                }
-                return pair[0]...pair[1]
+        let object = try JSONMembers(payload)
+        let pairs: [[Int64]] = try object.optional("missing") ?? []
+        let missing = try pairs.map { pair throws(PayloadError) in
+            guard let range = PendingJSON.range(pair) else {
+                throw PayloadError("'missing' must be a list of pairs [from, to] of batch numbers")
             }
-            guard (0..<1 << 53).contains(wire.through), (0..<1 << 53).contains(wire.highest ?? 0) else {
-                throw PayloadError("'through' and 'highest' must be batch numbers")
-            }
-            // The hold time is optional: ignore an invalid value instead of rejecting the acknowledgement.
-            let holdTime = wire.held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }
-            let refusal = wire.refused.flatMap { refused in
-                (1..<1 << 53).contains(refused.seq)
-                    ? Acknowledgement.Refusal(seq: refused.seq, reason: String(refused.reason.prefix(maxReason))) : nil
-            }
-            return Acknowledgement(
-                epoch: try Epoch(validating: wire.epoch), through: wire.through, missing: missing,
-                highest: wire.highest, holdTime: holdTime, refusal: refusal)
-        } catch let error as IdentifierError {
-            throw PayloadError(error.description)
-        } catch {
-            throw PayloadError(decoding: error)
+            return range
         }
-    }
-
-    private struct Wire: Decodable {
-        var epoch: String
-        var through: Int64
-        var missing: [[Int64]]?
-        var highest: Int64?
-        var held: Int64?
-        var refused: Refused?
-    }
-
-    private struct Refused: Decodable {
-        var seq: Int64
-        var reason: String
+        let through: Int64 = try object.required("through")
+        let highest: Int64? = try object.optional("highest")
+        guard (0..<1 << 53).contains(through), (0..<1 << 53).contains(highest ?? 0) else {
+            throw PayloadError("'through' and 'highest' must be batch numbers")
+        }
+        // The hold time is optional: ignore an invalid value instead of rejecting the acknowledgement.
+        let held: Int64? = try object.optional("held")
+        var refusal: Acknowledgement.Refusal?
+        if let refused: JSONMembers = try object.optional("refused") {
+            let (seq, reason): (Int64, String) = (try refused.required("seq"), try refused.required("reason"))
+            if (1..<1 << 53).contains(seq) { refusal = .init(seq: seq, reason: String(reason.prefix(maxReason))) }
+        }
+        return Acknowledgement(
+            epoch: try object.required("epoch"), through: through, missing: missing, highest: highest,
+            holdTime: held.flatMap { (0..<1 << 53).contains($0) ? $0 : nil }, refusal: refusal)
     }
 }

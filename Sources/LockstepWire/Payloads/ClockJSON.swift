@@ -31,47 +31,23 @@ public enum ClockJSON {
         if scanner.scan(#"{"n":"#), let number = scanner.scanWholeNumber(), scanner.scan(byte: "}"), scanner.isAtEnd {
             return ClockPing(number: number)
         }
-        do {
-            return ClockPing(number: try JSONDecoder().decode(Ping.self, from: Data(payload)).n)
-        } catch {
-            throw PayloadError(decoding: error)
-        }
+        return ClockPing(number: try JSONMembers(payload).required("n"))
     }
 
     /// Decodes an answer.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decodePong(_ payload: Data) throws(PayloadError) -> ClockPong {
-        do {
-            let wire = try JSONDecoder().decode(Pong.self, from: payload)
-            let limit: Int64 = 1 << 53
-            guard (0..<limit).contains(wire.received), (0..<limit).contains(wire.sent),
-                (-limit..<limit).contains(wire.shift), (0..<limit).contains(wire.maxError ?? 0),
-                wire.boot.utf8.count <= 64
-            else { throw PayloadError("a value of the time exchange is out of range") }
-            return ClockPong(
-                number: wire.n, collector: try CollectorID(validating: wire.collector), boot: wire.boot,
-                received: wire.received, sent: wire.sent, shift: wire.shift, maxError: wire.maxError)
-        } catch let error as IdentifierError {
-            throw PayloadError(error.description)
-        } catch {
-            throw PayloadError(decoding: error)
-        }
-    }
-
-    private struct Ping: Decodable { var n: Int64 }
-
-    private struct Pong: Decodable {
-        var n: Int64
-        var collector: String
-        var boot: String
-        var received: Int64
-        var sent: Int64
-        var shift: Int64
-        var maxError: Int64?
-
-        enum CodingKeys: String, CodingKey {
-            case n, collector, boot, received, sent, shift
-            case maxError = "max_error"
-        }
+        let object = try JSONMembers(payload)
+        let pong = ClockPong(
+            number: try object.required("n"), collector: try object.required("collector"),
+            boot: try object.required("boot"), received: try object.required("received"),
+            sent: try object.required("sent"), shift: try object.required("shift"),
+            maxError: try object.optional("max_error"))
+        let limit: Int64 = 1 << 53
+        guard (0..<limit).contains(pong.received), (0..<limit).contains(pong.sent),
+            (-limit..<limit).contains(pong.shift), (0..<limit).contains(pong.maxError ?? 0),
+            pong.boot.utf8.count <= 64
+        else { throw PayloadError("a value of the time exchange is out of range") }
+        return pong
     }
 }

@@ -1,31 +1,7 @@
 import LockstepModel
 
 /// The member `clock` of a presence message: `{"synchronised":true,"max_error":…,"points":[{"collector":"main",…}]}`.
-struct ClockReportJSON: Decodable {
-    private struct Point: Decodable {
-        var collector: String
-        var t: Int64
-        var segment: Int64
-        var offset: Int64
-        var skew: Int64
-        var bound: Int64
-        var skewBound: Int64
-
-        enum CodingKeys: String, CodingKey {
-            case collector, t, segment, offset, skew, bound
-            case skewBound = "skew_bound"
-        }
-    }
-
-    private var synchronised: Bool?
-    private var maxError: Int64?
-    private var points: [Point]?
-
-    private enum CodingKeys: String, CodingKey {
-        case synchronised, points
-        case maxError = "max_error"
-    }
-
+enum ClockReportJSON {
     static func encode(_ report: ClockReport, into object: inout JSONObjectWriter) {
         object.member("clock") { clock in
             if let isSynchronised = report.isSynchronised { clock.member("synchronised", isSynchronised) }
@@ -45,21 +21,26 @@ struct ClockReportJSON: Decodable {
         }
     }
 
-    /// Returns the report.
-    /// - Throws: ``PayloadError`` or `IdentifierError` for invalid values.
-    func report() throws -> ClockReport {
+    /// Decodes the report.
+    static func decode(_ object: JSONMembers) throws(PayloadError) -> ClockReport {
+        let maxError: Int64? = try object.optional("max_error")
         guard (0..<1 << 53).contains(maxError ?? 0) else {
             throw PayloadError("'max_error' is \(maxError ?? 0): it must be a time in µs")
         }
-        let points = try (points ?? []).prefix(ClockReport.maxPoints).map { point in
-            let decoded = ClockPoint(
-                collector: try CollectorID(validating: point.collector), time: Timestamp(microseconds: point.t),
-                segment: Timestamp(microseconds: point.segment), offset: point.offset, skew: point.skew,
-                bound: point.bound, skewBound: point.skewBound)
-            guard decoded.isValid else { throw PayloadError("a point of 'clock' has a value that is out of range") }
-            return decoded
-        }
-        return ClockReport(isSynchronised: synchronised, maxError: maxError, points: points)
+        let points: [JSONMembers] = try object.optional("points") ?? []
+        return ClockReport(
+            isSynchronised: try object.optional("synchronised"), maxError: maxError,
+            points: try points.prefix(ClockReport.maxPoints).map { point throws(PayloadError) in try decode(point) })
+    }
+
+    private static func decode(_ point: JSONMembers) throws(PayloadError) -> ClockPoint {
+        let decoded = ClockPoint(
+            collector: try point.required("collector"), time: try point.required("t"),
+            segment: try point.required("segment"), offset: try point.required("offset"),
+            skew: try point.required("skew"), bound: try point.required("bound"),
+            skewBound: try point.required("skew_bound"))
+        guard decoded.isValid else { throw PayloadError("a point of 'clock' has a value that is out of range") }
+        return decoded
     }
 }
 

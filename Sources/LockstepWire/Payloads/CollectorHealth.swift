@@ -2,9 +2,9 @@ public import FoundationEssentials
 public import LockstepModel
 
 /// A collector's health report, retained on `{root}/{group}/$collector/{id}`. The collector's last will has the same form.
-public struct CollectorHealth: Hashable, Sendable, Codable {
+public struct CollectorHealth: Hashable, Sendable {
     /// The operating status of a collector.
-    public enum Status: String, Sendable, Codable {
+    public enum Status: String, Sendable, JSONReadable {
         /// Connected and storing samples.
         case online
         /// Connected, but temporarily unable to store or acknowledge anything: see ``CollectorHealth/problem``.
@@ -14,7 +14,7 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     }
 
     /// The store into which a collector writes.
-    public struct Store: Hashable, Sendable, Codable {
+    public struct Store: Hashable, Sendable {
         /// Identifies the store; opaque. Two stores to which collectors write have different ids.
         public var id: String
         /// The name for people: the path of the file, or the servers and the database.
@@ -62,12 +62,6 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     public var certificates: CertificateTimes?
     /// The groups whose devices it collects; nil for all, and from a collector that does not report them.
     public var groups: [String]?
-
-    enum CodingKeys: String, CodingKey {
-        case status, at, problem, devices, stored, duplicates, conflicts, rejected, dropped, version, started, memory
-        case store, groups, certificates
-        case memoryPeak = "memory_peak"
-    }
 
     /// Creates a report.
     public init(
@@ -125,18 +119,31 @@ public struct CollectorHealth: Hashable, Sendable, Codable {
     /// Decodes a report from JSON.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> CollectorHealth {
-        do {
-            var health = try JSONDecoder().decode(CollectorHealth.self, from: payload)
-            // The limit prevents overflows of readers.
-            guard (0..<1 << 53).contains(health.at.microseconds) else {
-                throw PayloadError("'at' is not a time in µs since 1970")
-            }
-            health.certificates = health.certificates?.valid
-            return health
-        } catch let error as PayloadError {
-            throw error
-        } catch {
-            throw PayloadError(decoding: error)
+        let object = try JSONMembers(payload)
+        let store: JSONMembers? = try object.optional("store")
+        let certificates: CertificateTimes? = try object.optional("certificates")
+        return CollectorHealth(
+            status: try object.required("status"), at: try object.time("at"), problem: try object.optional("problem"),
+            devices: try object.required("devices"), stored: try object.required("stored"),
+            duplicates: try object.required("duplicates"), conflicts: try object.required("conflicts"),
+            rejected: try object.required("rejected"), dropped: try object.optional("dropped"),
+            version: try object.optional("version"), started: try object.optional("started"),
+            memory: try object.optional("memory"), memoryPeak: try object.optional("memory_peak"),
+            store: try store.map { store throws(PayloadError) in
+                Store(
+                    id: try store.required("id"), name: try store.required("name"), host: try store.required("host"))
+            },
+            groups: try object.optional("groups"), certificates: certificates?.valid)
+    }
+}
+
+extension JSONMembers {
+    /// Returns a time in µs since 1970. The limit prevents overflows of readers.
+    func time(_ name: String) throws(PayloadError) -> Timestamp {
+        let time: Timestamp = try required(name)
+        guard (0..<1 << 53).contains(time.microseconds) else {
+            throw PayloadError("'\(name)' is not a time in µs since 1970")
         }
+        return time
     }
 }

@@ -30,16 +30,21 @@ public enum EventJSON {
     /// - Parameter device: the device of the topic, or nil for a topic of a collector.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data, of device: DeviceAddress?) throws(PayloadError) -> StoredEvent {
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            try check(id: wire.id, ("t", wire.t), ("at", wire.at), ("acknowledged", wire.acknowledged))
-            return StoredEvent(
-                id: wire.id,
-                event: RuleEvent(
-                    key: .init(rule: wire.rule, device: device, time: wire.t), at: wire.at, value: wire.value,
-                    text: wire.text, isLate: wire.late ?? false),
-                acknowledged: wire.acknowledged)
-        } catch { throw PayloadError(decoding: error) }
+        let object = try JSONMembers(payload)
+        let event = StoredEvent(
+            id: try object.required("id"),
+            event: RuleEvent(
+                key: try key(object, of: device), at: try object.required("at"), value: try object.optional("value"),
+                text: try object.required("text"), isLate: try object.optional("late") ?? false),
+            acknowledged: try object.optional("acknowledged"))
+        try check(id: event.id, ("t", event.key.time), ("at", event.at), ("acknowledged", event.acknowledged))
+        return event
+    }
+
+    fileprivate static func key(
+        _ object: JSONMembers, of device: DeviceAddress?
+    ) throws(PayloadError) -> RuleEvent.Key {
+        RuleEvent.Key(rule: try object.required("rule"), device: device, time: try object.required("t"))
     }
 
     /// Rejects numbers that a JavaScript number does not represent exactly, and negative times.
@@ -51,17 +56,6 @@ public enum EventJSON {
             guard let value, !(0..<1 << 53).contains(value.microseconds) else { continue }
             throw PayloadError("'\(name)' is \(value.microseconds): it must be a time in µs since 1970")
         }
-    }
-
-    private struct Wire: Decodable {
-        var id: Int64
-        var rule: String
-        var t: Timestamp
-        var at: Timestamp
-        var value: Double?
-        var text: String
-        var late: Bool?
-        var acknowledged: Timestamp?
     }
 }
 
@@ -99,14 +93,7 @@ public enum EventAcknowledgementJSON {
     public static func decodeRequest(
         _ payload: Data, of device: DeviceAddress?
     ) throws(PayloadError) -> RuleEvent.Key {
-        struct Wire: Decodable {
-            var rule: String
-            var t: Timestamp
-        }
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            return RuleEvent.Key(rule: wire.rule, device: device, time: wire.t)
-        } catch { throw PayloadError(decoding: error) }
+        try EventJSON.key(JSONMembers(payload), of: device)
     }
 
     /// Decodes a confirmation.
@@ -115,18 +102,12 @@ public enum EventAcknowledgementJSON {
     public static func decodeConfirmation(
         _ payload: Data, of device: DeviceAddress?
     ) throws(PayloadError) -> StoredAcknowledgement {
-        struct Wire: Decodable {
-            var id: Int64
-            var rule: String
-            var t: Timestamp
-            var acknowledged: Timestamp
-        }
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            try EventJSON.check(id: wire.id, ("t", wire.t), ("acknowledged", wire.acknowledged))
-            return StoredAcknowledgement(
-                id: wire.id, key: .init(rule: wire.rule, device: device, time: wire.t),
-                acknowledged: wire.acknowledged)
-        } catch { throw PayloadError(decoding: error) }
+        let object = try JSONMembers(payload)
+        let confirmation = StoredAcknowledgement(
+            id: try object.required("id"), key: try EventJSON.key(object, of: device),
+            acknowledged: try object.required("acknowledged"))
+        try EventJSON.check(
+            id: confirmation.id, ("t", confirmation.key.time), ("acknowledged", confirmation.acknowledged))
+        return confirmation
     }
 }

@@ -19,7 +19,7 @@ public struct ForgetRequest: Sendable, Hashable {
 /// A collector's answer to a request to forget a device.
 public struct ForgetAnswer: Sendable, Hashable {
     /// What the collector has done.
-    public enum Outcome: String, Sendable, Hashable, Codable {
+    public enum Outcome: String, Sendable, Hashable, JSONReadable {
         /// The device is forgotten, until it sends again.
         case forgotten
         /// The collector does not know the device.
@@ -65,14 +65,10 @@ public enum ForgetJSON {
     /// Decodes a request.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decodeRequest(_ payload: Data) throws(PayloadError) -> ForgetRequest {
-        let wire: Request
-        do { wire = try JSONDecoder().decode(Request.self, from: payload) } catch {
-            throw PayloadError(decoding: error)
-        }
-        guard wire.id?.utf8.count ?? 0 <= maxIDBytes else {
-            throw PayloadError("'id' is longer than \(maxIDBytes) bytes")
-        }
-        return ForgetRequest(id: wire.id, deletesUnknown: wire.deletesUnknown ?? false)
+        let object = try JSONMembers(payload)
+        let id: String? = try object.optional("id")
+        guard id?.utf8.count ?? 0 <= maxIDBytes else { throw PayloadError("'id' is longer than \(maxIDBytes) bytes") }
+        return ForgetRequest(id: id, deletesUnknown: try object.optional("delete_unknown") ?? false)
     }
 
     /// Encodes an answer.
@@ -88,28 +84,9 @@ public enum ForgetJSON {
     /// Decodes an answer.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decodeAnswer(_ payload: Data) throws(PayloadError) -> ForgetAnswer {
-        do {
-            let wire = try JSONDecoder().decode(Answer.self, from: payload)
-            return ForgetAnswer(
-                id: wire.id, collector: try CollectorID(validating: wire.collector), outcome: wire.outcome,
-                state: wire.state)
-        } catch { throw PayloadError(decoding: error) }
-    }
-
-    private struct Request: Decodable {
-        var id: String?
-        var deletesUnknown: Bool?
-
-        enum CodingKeys: String, CodingKey {
-            case id
-            case deletesUnknown = "delete_unknown"
-        }
-    }
-
-    private struct Answer: Decodable {
-        var id: String?
-        var collector: String
-        var outcome: ForgetAnswer.Outcome
-        var state: LifecycleState?
+        let object = try JSONMembers(payload)
+        return ForgetAnswer(
+            id: try object.optional("id"), collector: try object.required("collector"),
+            outcome: try object.required("outcome"), state: try object.optional("state"))
     }
 }

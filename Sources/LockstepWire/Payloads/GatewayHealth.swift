@@ -2,9 +2,9 @@ public import FoundationEssentials
 public import LockstepModel
 
 /// A gateway's health report, retained on `{root}/{group}/$gateway/{id}`. The gateway's last will has the same form.
-public struct GatewayHealth: Hashable, Sendable, Codable {
+public struct GatewayHealth: Hashable, Sendable {
     /// The operating status of a gateway.
-    public enum Status: String, Sendable, Codable, CaseIterable {
+    public enum Status: String, Sendable, CaseIterable, JSONReadable {
         /// Connected, and accepting messages.
         case online
         /// Connected, but temporarily unable to accept anything: see ``GatewayHealth/problem``.
@@ -14,7 +14,7 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     }
 
     /// The figures of the host application of Sparkplug B.
-    public struct Sparkplug: Hashable, Sendable, Codable {
+    public struct Sparkplug: Hashable, Sendable {
         /// Whether its connection to the broker is up.
         public var connected: Bool
         /// The present number of nodes.
@@ -73,13 +73,6 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     /// The ends of the validity of its certificates; nil without TLS, and from a gateway that does not report them.
     public var certificates: CertificateTimes?
 
-    enum CodingKeys: String, CodingKey {
-        case status, at, problem, devices, accepted, refused, dropped, version, started, memory, sparkplug, certificates
-        case leftOut = "left_out"
-        case refusedLogins = "refused_logins"
-        case outboxBytes = "outbox_bytes"
-    }
-
     /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, accepted: Int = 0, refused: Int = 0,
@@ -137,14 +130,22 @@ public struct GatewayHealth: Hashable, Sendable, Codable {
     /// Decodes a report from JSON.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> GatewayHealth {
-        var health: GatewayHealth
-        do { health = try JSONDecoder().decode(GatewayHealth.self, from: payload) } catch {
-            throw PayloadError(decoding: error)
-        }
-        guard (0..<1 << 53).contains(health.at.microseconds) else {
-            throw PayloadError("'at' is not a time in µs since 1970")
-        }
-        health.certificates = health.certificates?.valid
-        return health
+        let object = try JSONMembers(payload)
+        let sparkplug: JSONMembers? = try object.optional("sparkplug")
+        let certificates: CertificateTimes? = try object.optional("certificates")
+        return GatewayHealth(
+            status: try object.required("status"), at: try object.time("at"), problem: try object.optional("problem"),
+            devices: try object.required("devices"), accepted: try object.required("accepted"),
+            refused: try object.required("refused"), leftOut: try object.optional("left_out"),
+            refusedLogins: try object.optional("refused_logins"), outboxBytes: try object.required("outbox_bytes"),
+            dropped: try object.required("dropped"), version: try object.optional("version"),
+            started: try object.optional("started"), memory: try object.optional("memory"),
+            sparkplug: try sparkplug.map { host throws(PayloadError) in
+                Sparkplug(
+                    connected: try host.required("connected"), nodes: try host.required("nodes"),
+                    devices: try host.required("devices"), messages: try host.required("messages"),
+                    missing: try host.required("missing"), rebirths: try host.required("rebirths"))
+            },
+            certificates: certificates?.valid)
     }
 }

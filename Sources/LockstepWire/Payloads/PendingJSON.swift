@@ -25,24 +25,29 @@ enum PendingJSON {
         return ranges.prefix(limit - 1) + [ranges[limit - 1].lowerBound...last.upperBound]
     }
 
-    static func decode(_ wire: [String: [[Int64]]]?) throws -> [Epoch: SequenceSet] {
-        guard let wire else { return [:] }
+    static func decode(_ wire: [String: [[Int64]]]) throws(PayloadError) -> [Epoch: SequenceSet] {
         var pending: [Epoch: SequenceSet] = [:]
         var rest = maxRanges
         for (name, pairs) in wire.sorted(by: { $0.key < $1.key }).prefix(maxEpochs) {
             var ranges: [ClosedRange<Int64>] = []
             for pair in pairs.prefix(rest) {
-                guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
+                guard let range = range(pair) else {
                     throw PayloadError("'pending' must have lists of pairs [from, to] of batch numbers")
                 }
-                ranges.append(pair[0]...pair[1])
+                ranges.append(range)
             }
             rest -= ranges.count
             // A `SequenceSet` inserts sorted ranges fastest.
             let batches = SequenceSet(ranges.sorted { $0.lowerBound < $1.lowerBound })
-            if !batches.isEmpty { pending[try Epoch(validating: name)] = batches }
+            if !batches.isEmpty { pending[try Epoch.read(.string(name), at: "pending")] = batches }
         }
         return pending
+    }
+
+    /// Returns the range of a pair [from, to] of batch numbers, or nil if it is none.
+    static func range(_ pair: [Int64]) -> ClosedRange<Int64>? {
+        guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else { return nil }
+        return pair[0]...pair[1]
     }
 }
 

@@ -46,75 +46,56 @@ public enum PresenceJSON {
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: UnsafeRawBufferPointer) throws(PayloadError) -> Presence {
         if let presence = decodeCanonical(payload) { return presence }
-        return try decode(Data(payload))
+        return try decode(JSONMembers(payload))
     }
 
     /// Decodes a presence message.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> Presence {
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            guard let phase = Phase(rawValue: wire.phase) else {
-                throw PayloadError(
-                    "'phase' is '\(wire.phase.prefix(40))'; valid phases are "
-                        + Phase.allCases.map(\.rawValue).joined(separator: ", "))
-            }
-            guard (0..<1 << 53).contains(wire.seq ?? 0) else {
-                throw PayloadError("'seq' is \(wire.seq ?? 0): it must be the number of a batch, or 0")
-            }
-            for (name, value) in [("session", wire.session), ("at", wire.at?.microseconds)] {
-                // The limit prevents overflows and keeps the value exact in JavaScript.
-                guard (0..<1 << 53).contains(value ?? 0) else {
-                    throw PayloadError("'\(name)' is \(value ?? 0): it must be a time in µs since 1970")
-                }
-            }
-            guard (0..<1 << 53).contains(wire.droppedSamples ?? 0) else {
-                throw PayloadError(
-                    "'dropped_samples' is \(wire.droppedSamples ?? 0): it must be a number of samples from 0 to 2^53 - 1"
-                )
-            }
-            let dropped = try wire.dropped?.prefix(maxRanges).map { pair in
-                guard pair.count == 2, pair[0] >= 1, pair[0] <= pair[1], pair[1] < 1 << 53 else {
-                    throw PayloadError("'dropped' must be a list of pairs [from, to] of batch numbers")
-                }
-                return pair[0]...pair[1]
-            }
-            return Presence(
-                epoch: try wire.epoch.map { try Epoch(validating: $0) },
-                after: try wire.after.map { try Epoch(validating: $0) }, session: wire.session, phase: phase,
-                at: wire.at, reason: wire.reason.map { String($0.prefix(200)) }, seq: wire.seq,
-                pending: try PendingJSON.decode(wire.pending),
-                // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
-                dropped: (dropped ?? []).sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
-                droppedSamples: wire.droppedSamples ?? 0, sources: limited(wire.sources ?? [:]),
-                problem: wire.problem.map { String($0.prefix(maxProblem)) },
-                clock: try wire.clock?.report(), certificates: (wire.certificates ?? [:]).valid)
-        } catch let error as IdentifierError {
-            throw PayloadError(error.description)
-        } catch {
-            throw PayloadError(decoding: error)
-        }
+        try decode(JSONMembers(payload))
     }
 
-    private struct Wire: Decodable {
-        var epoch: String?
-        var after: String?
-        var session: Int64?
-        var phase: String
-        var at: Timestamp?
-        var reason: String?
-        var seq: Int64?
-        var pending: [String: [[Int64]]]?
-        var dropped: [[Int64]]?
-        var droppedSamples: Int64?
-        var sources: [String: String]?
-        var problem: String?
-        var clock: ClockReportJSON?
-        var certificates: CertificateTimes?
-
-        enum CodingKeys: String, CodingKey {
-            case epoch, after, session, phase, at, reason, seq, pending, dropped, sources, problem, clock, certificates
-            case droppedSamples = "dropped_samples"
+    private static func decode(_ object: JSONMembers) throws(PayloadError) -> Presence {
+        let word: String = try object.required("phase")
+        guard let phase = Phase(rawValue: word) else {
+            throw PayloadError(
+                "'phase' is '\(word.prefix(40))'; valid phases are "
+                    + Phase.allCases.map(\.rawValue).joined(separator: ", "))
         }
+        let session = try number("session", of: object, "a time in µs since 1970")
+        let at = try number("at", of: object, "a time in µs since 1970")
+        let samples = try number("dropped_samples", of: object, "a number of samples from 0 to 2^53 - 1")
+        let pairs: [[Int64]] = try object.optional("dropped") ?? []
+        let dropped = try pairs.prefix(maxRanges).map { pair throws(PayloadError) in
+            guard let range = PendingJSON.range(pair) else {
+                throw PayloadError("'dropped' must be a list of pairs [from, to] of batch numbers")
+            }
+            return range
+        }
+        let (reason, problem): (String?, String?) = (try object.optional("reason"), try object.optional("problem"))
+        let clock: JSONMembers? = try object.optional("clock")
+        let certificates: CertificateTimes = try object.optional("certificates") ?? [:]
+        return Presence(
+            epoch: try object.optional("epoch"), after: try object.optional("after"), session: session, phase: phase,
+            at: at.map(Timestamp.init(microseconds:)), reason: reason.map { String($0.prefix(200)) },
+            seq: try number("seq", of: object, "the number of a batch, or 0"),
+            pending: try PendingJSON.decode(object.optional("pending") ?? [:]),
+            // Sort the ranges here, because a `SequenceSet` inserts sorted ranges fastest.
+            dropped: dropped.sorted { ($0.lowerBound, $0.upperBound) < ($1.lowerBound, $1.upperBound) },
+            droppedSamples: samples ?? 0, sources: limited(try object.optional("sources") ?? [:]),
+            problem: problem.map { String($0.prefix(maxProblem)) },
+            clock: try clock.map { clock throws(PayloadError) in try ClockReportJSON.decode(clock) },
+            certificates: certificates.valid)
+    }
+
+    /// Returns a number from 0 to 2⁵³ − 1. The limit prevents overflows and keeps the value exact in JavaScript.
+    private static func number(
+        _ name: String, of object: JSONMembers, _ meaning: String
+    ) throws(PayloadError) -> Int64? {
+        let number: Int64? = try object.optional(name)
+        guard (0..<1 << 53).contains(number ?? 0) else {
+            throw PayloadError("'\(name)' is \(number ?? 0): it must be \(meaning)")
+        }
+        return number
     }
 }

@@ -5,95 +5,58 @@ extension ReplyJSON {
     /// Decodes a reply. A declared stream has no columns, because a reply does not contain declarations.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentReply {
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            return AgentReply(id: wire.id, outcome: try wire.outcome())
-        } catch let error as IdentifierError {
-            throw PayloadError(error.description)
-        } catch {
-            throw PayloadError(decoding: error)
-        }
+        let object = try JSONMembers(payload)
+        return AgentReply(id: try object.optional("id"), outcome: try outcome(object))
     }
 
-    private struct Wire: Decodable {
-        var id: String?
-        var ok: Bool
-        var error: String?
-        var rate: Rate?
-        var phase: Phase?
-        var flushed: Int?
-        var describe: Description?
-
-        func outcome() throws -> AgentReply.Outcome {
-            if !ok { return .failed(error ?? "no reason given") }
-            if let rate { return .leased(stream: try rate.sensorStream(), rate: rate.hz.value, until: rate.until) }
-            if let phase { return .phase(phase) }
-            if let flushed { return .flushed(batches: flushed) }
-            if let describe { return .described(try describe.description()) }
-            throw PayloadError("the reply has none of 'rate', 'phase', 'flushed', 'describe' and 'error'")
+    private static func outcome(_ object: JSONMembers) throws(PayloadError) -> AgentReply.Outcome {
+        guard try object.required("ok") else { return .failed(try object.optional("error") ?? "no reason given") }
+        if let rate: Rate = try object.optional("rate") {
+            return .leased(stream: rate.stream, rate: rate.hz, until: rate.until)
         }
+        if let phase: Phase = try object.optional("phase") { return .phase(phase) }
+        if let flushed: Int = try object.optional("flushed") { return .flushed(batches: flushed) }
+        if let describe: JSONMembers = try object.optional("describe") { return .described(try description(describe)) }
+        throw PayloadError("the reply has none of 'rate', 'phase', 'flushed', 'describe' and 'error'")
     }
 
-    /// A rate in samples per second, or `"source"` for the native rate of the source.
-    private struct Hertz: Decodable {
-        /// The rate in samples per second: nil for 0, infinity for `"source"`.
-        let value: Double?
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            if (try? container.decode(String.self)) == "source" {
-                value = .infinity
-            } else {
-                let number = try container.decode(Double.self)
-                value = number > 0 ? number : nil
-            }
-        }
-    }
-
-    private struct Rate: Decodable {
-        var stream: String
-        var hz: Hertz
+    private struct Rate: JSONReadable {
+        var stream: SensorStream
+        /// The rate in samples per second: nil for 0, infinity for `"source"`, the native rate of the source.
+        var hz: Double?
         var client: String?
         var until: Timestamp?
 
-        func sensorStream() throws -> SensorStream {
-            guard let found = StreamCatalog.builtIn.reference(named: stream) else {
-                throw PayloadError("unknown stream '\(stream)'")
+        static func read(_ value: JSONValue, at path: @autoclosure () -> String) throws(PayloadError) -> Rate {
+            let object = try JSONMembers.read(value, at: path())
+            let name: String = try object.required("stream")
+            guard let stream = StreamCatalog.builtIn.reference(named: name) else {
+                throw PayloadError("unknown stream '\(name)'")
             }
-            return found
+            let hz: Double
+            if case .object(let members) = value, members["hz"] == .string("source") {
+                hz = .infinity
+            } else {
+                hz = try object.required("hz")
+            }
+            return Rate(
+                stream: stream, hz: hz > 0 ? hz : nil, client: try object.optional("client"),
+                until: try object.optional("until"))
         }
     }
 
-    private struct Description: Decodable {
-        struct Outbox: Decodable {
-            var batches: Int
-            var bytes: Int64
-            var dropped: Int64
-
-            enum CodingKeys: String, CodingKey {
-                case batches, bytes
-                case dropped = "dropped_samples"
-            }
-        }
-
-        var epoch: String
-        var phase: Phase
-        var streams: [Rate]
-        var leases: [Rate]
-        var sources: [String: String]
-        var outbox: Outbox
-
-        func description() throws -> AgentDescription {
-            AgentDescription(
-                epoch: try Epoch(validating: epoch), phase: phase,
-                streams: try streams.map { .init(stream: try $0.sensorStream(), rate: $0.hz.value) },
-                leases: try leases.map {
-                    .init(
-                        client: $0.client ?? "", stream: try $0.sensorStream(), rate: $0.hz.value ?? 0,
-                        until: $0.until ?? Timestamp(microseconds: 0))
-                },
-                sources: sources, outboxBatches: outbox.batches, outboxBytes: outbox.bytes,
-                droppedSamples: outbox.dropped)
-        }
+    private static func description(_ object: JSONMembers) throws(PayloadError) -> AgentDescription {
+        let (streams, leases): ([Rate], [Rate]) = (try object.required("streams"), try object.required("leases"))
+        let outbox: JSONMembers = try object.required("outbox")
+        return AgentDescription(
+            epoch: try object.required("epoch"), phase: try object.required("phase"),
+            streams: streams.map { .init(stream: $0.stream, rate: $0.hz) },
+            leases: leases.map {
+                .init(
+                    client: $0.client ?? "", stream: $0.stream, rate: $0.hz ?? 0,
+                    until: $0.until ?? Timestamp(microseconds: 0))
+            },
+            sources: try object.required("sources"), outboxBatches: try outbox.required("batches"),
+            outboxBytes: try outbox.required("bytes"), droppedSamples: try outbox.required("dropped_samples"))
     }
 }

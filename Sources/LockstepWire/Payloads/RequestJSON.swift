@@ -34,9 +34,9 @@ public enum RequestJSON {
     /// Returns the `id` of a request, even if the rest of the request is invalid, so that an error reply can contain
     /// it. Returns nil if there is none or the payload is too large.
     public static func id(of payload: Data) -> String? {
-        struct Wire: Decodable { var id: String? }
-        guard payload.count <= maxBytes else { return nil }
-        return (try? JSONDecoder().decode(Wire.self, from: payload))?.id.map(truncated)
+        guard payload.count <= maxBytes, let object = try? JSONMembers(payload) else { return nil }
+        let id: String?? = try? object.optional("id")
+        return (id ?? nil).map(truncated)
     }
 
     private static func truncated(_ name: String) -> String {
@@ -56,75 +56,56 @@ public enum RequestJSON {
     public static func decode(
         _ payload: Data, streams: StreamCatalog = .builtIn
     ) throws(PayloadError) -> AgentRequest {
-        do {
-            guard payload.count <= maxBytes else {
-                throw PayloadError("the request has \(payload.count) bytes: the limit is \(maxBytes)")
-            }
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            return AgentRequest(
-                id: wire.id.map(truncated), client: wire.client.map(truncated), action: try wire.action(streams))
-        } catch {
-            throw PayloadError(decoding: error)
+        guard payload.count <= maxBytes else {
+            throw PayloadError("the request has \(payload.count) bytes: the limit is \(maxBytes)")
         }
+        let object = try JSONMembers(payload)
+        let (id, client): (String?, String?) = (try object.optional("id"), try object.optional("client"))
+        return AgentRequest(
+            id: id.map(truncated), client: client.map(truncated), action: try action(object, streams))
     }
 
-    private struct Wire: Decodable {
-        var id: String?
-        var client: String?
-        var rate: Rate?
-        var phase: String?
-        var flush: Bool?
-        var describe: Bool?
-
-        struct Rate: Decodable {
-            var stream: String
-            var hz: Double
-            var lease: Double?
-
-            enum CodingKeys: String, CodingKey {
-                case stream, hz
-                case lease = "lease_s"
-            }
+    private static func action(
+        _ object: JSONMembers, _ streams: StreamCatalog
+    ) throws(PayloadError) -> AgentRequest.Action {
+        var actions: [AgentRequest.Action] = []
+        if let rate: JSONMembers = try object.optional("rate") { actions.append(.lease(try lease(rate, streams))) }
+        if let phase: String = try object.optional("phase") { actions.append(.phase(try requestedPhase(phase))) }
+        if try object.optional("flush") == true { actions.append(.flush) }
+        if try object.optional("describe") == true { actions.append(.describe) }
+        guard let action = actions.first, actions.count == 1 else {
+            throw PayloadError("a request must have exactly one of 'rate', 'phase', 'flush' and 'describe'")
         }
+        return action
+    }
 
-        func action(_ streams: StreamCatalog) throws(PayloadError) -> AgentRequest.Action {
-            var actions: [AgentRequest.Action] = []
-            if let rate { actions.append(.lease(try lease(rate, streams))) }
-            if let phase { actions.append(.phase(try requestedPhase(phase))) }
-            if flush == true { actions.append(.flush) }
-            if describe == true { actions.append(.describe) }
-            guard let action = actions.first, actions.count == 1 else {
-                throw PayloadError("a request must have exactly one of 'rate', 'phase', 'flush' and 'describe'")
-            }
-            return action
+    private static func lease(_ object: JSONMembers, _ streams: StreamCatalog) throws(PayloadError) -> RateLease {
+        let name: String = try object.required("stream")
+        let rate: Double = try object.required("hz")
+        let lease: Double? = try object.optional("lease_s")
+        guard let stream = streams.stream(named: name) else {
+            throw PayloadError(streams.unknownStreamMessage(for: name))
         }
+        guard rate == 0 || RateLease.validRates.contains(rate) else {
+            let (low, high) = (RateLease.validRates.lowerBound, RateLease.validRates.upperBound)
+            throw PayloadError("'hz' must be from \(low) to \(high), or 0 to end a lease")
+        }
+        guard let duration = lease ?? (rate == 0 ? RateLease.validDurations.lowerBound : nil) else {
+            throw PayloadError("'rate.lease_s' is missing")
+        }
+        guard RateLease.validDurations.contains(duration) else {
+            let (low, high) = (RateLease.validDurations.lowerBound, RateLease.validDurations.upperBound)
+            throw PayloadError("'lease_s' must be from \(low) to \(high) seconds")
+        }
+        return RateLease(stream: stream, rate: rate, duration: duration)
+    }
 
-        private func lease(_ rate: Rate, _ streams: StreamCatalog) throws(PayloadError) -> RateLease {
-            guard let stream = streams.stream(named: rate.stream) else {
-                throw PayloadError(streams.unknownStreamMessage(for: rate.stream))
-            }
-            guard rate.hz == 0 || RateLease.validRates.contains(rate.hz) else {
-                let (low, high) = (RateLease.validRates.lowerBound, RateLease.validRates.upperBound)
-                throw PayloadError("'hz' must be from \(low) to \(high), or 0 to end a lease")
-            }
-            guard let duration = rate.lease ?? (rate.hz == 0 ? RateLease.validDurations.lowerBound : nil) else {
-                throw PayloadError("'rate.lease_s' is missing")
-            }
-            guard RateLease.validDurations.contains(duration) else {
-                let (low, high) = (RateLease.validDurations.lowerBound, RateLease.validDurations.upperBound)
-                throw PayloadError("'lease_s' must be from \(low) to \(high) seconds")
-            }
-            return RateLease(stream: stream, rate: rate.hz, duration: duration)
+    private static func requestedPhase(_ word: String) throws(PayloadError) -> Phase {
+        let phases: [Phase] = [.foreground, .inactive, .background]
+        guard let phase = Phase(rawValue: word), phases.contains(phase) else {
+            throw PayloadError(
+                "'phase' is '\(word.prefix(40))'; valid phases are " + phases.map(\.rawValue).joined(separator: ", "))
         }
-
-        private func requestedPhase(_ word: String) throws(PayloadError) -> Phase {
-            let phases: [Phase] = [.foreground, .inactive, .background]
-            guard let phase = Phase(rawValue: word), phases.contains(phase) else {
-                throw PayloadError(
-                    "'phase' is '\(word.prefix(40))'; valid phases are "
-                        + phases.map(\.rawValue).joined(separator: ", "))
-            }
-            return phase
-        }
+        return phase
     }
 }

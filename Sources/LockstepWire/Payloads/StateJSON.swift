@@ -18,18 +18,10 @@ public enum StateJSON {
     /// Decodes a transition.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> LifecycleTransition {
-        do {
-            let wire = try JSONDecoder().decode(Wire.self, from: payload)
-            return LifecycleTransition(
-                from: wire.previous, to: wire.state, since: wire.since, reason: wire.reason ?? "", seq: wire.seq ?? 0)
-        } catch { throw PayloadError(decoding: error) }
-    }
-
-    private struct Wire: Decodable {
-        var state: LifecycleState
-        var since: Timestamp
-        var previous: LifecycleState?
-        var reason: String?
-        var seq: Int64?
+        let object = try JSONMembers(payload)
+        return LifecycleTransition(
+            from: try object.optional("previous"), to: try object.required("state"),
+            since: try object.required("since"), reason: try object.optional("reason") ?? "",
+            seq: try object.optional("seq") ?? 0)
     }
 }

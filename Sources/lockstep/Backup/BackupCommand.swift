@@ -40,13 +40,13 @@ struct BackupCommand: ParsableCommand {
         }
         let start = ContinuousClock.now
         let interrupt = Interrupt(wakeup: Wakeup())
-        var progress = BackupProgress()
+        var progress = ProgressLine()
         let summary: StoreBackup.Summary
         do {
             defer { progress.end() }
             summary = try StoreBackup(of: path, to: to).run(replacing: force) { copied, all in
                 if interrupt.isSet { throw StoreBackup.Cancelled() }
-                progress.show(copied, of: all)
+                progress.show(BackupProgress.line(copied, of: all))
             }
         } catch is StoreBackup.Cancelled {
             throw ExitCode(128 + (interrupt.signal ?? 0))

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
@@ -71,15 +70,14 @@ struct CopyCommand: ParsableCommand {
             address, survivesPowerLoss: sync == "full", quorum: quorum.flatMap { Quorum($0) }, catalog: source.catalog()
         )
         let total = try source.devices().reduce(0) { $0 + $1.samples }
-        let isShown = Terminal.error.isInteractive
+        var progress = ProgressLine()
         var copy = StoreCopy(source: source, target: target, check: try ClickHouseReader(address)) {
-            guard isShown else { return }
-            let percent = total > 0 ? min(100, Int64($0.samples) * 100 / total) : 100
-            Terminal.writeProgress("\(percent) %, \(counted($0.samples, "sample")), \($1) \($2)")
+            let fraction = total > 0 ? Double($0.samples) / Double(total) : 1
+            progress.show("\(percentage(fraction)), \(counted($0.samples, "sample")), \($1) \($2)")
         }
-        defer { if isShown { Terminal.writeProgress("") } }
+        defer { progress.end() }
         let report = try copy.run()
-        if isShown { Terminal.writeProgress("") }
+        progress.end()
         Terminal.output.write(json ? Self.json(report) : Self.text(report))
         if !report.isComplete { throw ExitCode(1) }
     }
@@ -102,13 +100,5 @@ struct CopyCommand: ParsableCommand {
         "conflicts":\(report.conflicts),"rejected":\(report.rejected)}
 
         """
-    }
-}
-
-extension Terminal {
-    /// Replaces the current line of standard error.
-    fileprivate static func writeProgress(_ text: String) {
-        let bytes = Array("\r\u{1B}[K\(text)".utf8)
-        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }
 }

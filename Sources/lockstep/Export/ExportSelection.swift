@@ -91,7 +91,8 @@ struct ExportSelection {
     /// Reads the samples and writes the file.
     /// - Throws: ``CommandFailure``, ``ExportInterruption`` or `StoreError`. Then no file is left.
     func run(gap: Int64, to destination: ExportDestination) throws {
-        var progress = ExportProgress(isShown: !destination.isTerminal)
+        var progress = ProgressLine(isShown: !destination.isTerminal)
+        let start = ContinuousClock.now
         var bytes: Int64 = 0
         let interrupt = destination.interrupt()
         func check() throws {
@@ -109,7 +110,8 @@ struct ExportSelection {
                 },
                 update: { state in
                     try check()
-                    progress.show(state, bytes: bytes)
+                    progress.show(
+                        ExportProgress.line(state, bytes: bytes, elapsed: start.duration(to: .now)))
                 })
             guard samples > 0 else {
                 throw CommandFailure("no sample has a position: the receivers had no fix in this time range")

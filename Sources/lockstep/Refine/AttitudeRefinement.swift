@@ -7,15 +7,17 @@ import LockstepStore
 struct AttitudeRefinement {
     private var stream: AttitudeStream
     private let output: any RefinedWriting
-    private var progress: RefineProgress
+    private var progress = ProgressLine()
+    /// The times of the rows, in µs since 1970.
+    private let times: Range<Int64>
     private var count = 0
     private var first: Int64?
     private var last: Int64?
 
-    init(smoother: AttitudeSmoother, output: any RefinedWriting, progress: RefineProgress) {
+    init(smoother: AttitudeSmoother, output: any RefinedWriting, times: Range<Int64>) {
         stream = AttitudeStream(smoother: smoother)
         self.output = output
-        self.progress = progress
+        self.times = times
     }
 
     /// - Throws: ``CommandFailure`` if there are no attitudes; `StoreError`.
@@ -43,7 +45,8 @@ struct AttitudeRefinement {
         last = end
         count += rows.count
         try output.write(rows)
-        progress.show(end)
+        let times = times
+        progress.show(RefineProgress.line(end, of: times))
     }
 }
 

@@ -61,7 +61,7 @@ struct RefineAttitudeCommand: ParsableCommand {
         let report: RefineReport
         do {
             var refinement = AttitudeRefinement(
-                smoother: AttitudeSmoother(parameters: parameters), output: output, progress: RefineProgress(range))
+                smoother: AttitudeSmoother(parameters: parameters), output: output, times: range)
             report = try refinement.run(motion, address)
         } catch {
             try? output.discard()

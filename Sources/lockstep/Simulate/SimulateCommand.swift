@@ -104,9 +104,9 @@ struct SimulateCommand: ParsableCommand {
         configuration.patience = Int64(patience * 1e6)
         let wakeup = Wakeup()
         let interrupt = Interrupt(wakeup: wakeup)
-        let progress = SimulateProgress()
+        var progress = ProgressLine()
         let outcome = try Fleet(configuration, wakeup: wakeup).run(
-            until: { interrupt.isSet }, progress: progress.show)
+            until: { interrupt.isSet }, progress: { progress.show(SimulateProgress.line($0)) })
         progress.end()
         let report = FleetReport(outcome: outcome)
         Terminal.output.write(json ? report.json : report.text(for: .output))

@@ -289,18 +289,4 @@ struct GpsdConversationTests {
         _ = say(&conversation, position(5))
         #expect(advance(&conversation, 5_000_000).isEmpty)
     }
-
-    @Test("the retry backoff doubles from half a second to half a minute, with jitter")
-    func backoff() {
-        var generator = SeededGenerator(seed: 1)
-        var backoff = Backoff()
-        let waits = (0..<10).map { _ in backoff.next(using: &generator) }
-        for (wait, upper) in zip(waits, [1.0, 2, 4, 8, 16, 30, 30, 30, 30, 30]) {
-            #expect((upper / 2...upper).contains(wait))
-        }
-        #expect(Set(waits).count == 10)
-        backoff.reset()
-        let again = backoff.next(using: &generator)
-        #expect((0.5...1).contains(again))
-    }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of a database after a power cut, computed from the log of `disk-log.c`.
+/// The files of a database after a power cut, computed from the log of `test-disk.c`.
 ///
 /// Synced changes are there. Of the others, a random part is: pieces of 512 or 4096 bytes in any order, so that a write
 /// may be torn. Files are created and removed in order, but only for certain when their folder was synced.

@@ -5,10 +5,10 @@ import LockstepTestSupport
 struct LossyDisk {
     private let folder: String
     private let database: String
+    private let library: String
     /// The files when the program was started.
     private var image: DiskImage
 
-    private var library: String { folder + "/disk-log.so" }
     private var log: String { folder + "/disk.log" }
 
     /// Compiles the library that logs changes.
@@ -19,13 +19,7 @@ struct LossyDisk {
         self.folder = folder
         self.database = database
         image = DiskImage(of: database)
-        let compiled = try await RunningProgram.run(
-            "/usr/bin/env",
-            [
-                "clang", "-shared", "-fPIC", "-O1", "-o", folder + "/disk-log.so",
-                Programs.source("Tests/SystemTests/PowerCut/disk-log.c"),
-            ])
-        guard compiled.status == 0 else { throw ProgramError(compiled.text) }
+        library = try await TestDisk.compile(in: folder)
     }
 
     /// The environment in which a program uses this disk. A sync takes 20 ms, so that many cuts come between the

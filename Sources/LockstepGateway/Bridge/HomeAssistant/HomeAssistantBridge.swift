@@ -7,7 +7,6 @@ public import ServiceLifecycle
 public final class HomeAssistantBridge: Service {
     private let configuration: HomeAssistantConfiguration
     private let logger: Logger
-    private let thread = LoopThread("lockstep.home-assistant")
 
     /// Creates a bridge. It connects when ``run()`` is called.
     public init(_ configuration: HomeAssistantConfiguration, logger: Logger) {
@@ -17,99 +16,49 @@ public final class HomeAssistantBridge: Service {
 
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
-        await withTaskCancellationOrGracefulShutdownHandler {
-            await thread.run { [self] in
-                let loop = HomeAssistantLoop(configuration, wakeup: thread.wakeup, logger: logger)
-                while !thread.isStopping { loop.turn() }
-                loop.stop()
-            }
-        } onCancelOrGracefulShutdown: { [thread] in
-            thread.stop()
-        }
+        await runBridge(
+            HomeAssistantView(configuration), label: "lockstep.home-assistant", logger: logger)
     }
 }
 
-/// The loop of a ``HomeAssistantBridge``. One thread owns it.
-private final class HomeAssistantLoop {
+/// The devices as Home Assistant shows them.
+private struct HomeAssistantView: Bridge {
+    static let (target, role) = ("Home Assistant", "for Home Assistant")
+
     private let configuration: HomeAssistantConfiguration
-    private let logger: Logger
-    private let session: BrokerSession
     private var devices: HomeAssistantDevices
 
-    init(_ configuration: HomeAssistantConfiguration, wakeup: Wakeup, logger: Logger) {
+    init(_ configuration: HomeAssistantConfiguration) {
         self.configuration = configuration
-        self.logger = logger
         devices = HomeAssistantDevices(configuration)
-        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) {
-            MQTTOptions(
-                address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-                will: Self.status("offline", configuration), version: $0, tls: configuration.tls)
-        }
-        let filters = devices.filters
-        session = BrokerSession(link, filters: { filters })
-        link.onMessage = { [unowned self] message in receive(message) }
     }
 
-    private static func status(_ text: String, _ configuration: HomeAssistantConfiguration) -> MQTTMessage {
+    var connection: BridgeConnection {
+        BridgeConnection(
+            broker: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
+            version: configuration.mqttVersion, tls: configuration.tls, name: ("prefix", configuration.prefix))
+    }
+
+    var filters: [String] { devices.filters }
+    var farewell: MQTTMessage { status("offline") }
+
+    func will() -> MQTTMessage { status("offline") }
+
+    mutating func didConnect(at moment: Moment) -> [MQTTMessage] {
+        devices.didConnect(at: moment.boot)
+        return [status("online")]
+    }
+
+    mutating func handle(_ message: IncomingMessage, at moment: Moment) throws {
+        try devices.handle(
+            topic: message.topic, payload: message.payload, contentType: message.contentType, at: moment)
+    }
+
+    mutating func takeMessages(isConnected: Bool, at moment: Moment) -> [MQTTMessage] {
+        isConnected ? devices.takeMessages(at: moment) : []
+    }
+
+    private func status(_ text: String) -> MQTTMessage {
         MQTTMessage(topic: configuration.bridgeTopic, payload: Array(text.utf8), isRetained: true)
-    }
-
-    func turn() {
-        for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
-        if session.link.isUp { publish(devices.takeMessages(at: .now())) }
-        for event in session.send() { handle(event) }
-    }
-
-    func stop() {
-        if session.link.isUp { publish([Self.status("offline", configuration)]) }
-        for event in session.send() { handle(event) }
-        session.close()
-    }
-
-    private func publish(_ messages: [MQTTMessage]) {
-        for message in messages {
-            do { try session.link.publish(message) } catch {
-                logger.error(
-                    "cannot publish to Home Assistant",
-                    metadata: ["topic": "\(message.topic)", "error": "\(error)"])
-            }
-        }
-    }
-
-    private func receive(_ message: IncomingMessage) {
-        do {
-            try devices.handle(
-                topic: message.topic, payload: message.payload, contentType: message.contentType,
-                at: Moment.now())
-        } catch {
-            logger.debug("message unreadable", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
-        }
-    }
-
-    private func handle(_ event: BrokerSession.Event) {
-        switch event {
-        case .connected:
-            devices.didConnect(at: Moment.now().boot)
-            publish([Self.status("online", configuration)])
-            logger.info(
-                "connected for Home Assistant",
-                metadata: ["broker": "\(configuration.broker)", "prefix": "\(configuration.prefix)"])
-        case .denied(_, let error):
-            logger.error(
-                "subscription refused by broker",
-                metadata: [
-                    "error": "\(error)",
-                    "hint": "give this user the rights of a gateway, see broker-config/production.acl",
-                ])
-        case .published(_, let refusal):
-            if let refusal {
-                logger.error("message to Home Assistant refused by broker", metadata: ["error": "\(refusal)"])
-            }
-        case .ready: break
-        case .interrupted(let error, _):
-            logger.warning(
-                "no connection for Home Assistant, retrying",
-                metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
-        }
     }
 }

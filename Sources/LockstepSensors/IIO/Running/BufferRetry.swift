@@ -10,6 +10,8 @@ package struct BufferRetry: Sendable, Hashable {
     /// The shortest time between two attempts, in µs, however many events arrive.
     private let minSpacing: Int64
 
+    /// The number of device events that have been handled.
+    private var events = 0
     private var delay: Int64
     private var lastAttempt: Int64?
     /// The time of the next attempt, in µs of the boot clock.
@@ -20,6 +22,23 @@ package struct BufferRetry: Sendable, Hashable {
         self.maxDelay = maxDelay
         self.minSpacing = minSpacing
         delay = minDelay
+    }
+
+    /// Schedules the first attempt of a session.
+    /// - Parameters:
+    ///   - events: the number of device events before the session was opened.
+    ///   - now: the time at which it was opened without all that it could have, in µs of the boot clock.
+    mutating func begin(events: Int, at now: Int64) {
+        self.events = events
+        didFail(at: now)
+    }
+
+    /// Handles new device events, and returns whether the next attempt is due at `now`.
+    /// - Parameter events: the number of device events so far.
+    mutating func isDue(events: Int, at now: Int64) -> Bool {
+        if events != self.events { noteEvent(at: now) }
+        self.events = events
+        return isDue(at: now)
     }
 
     /// Returns whether the next attempt is due at `now`, in µs of the boot clock.

@@ -19,7 +19,7 @@ actor IIOReader {
     let options: IIOReadingOptions
 
     private var reported: [SensorStream: SourceStatus] = [:]
-    private var backoff = Backoff()
+    private var backoff = Backoff(initial: .seconds(1))
     var deltas = StepDeltas()
     private var delivered = DeliveredTimes()
     /// The sensors that have delivered a reading other than zero since the device was found.
@@ -66,7 +66,7 @@ actor IIOReader {
                 proven = []
                 for stream in rates.keys { report(.unavailable("\(group.label): \(error)"), of: stream, to: sink) }
                 // A device event, a new request or cancellation ends the wait early. The device may still be starting.
-                let delay = Int64(backoff.next(using: &generator) * 1e6)
+                let delay = Int64(backoff.next(using: &generator) / .microseconds(1))
                 if waker.wait(until: Moment.now().boot + delay) == .woken { backoff.reset() }
             }
         }
@@ -78,7 +78,8 @@ actor IIOReader {
         let events = eventCount.load(ordering: .acquiring)
         var current = try open(rates, reportingTo: sink)
         defer { end(current.session) }
-        var retries = RetrySchedule(options.retry, events: events, openedAt: Moment.now().boot)
+        var retries = options.retry
+        retries.begin(events: events, at: Moment.now().boot)
         var settings = settings(rates, of: current.session)
         while !Task.isCancelled, self.settings(requests.rates(of: group.streams), of: current.session) == settings {
             let limit = current.isIncomplete ? retries.deadline : .max

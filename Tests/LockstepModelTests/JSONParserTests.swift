@@ -1,4 +1,4 @@
-import LockstepGateway
+import LockstepModel
 import Testing
 
 @Suite("JSON parser")
@@ -25,15 +25,29 @@ struct JSONParserTests {
             "", " ", "{", "[1,]", "{\"a\"}", "{\"a\":1,}", "{a:1}", "01", "1.", ".5", "+1", "1e", "-", "nul", "NaN",
             "1e999", "\"", "\"\\x\"", "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\u12g4\"", "\"a\nb\"", "1 2", "[1 2]",
         ])
-    func invalid(_ text: String) { #expect(throws: Refusal.self) { try JSONParser.parse(Array(text.utf8)) } }
+    func invalid(_ text: String) { #expect(throws: JSONError.self) { try JSONParser.parse(Array(text.utf8)) } }
 
     @Test("deep nesting is refused before the stack ends")
     func depth() {
-        #expect(throws: Refusal.self) { try JSONParser.parse(Array(repeating: UInt8(ascii: "["), count: 1_000_000)) }
+        #expect(throws: JSONError.self) { try JSONParser.parse(Array(repeating: UInt8(ascii: "["), count: 1_000_000)) }
         let deep = String(repeating: "[", count: 32) + String(repeating: "]", count: 32)
         #expect(throws: Never.self) { try JSONParser.parse(Array(deep.utf8)) }
     }
 
+    @Test("words for numbers that are not finite, and numbers that are too large, are texts only if they are accepted")
+    func notFinite() throws {
+        let text = Array("[NaN,-Infinity,inf,nan,1e999]".utf8)
+        var options = JSONParser.Options()
+        options.acceptsNotFinite = true
+        #expect(
+            try JSONParser.parse(text, options).value
+                == .array(["NaN", "-Infinity", "inf", "nan", "1e999"].map { .string($0) }))
+        #expect(throws: JSONError.self) { try JSONParser.parse(text) }
+        for word in ["[nan]", "[-inf]", "[1e999]"] {
+            #expect(throws: JSONError.self) { try JSONParser.parse(Array(word.utf8)) }
+        }
+    }
+
     @Test("text that is not UTF-8 is refused")
-    func encoding() { #expect(throws: Refusal.self) { try JSONParser.parse([0x22, 0xff, 0x22]) } }
+    func encoding() { #expect(throws: JSONError.self) { try JSONParser.parse([0x22, 0xff, 0x22]) } }
 }

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// Numbers that a sender wrote as texts, such as `"21.5"`.
 extension JSONValue {
     /// The value of a number, also of one that is written as a text; nil for anything else, such as `"unavailable"`.

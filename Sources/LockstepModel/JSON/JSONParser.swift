@@ -1,7 +1,13 @@
+/// An error in a JSON text.
+public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The reason.
+    public let description: String
+
+    /// Creates an error.
+    public init(_ description: String) { self.description = description }
+}
+
 /// A strict parser of JSON (RFC 8259) with limits for hostile input.
-///
-/// The words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, and numbers that are too
-/// large, are read as texts: only the member that has one is lost, not the whole message.
 ///
 /// Implemented here because Foundation's decoder converts whole numbers of more than 53 bits to doubles for a value of
 /// unknown type, and throws an error for each type it tries.
@@ -9,43 +15,53 @@ public struct JSONParser {
     /// The maximum depth of nested arrays and objects.
     public static let maxDepth = 32
 
+    /// What a parser accepts, and what it leaves out.
+    public struct Options: Sendable {
+        /// Whether the words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, and numbers
+        /// that are too large, are read as texts in an array or object: only the member that has one is lost.
+        public var acceptsNotFinite = false
+        /// The size of the largest string that is kept, in bytes. A larger one is replaced by an empty one.
+        public var maxText = Int.max
+        /// The maximum size of all that is kept, in bytes.
+        public var limit = Int.max
+
+        /// Creates the options of the strict form.
+        public init() {}
+    }
+
     private let bytes: UnsafeRawBufferPointer
-    private let maxText: Int
-    private let limit: Int
+    private let options: Options
     private var offset = 0
     private var skipped = 0
 
     /// Parses a text.
-    /// - Throws: ``Refusal`` of kind `malformed`.
-    public static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
-        try parse(bytes, skippingTextsAbove: .max, limit: .max).value
-    }
+    public static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue { try parse(bytes, Options()).value }
 
-    /// Parses a text, and replaces large strings in it by empty ones.
-    /// - Parameters:
-    ///   - maxText: the size of the largest string that is kept, in bytes.
-    ///   - limit: the maximum size of all that is kept, in bytes.
+    /// Parses a text.
     /// - Returns: the value, and the size of the strings that were skipped.
-    /// - Throws: ``Refusal`` of kind `malformed`.
     public static func parse(
-        _ bytes: [UInt8], skippingTextsAbove maxText: Int, limit: Int
-    ) throws(Refusal) -> (value: JSONValue, skipped: Int) {
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(Refusal) in
-                var parser = JSONParser(bytes: buffer, maxText: maxText, limit: limit)
-                return (value: try parser.parseDocument(), skipped: parser.skipped)
-            }
-        }
-        return try result.get()
+        _ bytes: [UInt8], _ options: Options
+    ) throws(JSONError) -> (value: JSONValue, skipped: Int) {
+        try bytes.withUnsafeBytes { buffer in
+            Result { () throws(JSONError) in try parse(buffer, options) }
+        }.get()
     }
 
-    private init(bytes: UnsafeRawBufferPointer, maxText: Int, limit: Int) {
+    /// Parses a text, whose bytes only have to be valid during the call.
+    /// - Returns: the value, and the size of the strings that were skipped.
+    public static func parse(
+        _ bytes: UnsafeRawBufferPointer, _ options: Options = Options()
+    ) throws(JSONError) -> (value: JSONValue, skipped: Int) {
+        var parser = JSONParser(bytes: bytes, options: options)
+        return (value: try parser.parseDocument(), skipped: parser.skipped)
+    }
+
+    private init(bytes: UnsafeRawBufferPointer, options: Options) {
         self.bytes = bytes
-        self.maxText = maxText
-        self.limit = limit
+        self.options = options
     }
 
-    private mutating func parseDocument() throws(Refusal) -> JSONValue {
+    private mutating func parseDocument() throws(JSONError) -> JSONValue {
         // A byte order mark is not allowed, but RFC 8259 lets parsers ignore it.
         if bytes.starts(with: [0xef, 0xbb, 0xbf]) { offset = 3 }
         let value = try value(depth: 0)
@@ -66,15 +82,15 @@ public struct JSONParser {
         return true
     }
 
-    private func invalid(_ reason: String) -> Refusal {
-        Refusal(.malformed, "invalid JSON: \(reason) at byte \(offset)")
+    private func invalid(_ reason: String) -> JSONError {
+        JSONError("invalid JSON: \(reason) at byte \(offset)")
     }
 
-    private mutating func value(depth: Int) throws(Refusal) -> JSONValue {
+    private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
         guard depth < Self.maxDepth else { throw invalid("nested more than \(Self.maxDepth) levels deep") }
         skipSpace()
-        guard offset - skipped <= limit else {
-            throw Refusal(.malformed, "the message has more than \(limit) bytes without its large texts")
+        guard offset - skipped <= options.limit else {
+            throw JSONError("the message has more than \(options.limit) bytes without its large texts")
         }
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -82,12 +98,12 @@ public struct JSONParser {
         case UInt8(ascii: "\""):
             let start = offset
             let text = try string()
-            guard offset - start > maxText else { return .string(text) }
+            guard offset - start > options.maxText else { return .string(text) }
             skipped += offset - start
             return .string("")
         case UInt8(ascii: "t"): return try literal("true", .bool(true))
         case UInt8(ascii: "f"): return try literal("false", .bool(false))
-        case UInt8(ascii: "n") where !isWord("nan"): return try literal("null", .null)
+        case UInt8(ascii: "n") where !options.acceptsNotFinite || !isWord("nan"): return try literal("null", .null)
         default:
             if let word = notFinite(depth: depth) { return word }
             return try number(depth: depth)
@@ -97,7 +113,7 @@ public struct JSONParser {
     private func isWord(_ word: String) -> Bool { bytes[offset...].starts(with: word.utf8) }
 
     private mutating func notFinite(depth: Int) -> JSONValue? {
-        for word in Self.notFiniteWords where depth > 0 && isWord(word) {
+        for word in Self.notFiniteWords where options.acceptsNotFinite && depth > 0 && isWord(word) {
             offset += word.utf8.count
             return .string(word)
         }
@@ -108,14 +124,14 @@ public struct JSONParser {
         "NaN", "-NaN", "nan", "-nan", "Infinity", "-Infinity", "inf", "-inf",
     ]
 
-    private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(Refusal) -> JSONValue {
+    private mutating func literal(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
         let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[offset...].starts(with: expected) else { throw invalid("an unknown word") }
         offset += expected.count
         return value
     }
 
-    private mutating func object(depth: Int) throws(Refusal) -> JSONValue {
+    private mutating func object(depth: Int) throws(JSONError) -> JSONValue {
         offset += 1
         var members: [String: JSONValue] = [:]
         skipSpace()
@@ -133,7 +149,7 @@ public struct JSONParser {
         }
     }
 
-    private mutating func array(depth: Int) throws(Refusal) -> JSONValue {
+    private mutating func array(depth: Int) throws(JSONError) -> JSONValue {
         offset += 1
         var items: [JSONValue] = []
         skipSpace()
@@ -146,7 +162,7 @@ public struct JSONParser {
         }
     }
 
-    private mutating func string() throws(Refusal) -> String {
+    private mutating func string() throws(JSONError) -> String {
         offset += 1
         let start = offset
         while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
@@ -158,12 +174,12 @@ public struct JSONParser {
         return try text(bytes[start..<offset])
     }
 
-    private func text(_ bytes: some Collection<UInt8>) throws(Refusal) -> String {
+    private func text(_ bytes: some Collection<UInt8>) throws(JSONError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("a string that is not UTF-8") }
         return text
     }
 
-    private mutating func escapedString(from start: Int) throws(Refusal) -> String {
+    private mutating func escapedString(from start: Int) throws(JSONError) -> String {
         var content = Array(bytes[start..<offset])
         while let byte = next {
             offset += 1
@@ -177,7 +193,7 @@ public struct JSONParser {
         throw invalid("a string without an end")
     }
 
-    private mutating func escape(into content: inout [UInt8]) throws(Refusal) {
+    private mutating func escape(into content: inout [UInt8]) throws(JSONError) {
         guard let byte = next else { throw invalid("a string without an end") }
         offset += 1
         switch byte {
@@ -201,7 +217,7 @@ public struct JSONParser {
         }
     }
 
-    private mutating func hexadecimal() throws(Refusal) -> UInt16 {
+    private mutating func hexadecimal() throws(JSONError) -> UInt16 {
         var code: UInt16 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {
@@ -213,7 +229,7 @@ public struct JSONParser {
         return code
     }
 
-    private mutating func number(depth: Int) throws(Refusal) -> JSONValue {
+    private mutating func number(depth: Int) throws(JSONError) -> JSONValue {
         let start = offset
         var isWhole = true
         _ = skip("-")
@@ -232,16 +248,17 @@ public struct JSONParser {
             try digits()
         }
         let text = String(decoding: bytes[start..<offset], as: UTF8.self)
-        if isWhole, let value = Int64(text) { return .integer(value) }
+        // Negative zero is a number with a fraction, which keeps its sign.
+        if isWhole, let value = Int64(text), value != 0 || text != "-0" { return .integer(value) }
         guard let value = Double(text) else { throw invalid("no number") }
         guard value.isFinite else {
-            guard depth > 0 else { throw invalid("a number that is too large") }
+            guard options.acceptsNotFinite, depth > 0 else { throw invalid("a number that is too large") }
             return .string(text)
         }
         return .real(value)
     }
 
-    private mutating func digits() throws(Refusal) {
+    private mutating func digits() throws(JSONError) {
         guard let byte = next, isDigit(byte) else { throw invalid("no value") }
         while let byte = next, isDigit(byte) { offset += 1 }
     }

@@ -1,4 +1,4 @@
-import LockstepMQTT
+import LockstepModel
 import LockstepSensors
 import SensorTestSupport
 import Testing

@@ -1,0 +1,130 @@
+import LockstepMQTT
+import LockstepModel
+import Logging
+import ServiceLifecycle
+
+/// What one bridge makes of the messages of a broker, as a value without I/O.
+protocol Bridge: Sendable {
+    /// The other system, for the log.
+    static var target: String { get }
+    /// What the bridge is for it, such as `for Home Assistant`.
+    static var role: String { get }
+
+    var connection: BridgeConnection { get }
+    var filters: [String] { get }
+    /// Begins a connection, and returns its last will.
+    mutating func will() -> MQTTMessage
+    /// Notes that the connection is up, and returns what to publish first.
+    mutating func didConnect(at moment: Moment) -> [MQTTMessage]
+    mutating func handle(_ message: IncomingMessage, at moment: Moment) throws
+    /// Returns what to publish now.
+    mutating func takeMessages(isConnected: Bool, at moment: Moment) -> [MQTTMessage]
+    /// The message of a clean end, which does not publish the will.
+    var farewell: MQTTMessage { get }
+}
+
+/// The connection of a bridge.
+struct BridgeConnection {
+    var broker: BrokerAddress
+    var clientID: String
+    var keepAlive: Int
+    var version: MQTTVersion?
+    var tls: TLSOptions
+    /// What the log names beside the broker.
+    var name: (key: String, value: String)
+}
+
+/// Runs a bridge until the surrounding task or service group shuts down.
+func runBridge(_ bridge: some Bridge, label: String, logger: Logger) async {
+    let thread = LoopThread(label)
+    await withTaskCancellationOrGracefulShutdownHandler {
+        await thread.run {
+            let loop = BridgeLoop(bridge, wakeup: thread.wakeup, logger: logger)
+            while !thread.isStopping { loop.turn() }
+            loop.stop()
+        }
+    } onCancelOrGracefulShutdown: {
+        thread.stop()
+    }
+}
+
+/// The loop of a bridge. One thread owns it.
+private final class BridgeLoop<Content: Bridge> {
+    /// The bridge, which also the options of a connection need.
+    private final class State {
+        var bridge: Content
+        init(_ bridge: Content) { self.bridge = bridge }
+    }
+
+    private let logger: Logger
+    private let session: BrokerSession
+    private let state: State
+
+    init(_ bridge: Content, wakeup: Wakeup, logger: Logger) {
+        self.logger = logger
+        let (state, connection) = (State(bridge), bridge.connection)
+        self.state = state
+        let link = BrokerLink(wakeup: wakeup, version: connection.version) { version in
+            MQTTOptions(
+                address: connection.broker, clientID: connection.clientID, keepAlive: connection.keepAlive,
+                will: state.bridge.will(), version: version, tls: connection.tls)
+        }
+        session = BrokerSession(link, filters: { state.bridge.filters })
+        link.onMessage = { [unowned self] message in receive(message) }
+    }
+
+    func turn() {
+        for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
+        publish(state.bridge.takeMessages(isConnected: session.link.isUp, at: .now()))
+        for event in session.send() { handle(event) }
+    }
+
+    func stop() {
+        if session.link.isUp { publish([state.bridge.farewell]) }
+        for event in session.send() { handle(event) }
+        session.close()
+    }
+
+    private func publish(_ messages: [MQTTMessage]) {
+        for message in messages {
+            do { try session.link.publish(message) } catch {
+                logger.error(
+                    "cannot publish to \(Content.target)",
+                    metadata: ["topic": "\(message.topic)", "error": "\(error)"])
+            }
+        }
+    }
+
+    private func receive(_ message: IncomingMessage) {
+        do { try state.bridge.handle(message, at: .now()) } catch {
+            logger.debug("message unreadable", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
+        }
+    }
+
+    private func handle(_ event: BrokerSession.Event) {
+        let connection = state.bridge.connection
+        switch event {
+        case .connected:
+            publish(state.bridge.didConnect(at: .now()))
+            logger.info(
+                "connected \(Content.role)",
+                metadata: ["broker": "\(connection.broker)", connection.name.key: "\(connection.name.value)"])
+        case .denied(_, let error):
+            logger.error(
+                "subscription refused by broker",
+                metadata: [
+                    "error": "\(error)",
+                    "hint": "give this user the rights of a gateway, see broker-config/production.acl",
+                ])
+        case .published(_, let refusal):
+            if let refusal {
+                logger.error("message to \(Content.target) refused by broker", metadata: ["error": "\(refusal)"])
+            }
+        case .ready: break
+        case .interrupted(let error, _):
+            logger.warning(
+                "no connection \(Content.role), retrying",
+                metadata: ["broker": "\(connection.broker)", "error": "\(error)"])
+        }
+    }
+}
