@@ -1,6 +1,5 @@
 import LockstepMQTT
 import LockstepModel
-import LockstepNotify
 import LockstepRules
 import LockstepStore
 import Logging

@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepNotify
 import LockstepRules
 import LockstepStore
 

@@ -1,6 +1,5 @@
 import LockstepMQTT
 import LockstepModel
-import LockstepNotify
 import LockstepStore
 import LockstepSupervision
 import LockstepWire

@@ -3,10 +3,12 @@ import LockstepRules
 import LockstepWire
 import Testing
 
-@testable import LockstepNotify
+@testable import LockstepCollector
 @testable import LockstepStore
 
 @Suite struct RetryTests {
+    private let left = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))
+
     private func delivery(_ attempts: Int = 0) -> EventDelivery {
         let event = RuleEvent(
             key: .init(rule: "high", device: left, time: Timestamp(microseconds: 0)), at: Timestamp(microseconds: 0),
@@ -22,7 +24,8 @@ import Testing
         var times = [0.0]
         while now < 3900 {
             let next = RetrySchedule.failure(
-                delivery(times.count - 1), "down", isFinal: false, at: Timestamp(microseconds: microseconds(now)))
+                delivery(times.count - 1), "down", isFinal: false,
+                at: Timestamp(microseconds: Int64((now * 1e6).rounded())))
             #expect(next.state == .pending && next.attempts == times.count)
             now = Double(next.due.microseconds) / 1e6
             times.append(now)
