@@ -38,7 +38,7 @@ struct DeduplicationTests {
         #expect(result.devices == [device("one"): Counts(conflicts: 1)])
         #expect(try store.database.rows("SELECT z FROM accelerometer") == ["-1.0"])
         #expect(
-            try store.database.rows("SELECT device, stream, time, stored, received, epoch, seq FROM v_conflicts")
+            try store.database.rows("SELECT device, stream, t, stored, received, epoch, seq FROM conflicts JOIN _devices USING (device_id)")
                 == [
                     #"one|motion/accelerometer|2023-11-14T22:13:20.000001Z|{"x":1.0,"y":0.5,"z":-1.0}"#
                         + #"|{"x":1.0,"y":0.5,"z":3.0}|e|2"#
