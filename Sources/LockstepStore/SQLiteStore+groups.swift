@@ -10,8 +10,16 @@ extension SQLiteStore {
         // Sort by table and device, which improves the hit rate of the page cache. Runs of one device and stream keep
         // their order.
         runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
-        for resolved in runs {
-            let run = group.runs[resolved.index]
+        var next = 0
+        while next < runs.count {
+            let resolved = runs[next]
+            var run = group.runs[resolved.index]
+            next += 1
+            // Messages of many devices come in turns. Those of one are written together.
+            while next < runs.count, runs[next].table == resolved.table, runs[next].device == resolved.device {
+                run.append(group.runs[runs[next].index])
+                next += 1
+            }
             let position = changes.position(of: resolved.device, run.device)
             changes[position].add(run)
             changes[position].counts += try write(run, table: resolved.table, device: resolved.device)
@@ -111,7 +119,9 @@ extension SQLiteStore {
             by: report, of: reports[device], isNew: epochs != nil, epochs: epochs ?? []
         ) { epoch throws(SQLiteError) in
             let scope = scopes.scope(of: address, device: device, epoch: epoch)
-            guard !reports.isCopy, try !received.hasOther(than: scope), !waiting.hasOther(than: scope) else { return nil }
+            guard !reports.isCopy, try !received.hasOther(than: scope), !waiting.hasOther(than: scope) else {
+                return nil
+            }
             return try received.numbers(of: scope).first ?? .max
         } known: { epoch throws(SQLiteError) in
             let scope = scopes.scope(of: address, device: device, epoch: epoch)

@@ -35,7 +35,10 @@ extension SQLiteStore {
             try startMerge()
             try finishMerge()
         }
-        try database.transaction { try showTablesOnly() }
+        do { try database.transaction { try showTablesOnly() } } catch {
+            for index in tables.indices { tables[index].rollBack() }
+            throw error
+        }
         for index in tables.indices { tables[index].commit() }
     }
 

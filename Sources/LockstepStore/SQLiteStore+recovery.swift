@@ -20,7 +20,8 @@ extension SQLiteStore {
             let device = select.int64(at: 1)
             let size = select.optionalInt64(at: 9).map(Int.init)
             var entry = WaitingIndex.Entry(
-                n: select.int64(at: 0), size: WaitingTable.overhead + (size ?? 0), received: select.optionalInt64(at: 5))
+                n: select.int64(at: 0), size: WaitingTable.overhead + (size ?? 0), received: select.optionalInt64(at: 5)
+            )
             entry.samples = Int(select.int64(at: 8))
             entry.hasRows = size != nil
             if let stream = select.optionalInt64(at: 2) {

@@ -27,44 +27,41 @@ extension SQLiteStore {
     private func write(
         _ batches: Range<Int>, of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
     ) throws {
-        let samples = (batches.lowerBound == 0 ? 0 : run.batches[batches.lowerBound - 1].end)..<run.batches[
-            batches.upperBound - 1
-        ].end
+        let start = batches.lowerBound == 0 ? 0 : run.batches[batches.lowerBound - 1].end
+        let samples = start..<run.batches[batches.upperBound - 1].end
         var receipt = receipt(of: batches, in: run, device: device)
-        if samples.isEmpty { return try waiting.append(receipt, rows: nil) }
+        guard !samples.isEmpty else { return try waiting.append(receipt, rows: nil) }
         let times = run.samples.times
-        let (isIncreasing, least, greatest) = order(times[samples])
-        receipt.times = least...greatest
-        receipt.stream = tables[table].id.map { ($0, table) }
-        if isIncreasing, try tables[table].newestTime(of: device, waiting, table) < least {
-            try write([samples], of: run.samples, table: table, receipt)
-            counts.stored += samples.count
-            if observed[table] { observe([samples], of: run, device: device) }
-        } else {
+        let order = order(times[samples])
+        receipt.stream = tables[table].id
+        receipt.table = table
+        var ranges = [samples]
+        let newest = try tables[table].newestTime(of: device, waiting, table)
+        if !order.isIncreasing || order.least <= newest {
             let new = try newSamples(samples, of: run, table: table, device: device, &counts)
-            counts.stored += new.count
-            let ranges = new.increasingRanges(times)
-            if let least = new.map({ times[$0] }).min(), let greatest = new.map({ times[$0] }).max() {
-                receipt.times = least...greatest
-            } else {
-                receipt.times = nil
-            }
-            try write(ranges, of: run.samples, table: table, receipt)
-            if observed[table] { observe(ranges, of: run, device: device) }
+            ranges = new.increasingRanges(times)
         }
+        if let least = ranges.map({ times[$0.lowerBound] }).min(),
+            let greatest = ranges.map({ times[$0.upperBound - 1] }).max()
+        {
+            receipt.times = least...greatest
+        }
+        receipt.samples = ranges.reduce(0) { $0 + $1.count }
+        counts.stored += receipt.samples
+        try write(ranges, of: run.samples, table: table, receipt)
+        if observed[table] { observe(ranges, of: run, device: device) }
     }
 
-    /// Returns whether times strictly increase, and the least and the greatest one.
-    private func order(_ times: ArraySlice<Int64>) -> (isIncreasing: Bool, least: Int64, greatest: Int64) {
+    /// Returns whether times strictly increase, and the least one.
+    private func order(_ times: ArraySlice<Int64>) -> (isIncreasing: Bool, least: Int64) {
         var last = times[times.startIndex]
-        var (isIncreasing, least, greatest) = (true, last, last)
+        var (isIncreasing, least) = (true, last)
         for time in times.dropFirst() {
             if time <= last { isIncreasing = false }
             least = min(least, time)
-            greatest = max(greatest, time)
             last = time
         }
-        return (isIncreasing, least, greatest)
+        return (isIncreasing, least)
     }
 
     /// Returns what a row tells of some batches, without their samples.
@@ -89,8 +86,6 @@ extension SQLiteStore {
     private func write(
         _ ranges: [Range<Int>], of block: SampleBlock, table: Int, _ receipt: WaitingTable.Receipt
     ) throws(SQLiteError) {
-        var receipt = receipt
-        receipt.samples = ranges.reduce(0) { $0 + $1.count }
         guard let times = receipt.times else { return try waiting.append(receipt, rows: nil) }
         tables[table].didWrite(until: times.upperBound, device: receipt.device)
         guard receipt.samples * block.stream.rowSize < Self.directSize else {

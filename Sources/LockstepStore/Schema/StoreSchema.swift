@@ -93,7 +93,21 @@ enum StoreSchema {
         if !missing.isEmpty { try database.execute("DROP VIEW IF EXISTS \(stream.table)") }
         for column in missing {
             try database.execute(
-                "ALTER TABLE \(stream.rowTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */")
+                "ALTER TABLE \(stream.rowTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */"
+            )
+        }
+    }
+
+    /// Lets the views of a store that nobody writes to show the tables alone of which no samples wait.
+    static func showTablesOnly(in database: SQLiteDatabase) throws {
+        try database.transaction {
+            for stream in try StreamTable.catalog(in: database).streams {
+                guard let id = try StreamTable.id(of: stream, in: database),
+                    try storedSQL(of: stream.rowTable, in: database) != nil,
+                    try database.integer("SELECT count(*) FROM _waiting WHERE stream_id = \(id) AND rows IS NOT NULL") == 0
+                else { continue }
+                try replace(stream.plainView, in: database)
+            }
         }
     }
 

@@ -75,7 +75,8 @@ enum StreamTable {
     }
 
     private static func declared(in database: SQLiteDatabase) throws -> [SensorStream] {
-        let select = try database.prepare("SELECT name, definition FROM streams WHERE definition IS NOT NULL ORDER BY name")
+        let select = try database.prepare(
+            "SELECT name, definition FROM streams WHERE definition IS NOT NULL ORDER BY name")
         var streams: [SensorStream] = []
         while try select.step() {
             guard let name = select.text(at: 0), let text = select.text(at: 1) else { continue }

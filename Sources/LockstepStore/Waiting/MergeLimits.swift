@@ -7,8 +7,9 @@ struct MergeLimits {
     var pagesPerStream = 8
     /// The least size of what waits from which a merge starts, in bytes. It limits the time to move one device as well.
     var minSize = 256 * 1024
-    /// The greatest size of what waits at the start of a merge, in bytes: reading it takes about a second in SQL.
-    var maxSize = 16 * 1024 * 1024
+    /// The greatest size of what waits at the start of a merge, in bytes. It matters for more than 4,000 devices; to read so
+    /// much takes some seconds in SQL.
+    var maxSize = 64 * 1024 * 1024
     /// The time after which a merge starts, even if less waits.
     var maxAge = Duration.seconds(600)
     /// The length of the write-ahead log at which a checkpoint is needed, in pages of a new store: 49 MB. A long log

@@ -28,13 +28,6 @@ struct WaitingIndex {
         }
 
         mutating func recordSample(at time: Int64) { newest = max(newest ?? time, time) }
-
-        mutating func add(_ other: Figures) {
-            samples += other.samples
-            if let time = other.firstSeen { recordMessage(at: time) }
-            if let time = other.lastSeen { recordMessage(at: time) }
-            if let time = other.newest { recordSample(at: time) }
-        }
     }
 
     /// What waits of one stream of a device.
@@ -118,7 +111,8 @@ struct WaitingIndex {
     }
 
     private static func change(
-        _ content: inout Device, isNew: Bool, _ device: Int64, keeping previous: inout [(device: Int64, state: Previous?)],
+        _ content: inout Device, isNew: Bool, _ device: Int64,
+        keeping previous: inout [(device: Int64, state: Previous?)],
         _ body: (inout Device) -> Void
     ) {
         if !content.isChanged {

@@ -18,9 +18,6 @@ struct WaitingMerge {
         devices = waiting.frozen.devices.keys.map(Int64.init)
         size = waiting.frozen.size
         mark = try database.prepare("UPDATE _merge SET upto = ?, device_done = ?", persistent: true)
-        // Rows to keep when the others are deleted. See ``deleteFrozen(_:in:)``.
-        try database.execute(
-            "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE IF NOT EXISTS kept AS SELECT * FROM main._waiting WHERE 0")
     }
 
     /// The share of the devices that are done, from 0 to 1.

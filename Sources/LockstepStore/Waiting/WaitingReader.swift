@@ -56,9 +56,7 @@ final class WaitingReader {
             selectMark.reset()
         }
         let current = try selectVersion.step() ? selectVersion.int64(at: 0) : 0
-        guard current != version else { return }
-        version = current
-        guard try selectMark.step() else { return }
+        guard current != version, try selectMark.step() else { return }
         upto = selectMark.int64(at: 0)
         deviceDone = selectMark.int64(at: 1)
         let first = selectMark.optionalInt64(at: 2)
@@ -72,6 +70,7 @@ final class WaitingReader {
         guard first != nil else {
             entries.removeAll()
             firstKnown = .max
+            version = current
             return
         }
         try selectNew.bind(lastKnown, at: 1)
@@ -83,6 +82,8 @@ final class WaitingReader {
             entries[source, default: []].append(
                 Entry(n: n, first: selectNew.int64(at: 3), last: selectNew.int64(at: 4), count: selectNew.int64(at: 5)))
         }
+        // Not before: a query that is cancelled meanwhile leaves the rest for the next one.
+        version = current
     }
 
     /// Returns the entries of a device and stream that are not in the table yet.

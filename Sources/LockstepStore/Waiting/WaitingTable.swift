@@ -27,6 +27,9 @@ struct WaitingTable {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
         select = try database.prepare("SELECT first_t, rows FROM _waiting WHERE n = ?", persistent: true)
+        // Rows to keep when a merge deletes the others. It is in memory, and created once, because SQLite then prepares all
+        // statements again.
+        try database.execute("CREATE TEMP TABLE kept AS SELECT * FROM main._waiting WHERE 0")
         upto = try database.integer("SELECT upto FROM _merge")
         last = max(upto, try database.integer("SELECT max(n) FROM _waiting"))
         lastCommitted = last
@@ -41,8 +44,10 @@ struct WaitingTable {
         var scope: Int?
         /// The numbers of the batches in ascending order.
         var batches: [Int64] = []
-        /// The number of the stream, and the index of its table.
-        var stream: (id: Int64, table: Int)?
+        /// The number of the stream.
+        var stream: Int64?
+        /// The index of its table.
+        var table: Int?
         var times: ClosedRange<Int64>?
         var samples = 0
     }
@@ -53,7 +58,7 @@ struct WaitingTable {
         last += 1
         try insert.bind(last, at: 1)
         try insert.bind(receipt.device, at: 2)
-        try insert.bind(receipt.stream?.id, at: 3)
+        try insert.bind(receipt.stream, at: 3)
         try insert.bind(receipt.epoch?.rawValue, at: 4)
         switch receipt.batches.count {
         case 0: try insert.bindNull(at: 5)
@@ -70,7 +75,7 @@ struct WaitingTable {
         var entry = WaitingIndex.Entry(
             n: last, size: Self.overhead + (rows?.count ?? 0), received: receipt.received)
         entry.samples = receipt.samples
-        entry.table = receipt.stream?.table
+        entry.table = receipt.table
         entry.times = receipt.times
         entry.hasRows = rows != nil
         entry.scope = receipt.scope
@@ -107,7 +112,8 @@ struct WaitingTable {
             let pieces = part.split(separator: "]", omittingEmptySubsequences: false)
             let numbers = pieces[0].split(separator: ",").compactMap { Int64($0) }
             if isRange, numbers.count == 2 { insert(numbers[0], numbers[1]) }
-            let single = isRange ? pieces.dropFirst().flatMap { $0.split(separator: ",") }.compactMap { Int64($0) } : numbers
+            let single =
+                isRange ? pieces.dropFirst().flatMap { $0.split(separator: ",") }.compactMap { Int64($0) } : numbers
             for number in single { insert(number, number) }
         }
         return batches

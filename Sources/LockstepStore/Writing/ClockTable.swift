@@ -25,7 +25,8 @@ struct ClockTable {
         find = try database.prepare(
             "SELECT 1 FROM _clocks WHERE device_id = ? AND collector = ? AND epoch = ? AND t = ?", persistent: true)
         findWaiting = try database.prepare(
-            "SELECT 1 FROM _waiting WHERE n = ?1 AND epoch = ?2 AND first_t = ?3 AND rows ->> '$[0][1]' = ?4", persistent: true)
+            "SELECT 1 FROM _waiting WHERE n = ?1 AND epoch = ?2 AND first_t = ?3 AND rows ->> '$[0][1]' = ?4",
+            persistent: true)
         move = try database.prepare(
             """
             INSERT INTO _clocks (device_id, collector, epoch, t, segment, offset, skew, bound, skew_bound)
@@ -84,7 +85,8 @@ extension SQLiteStore {
             guard !isKnown else { continue }
             var receipt = WaitingTable.Receipt(device: device, received: nil)
             receipt.epoch = clock.epoch
-            receipt.stream = (ClockTable.streamID, ClockTable.table)
+            receipt.stream = ClockTable.streamID
+            receipt.table = ClockTable.table
             receipt.times = time...time
             try waiting.append(receipt, rows: ClockTable.json(clock.point))
         }

@@ -95,7 +95,7 @@ struct ReaderTests {
         let (store, path) = try newStore()
         #expect(try StoreReader(path: path).integrityCheck() == [])
         try store.database.execute(
-            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'steps'")
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'states'")
         #expect(try !StoreReader(path: path).integrityCheck().isEmpty)
     }
 

@@ -68,6 +68,22 @@ struct WaitingReadingTests {
         return lines
     }
 
+    @Test("a query that is cancelled while it finds what waits hides nothing from the next one")
+    func cancelled() throws {
+        let (store, path) = try newStore(MergeWorkload.options)
+        let reader = try StoreReader(path: path)
+        var group = IngestGroup()
+        for number in 0..<1000 { group.append(received(acceleration([1]), from: device("d\(number)"))) }
+        try store.write(group)
+        let interruption = SQLiteInterruption()
+        interruption.interrupt()
+        let waiting = try #require(try reader.waiting.stream(.accelerometer))
+        #expect(throws: SQLiteError.self) {
+            try reader.database.interruptible(by: interruption) { try waiting.newestTimes() }
+        }
+        #expect(try waiting.newestTimes().count == 1000)
+    }
+
     @Test(
         "every reader shows the same before, during and after a merge, whether it was open before or not",
         arguments: 1...3 as ClosedRange<UInt64>)

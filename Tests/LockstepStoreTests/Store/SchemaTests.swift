@@ -59,7 +59,8 @@ struct SchemaTests {
                 let sql = try #require(
                     try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '\(name)'"))
                 let lines = sql.split(separator: "\n")
-                #expect(sql.contains("-- \(stream.name): \(stream.summary)") && lines.count <= 12 + stream.columns.count)
+                #expect(
+                    sql.contains("-- \(stream.name): \(stream.summary)") && lines.count <= 12 + stream.columns.count)
                 for column in stream.columns {
                     let line = try #require(
                         lines.first { line in

@@ -15,10 +15,12 @@ struct ViewTests {
         try store.write(received(acceleration([7])), received(steps))
         for _ in 0..<2 {
             #expect(
-                try store.database.rows("SELECT device, accelerometer.* FROM accelerometer JOIN devices USING (device_id)")
+                try store.database.rows(
+                    "SELECT device, accelerometer.* FROM accelerometer JOIN devices USING (device_id)")
                     == ["one|1|\(start + 7)|7.0|0.5|-1.0"])
             #expect(
-                try store.database.rows("SELECT t, start, steps, distance, pace, typeof(distance), typeof(steps) FROM steps")
+                try store.database.rows(
+                    "SELECT t, start, steps, distance, pace, typeof(distance), typeof(steps) FROM steps")
                     == ["\(start + 2_000_000)|\(start)|3|2.5|-|real|integer"])
             try store.mergeAll()
         }

@@ -34,7 +34,7 @@ struct CrashTests {
         try work.startMerge()
         try record()
         // The first merge overlaps with writing. The second one merges rows into tables with rows.
-        for _ in 0..<2 {
+        for _ in 0..<4 {
             while work.store.isMerging {
                 try work.store.mergeSlice(maxDuration: .zero)
                 try record()

@@ -44,7 +44,8 @@ extension SQLiteDatabase {
     /// Reads the content of a store through the views. SQLite formats the lines, which is faster in debug builds.
     func content(of streams: [SensorStream]) throws -> StoreContent {
         var content = StoreContent()
-        for stream in streams where try integer("SELECT count(*) FROM sqlite_schema WHERE name = '\(stream.table)'") > 0 {
+        for stream in streams where try integer("SELECT count(*) FROM sqlite_schema WHERE name = '\(stream.table)'") > 0
+        {
             let values = stream.columns.map { "'|' || ifnull(sample.\($0.name), '-')" }.joined(separator: " || ")
             content.streams[stream.name] = try lines(
                 """

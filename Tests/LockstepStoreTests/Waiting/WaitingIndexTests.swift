@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Index of what waits")
 struct WaitingIndexTests {
-    private func entry(_ n: Int64, _ times: ClosedRange<Int64>, table: Int = 0, scope: Int? = nil) -> WaitingIndex.Entry {
+    private func entry(_ n: Int64, _ times: ClosedRange<Int64>, table: Int = 0, scope: Int? = nil) -> WaitingIndex.Entry
+    {
         var entry = WaitingIndex.Entry(n: n, size: 100, received: 1000 + n)
         entry.samples = 2
         entry.table = table

@@ -9,7 +9,8 @@ import Testing
 @Suite("When samples wait, and for how long", .temporaryFolder)
 struct WaitingLimitTests {
     private func isUnion(_ stream: String, _ store: SQLiteStore) throws -> Bool {
-        try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '\(stream)'")).contains("UNION")
+        try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '\(stream)'")).contains(
+            "UNION")
     }
 
     @Test("a merge starts at some pages of each device and stream, within limits")
@@ -126,7 +127,8 @@ struct WaitingLimitTests {
         try store.write(IngestGroup(seen: [device("one"): time(1)]))
         #expect(store.isMerging && store.needsMaintenance)
         while store.needsMaintenance {
-            #expect(try store.database.rows("SELECT first_seen - \(start), last_seen - \(start) FROM devices") == ["1|1"])
+            #expect(
+                try store.database.rows("SELECT first_seen - \(start), last_seen - \(start) FROM devices") == ["1|1"])
             store.performMaintenance()
         }
         #expect(try store.database.rows("SELECT first_seen - \(start), last_seen - \(start) FROM _devices") == ["1|1"])

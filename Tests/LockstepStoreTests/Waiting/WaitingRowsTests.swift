@@ -1,11 +1,10 @@
 import LockstepModel
 import LockstepSQLite
-import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore
 
-@Suite("Samples as JSON", .temporaryFolder)
+@Suite("Samples as JSON")
 struct WaitingRowsTests {
     private static let stream = SensorStream(
         name: "mixed", table: "mixed", summary: "Mixed",
@@ -16,14 +15,15 @@ struct WaitingRowsTests {
         ])
 
     private func codec() throws -> (rows: WaitingRows, database: SQLiteDatabase) {
-        let database = try newDatabase()
+        let database = try SQLiteDatabase(path: ":memory:")
         try database.execute(Self.stream.createRowTable)
         return (WaitingRows(Self.stream, try #require(try RowColumns(of: Self.stream, in: database))), database)
     }
 
     private func json(_ rows: [[Double]]) throws -> String {
         let columns = (0..<3).map { column in rows.map { $0[column] } }
-        let block = SampleBlock(stream: Self.stream, times: rows.indices.map { start + Int64($0) * 10 }, columns: columns)
+        let block = SampleBlock(
+            stream: Self.stream, times: rows.indices.map { start + Int64($0) * 10 }, columns: columns)
         var json: [UInt8] = []
         try codec().rows.encode(rows.indices, of: block, after: start, to: &json)
         return String(decoding: json, as: UTF8.self)
@@ -49,7 +49,8 @@ struct WaitingRowsTests {
     @Test(
         "a real number is read as it was written, by the decoder and if it has up to 15 digits by SQLite",
         arguments: [
-            0, -0.0, 0.1, -0.000001, 0.123456, 140_737_488.355327, 1e-7, 1.0 / 3, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1e20,
+            0, -0.0, 0.1, -0.000001, 0.123456, 140_737_488.355327, 1e-7, 1.0 / 3, .leastNonzeroMagnitude,
+            .greatestFiniteMagnitude, -1e20,
             Double(Float(0.1)), 123_456_789_012_345_680, .infinity, -.infinity,
         ])
     func exact(value: Double) throws {
@@ -76,7 +77,8 @@ struct WaitingRowsTests {
     @Test(
         "text that is something else ends the samples, and missing values are unknown",
         arguments: [
-            ("", 0), ("[", 0), ("{}", 0), ("[[", 0), ("[[1", 1), ("[[1,2.0", 1), (#"[[1,2.0,3,"up"#, 1), ("[[1,2.0],[x]]", 1),
+            ("", 0), ("[", 0), ("{}", 0), ("[[", 0), ("[[1", 1), ("[[1,2.0", 1), (#"[[1,2.0,3,"up"#, 1),
+            ("[[1,2.0],[x]]", 1),
             ("[[1,2.0],[2]]", 2), ("[[1,2.0,3,null,4,5]]", 1), ("[[1,nul", 1), (#"[[1,2,3,"\"#, 1),
         ])
     func damaged(text: String, count: Int) throws { #expect(try decoded(text).count == count) }
