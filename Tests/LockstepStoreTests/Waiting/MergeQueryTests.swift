@@ -9,7 +9,7 @@ import Testing
 struct MergeQueryTests {
     private static let deviceCount = 12
 
-    /// Creates a store whose rows are in the table and in both logs: backlog of every device is in the second log.
+    /// Creates a store whose rows are in the table, are being moved, and wait: backlog of every device waits.
     private func storeWithRows() throws -> SQLiteStore {
         let store = try newStore().store
         func write(_ times: Range<Int64>) throws {

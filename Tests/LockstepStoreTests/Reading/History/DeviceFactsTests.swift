@@ -42,7 +42,7 @@ struct DeviceFactsTests {
         }
     }
 
-    @Test("the position is the newest fix with a position, in the table or in the logs")
+    @Test("the position is the newest fix with a position, in the table or waiting")
     func position() throws {
         let (store, path) = try newStore()
         func fix(_ offset: Int64, _ latitude: Double) throws {
