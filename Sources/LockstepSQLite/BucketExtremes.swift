@@ -8,7 +8,7 @@ import CSQLite
 ///
 /// ```swift
 /// let extremes = try BucketExtremes(in: database)
-/// extremes.begin(start: 0, width: 60_000_000, count: 60, divisors: [1, 1])
+/// extremes.begin(start: 0, width: 60_000_000, count: 60, columns: 2)
 /// try database.prepare("SELECT bucket_extremes(t, x, y) FROM sample").run()
 /// ```
 public final class BucketExtremes {
@@ -32,10 +32,12 @@ public final class BucketExtremes {
     /// Discards all rows, and sets the buckets and the columns.
     ///
     /// Rows outside the buckets are ignored. The end of the last bucket must not exceed the range of `Int64`.
-    /// - Parameter divisors: for each column, the number by which integers are divided. Real numbers are not.
-    public func begin(start: Int64, width: Int64, count: Int, divisors: [Double]) {
-        state.pointee.begin(start: start, width: width, count: count, divisors: divisors)
+    public func begin(start: Int64, width: Int64, count: Int, columns: Int) {
+        state.pointee.begin(start: start, width: width, count: count, columns: columns)
     }
+
+    /// Adds a row that is not in a table. NaN is ignored.
+    public func add(_ time: Int64, _ values: [Double]) { state.pointee.add(time, values) }
 
     /// The number of buckets.
     public var count: Int { state.pointee.count }
@@ -67,8 +69,7 @@ private struct BucketState {
     private(set) var start: Int64 = 0
     private(set) var width: Int64 = 1
     private(set) var count = 0
-    var columns: Int { divisors.count }
-    private var divisors = UnsafeMutableBufferPointer<Double>.allocate(capacity: 0)
+    private(set) var columns = 0
     private(set) var rows = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 0)
     /// The minimum and maximum of each column of each bucket. They are infinite before the first value.
     private var extremes = UnsafeMutableBufferPointer<Double>.allocate(capacity: 0)
@@ -77,14 +78,13 @@ private struct BucketState {
     private var currentStart: Int64 = 0
     private var currentEnd: Int64 = 0
 
-    mutating func begin(start: Int64, width: Int64, count: Int, divisors: [Double]) {
+    mutating func begin(start: Int64, width: Int64, count: Int, columns: Int) {
         precondition(width > 0 && count >= 0)
         free()
         self.start = start
         self.width = width
         self.count = count
-        self.divisors = .allocate(capacity: divisors.count)
-        _ = self.divisors.initialize(from: divisors)
+        self.columns = columns
         rows = .allocate(capacity: count)
         rows.initialize(repeating: 0)
         extremes = .allocate(capacity: 2 * count * columns)
@@ -95,7 +95,6 @@ private struct BucketState {
     }
 
     func free() {
-        divisors.deallocate()
         rows.deallocate()
         extremes.deallocate()
     }
@@ -118,30 +117,41 @@ private struct BucketState {
     /// Adds a row whose first value is its time.
     @inline(__always)
     mutating func add(_ values: UnsafeMutablePointer<OpaquePointer?>, _ valueCount: Int) {
-        let time = sqlite3_value_int64(values[0])
+        guard begin(at: sqlite3_value_int64(values[0])) else { return }
+        var column = 1
+        var cell = 2 * current * columns
+        let end = min(valueCount, columns + 1)
+        while column < end {
+            if sqlite3_value_type(values[column]) != SQLITE_NULL { add(sqlite3_value_double(values[column]), to: cell) }
+            column += 1
+            cell += 2
+        }
+    }
+
+    mutating func add(_ time: Int64, _ values: [Double]) {
+        guard begin(at: time) else { return }
+        for (column, value) in values.enumerated() { add(value, to: 2 * (current * columns + column)) }
+    }
+
+    /// Finds the bucket of a row and counts it.
+    /// - Returns: whether there is a bucket.
+    @inline(__always)
+    private mutating func begin(at time: Int64) -> Bool {
         if time < currentStart || time >= currentEnd {
-            guard time >= start, (time - start) / width < count else { return }
+            guard time >= start, (time - start) / width < count else { return false }
             current = Int((time - start) / width)
             currentStart = start + Int64(current) * width
             currentEnd = currentStart + width
         }
         rows[current] &+= 1
-        var column = 1
-        var cell = 2 * current * columns
-        let end = min(valueCount, columns + 1)
-        while column < end {
-            let type = sqlite3_value_type(values[column])
-            if type != SQLITE_NULL {
-                let value =
-                    type == SQLITE_INTEGER
-                    ? Double(sqlite3_value_int64(values[column])) / divisors[column - 1]
-                    : sqlite3_value_double(values[column])
-                if value < extremes[cell] { extremes[cell] = value }
-                if value > extremes[cell + 1] { extremes[cell + 1] = value }
-            }
-            column += 1
-            cell += 2
-        }
+        return true
+    }
+
+    /// Adds a value. NaN is neither less nor greater than others.
+    @inline(__always)
+    private mutating func add(_ value: Double, to cell: Int) {
+        if value < extremes[cell] { extremes[cell] = value }
+        if value > extremes[cell + 1] { extremes[cell + 1] = value }
     }
 }
 

@@ -6,7 +6,7 @@ import CSQLite
 ///
 /// ```swift
 /// let sums = try ColumnSums(in: database)
-/// sums.begin(divisors: [1, 1])
+/// sums.begin(columns: 2)
 /// try database.prepare("SELECT column_sums(x, y) FROM sample").run()
 /// ```
 public final class ColumnSums {
@@ -21,7 +21,15 @@ public final class ColumnSums {
         public fileprivate(set) var maximum = -Double.infinity
         /// The number of values below 0.
         public fileprivate(set) var negatives: Int64 = 0
-        fileprivate let divisor: Double
+
+        @inline(__always)
+        fileprivate mutating func add(_ value: Double) {
+            count &+= 1
+            sum += value
+            if value < minimum { minimum = value }
+            if value > maximum { maximum = value }
+            if value < 0 { negatives &+= 1 }
+        }
     }
 
     fileprivate struct State {
@@ -47,13 +55,18 @@ public final class ColumnSums {
         }
     }
 
-    /// Discards all rows, and sets the columns.
-    /// - Parameter divisors: for each column, the number by which integers are divided. Real numbers are not.
-    public func begin(divisors: [Double]) {
+    /// Discards all rows, and sets the number of columns.
+    public func begin(columns: Int) {
         state.pointee.rows = 0
         state.pointee.columns.deallocate()
-        state.pointee.columns = .allocate(capacity: divisors.count)
-        _ = state.pointee.columns.initialize(from: divisors.map { Column(divisor: $0) })
+        state.pointee.columns = .allocate(capacity: columns)
+        state.pointee.columns.initialize(repeating: Column())
+    }
+
+    /// Adds a row that is not in a table. NaN is ignored.
+    public func add(_ values: [Double]) {
+        state.pointee.rows &+= 1
+        for (column, value) in values.enumerated() where !value.isNaN { state.pointee.columns[column].add(value) }
     }
 
     /// The number of rows.
@@ -73,17 +86,8 @@ private func addRow(
     state.pointee.rows &+= 1
     guard let values, let column = state.pointee.columns.baseAddress else { return }
     for index in 0..<min(Int(count), state.pointee.columns.count) {
-        let value: Double
-        switch sqlite3_value_type(values[index]) {
-        case SQLITE_NULL: continue
-        case SQLITE_INTEGER: value = Double(sqlite3_value_int64(values[index])) / column[index].divisor
-        default: value = sqlite3_value_double(values[index])
-        }
-        column[index].count &+= 1
-        column[index].sum += value
-        if value < column[index].minimum { column[index].minimum = value }
-        if value > column[index].maximum { column[index].maximum = value }
-        if value < 0 { column[index].negatives &+= 1 }
+        guard sqlite3_value_type(values[index]) != SQLITE_NULL else { continue }
+        column[index].add(sqlite3_value_double(values[index]))
     }
 }
 

@@ -39,22 +39,6 @@ extension SQLiteStatement {
         }
     }
 
-    /// Binds each number to one of the parameters `first`, `first + stride`, `first + 2 * stride`, …: multiplied by `scale` as
-    /// an integer if possible, see ``Swift/Double/exactInteger(scaledBy:)``, and otherwise as it is. NaN becomes NULL.
-    public func bind(
-        _ values: ArraySlice<Double>, scaledBy scale: Double, from first: Int, every stride: Int
-    ) throws(SQLiteError) {
-        var index = Int32(first)
-        for value in values {
-            if let number = value.exactInteger(scaledBy: scale) {
-                try check(sqlite3_bind_int64(handle, index, number))
-            } else {
-                try check(sqlite3_bind_double(handle, index, value))
-            }
-            index += Int32(stride)
-        }
-    }
-
     /// Binds a string, which may contain NUL characters.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         var value = value
@@ -67,6 +51,19 @@ extension SQLiteStatement {
                 return sqlite3_bind_text64(
                     handle, Int32(index), base, UInt64(characters.count), copied, UInt8(SQLITE_UTF8))
             }
+        }
+        try check(code)
+    }
+
+    /// Binds UTF-8 as text.
+    public func bindText(_ bytes: [UInt8], at index: Int) throws(SQLiteError) {
+        let code = bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress, !bytes.isEmpty else {
+                return sqlite3_bind_text(handle, Int32(index), "", 0, copied)
+            }
+            return sqlite3_bind_text64(
+                handle, Int32(index), base.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), copied,
+                UInt8(SQLITE_UTF8))
         }
         try check(code)
     }

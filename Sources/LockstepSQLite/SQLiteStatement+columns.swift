@@ -15,9 +15,6 @@ extension SQLiteStatement {
     /// Returns whether a value is NULL.
     public func isNull(at column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
-    /// Returns whether the value of a column is an integer.
-    public func isInteger(at column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_INTEGER }
-
     /// Returns an integer, or 0 for NULL.
     public func int64(at column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
 
@@ -42,5 +39,14 @@ extension SQLiteStatement {
         // SQLite returns a null pointer for an empty blob.
         guard let base = sqlite3_column_blob(handle, Int32(column)) else { return [] }
         return [UInt8](UnsafeRawBufferPointer(start: base, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
+    }
+}
+
+extension SQLiteStatement {
+    /// Calls `body` with the bytes of a text, which are valid until it returns; none for NULL.
+    public func withText(at column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+        guard let characters = sqlite3_column_text(handle, Int32(column)) else { return }
+        let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+        body(UnsafeBufferPointer(start: characters, count: count))
     }
 }

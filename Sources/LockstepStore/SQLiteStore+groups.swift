@@ -10,26 +10,29 @@ extension SQLiteStore {
         // Sort by table and device, which improves the hit rate of the page cache. Runs of one device and stream keep
         // their order.
         runs.sort { ($0.table, $0.device, $0.index) < ($1.table, $1.device, $1.index) }
-        for resolved in runs {
-            let run = group.runs[resolved.index]
+        var next = 0
+        while next < runs.count {
+            let resolved = runs[next]
+            var run = group.runs[resolved.index]
+            next += 1
+            // Messages of many devices come in turns. Those of one are written together.
+            while next < runs.count, runs[next].table == resolved.table, runs[next].device == resolved.device {
+                run.append(group.runs[runs[next].index])
+                next += 1
+            }
             let position = changes.position(of: resolved.device, run.device)
             changes[position].add(run)
-            let counts = try write(run, table: resolved.table, device: resolved.device, changes: position)
-            changes[position].counts += counts
+            changes[position].counts += try write(run, table: resolved.table, device: resolved.device)
         }
         for (device, time) in group.seen {
             let id = devices.id(of: device)
             let position = changes.position(of: id, device)
             changes[position].recordMessage(at: time)
-            changes[position].ledger.recordMessage(at: time.microseconds)
+            changes[position].lastSeen = max(changes[position].lastSeen ?? time, time)
         }
         for entry in group.transitions {
             let id = devices.id(of: entry.device)
-            if entry.transition.seq == 1, group.lifecycles[entry.device]?.last == entry.transition {
-                changes[changes.position(of: id, entry.device)].firstTransition = entry.transition
-            } else {
-                try lifecycle.write(entry.transition, of: id)
-            }
+            try lifecycle.write(entry.transition, of: id)
         }
         // A device may be in both: its snapshot is newer.
         for entry in group.evidence {
@@ -112,12 +115,13 @@ extension SQLiteStore {
         let device = devices.id(of: address)
         if devices.added.contains(device) { recent.add(device) }
         let epochs = reports.isCopy ? nil : recent.epochs(of: device)
-        let first = devices.firstEpochs[Int(device)]
         let changes = try EpochReport.changes(
             by: report, of: reports[device], isNew: epochs != nil, epochs: epochs ?? []
         ) { epoch throws(SQLiteError) in
-            guard !reports.isCopy, first == nil || first == epoch else { return nil }
             let scope = scopes.scope(of: address, device: device, epoch: epoch)
+            guard !reports.isCopy, try !received.hasOther(than: scope), !waiting.hasOther(than: scope) else {
+                return nil
+            }
             return try received.numbers(of: scope).first ?? .max
         } known: { epoch throws(SQLiteError) in
             let scope = scopes.scope(of: address, device: device, epoch: epoch)
@@ -149,33 +153,15 @@ extension SQLiteStore {
     /// Writes the changes that the current transaction made to a device.
     func write(_ changes: DeviceChanges) throws(SQLiteError) {
         let device = changes.id
-        var ledger = changes.ledger
         if let snapshot = changes.snapshot {
-            // A later part of the transaction may have replaced it.
-            if let first = changes.firstTransition, first != snapshot.last { try lifecycle.write(first, of: device) }
-            if snapshot.last?.seq != 1 { try lifecycle.keepFirst(of: device) }
-            // The row is rewritten anyway, so it gets the times of messages as well, and the log needs no change for them.
-            try devices.write(snapshot, of: device, firstSeen: changes.firstSeen, lastSeen: ledger.lastSeen)
-            ledger.lastSeen = nil
+            // The row is rewritten anyway, so it gets the times of messages as well.
+            try devices.write(snapshot, of: device, firstSeen: changes.firstSeen, lastSeen: changes.lastSeen)
         } else {
             try devices.write(new: device, firstSeen: changes.firstSeen)
-        }
-        guard !ledger.isEmpty else { return }
-        var change: LedgerChange? = ledger
-        var numbers: [Int] = []
-        for (epoch, batches) in ledger.batches {
-            let scope = scopes.scope(of: changes.device, device: device, epoch: epoch)
-            numbers.append(scope.number)
-            let epoch = try epochs.id(of: scope, &devices, in: database)
-            for range in batches.ranges {
-                try logs[activeLog].append(change, epoch: epoch, batches: range, device: device)
-                change = nil
+            if let seen = changes.lastSeen {
+                try waiting.append(WaitingTable.Receipt(device: device, received: seen.microseconds), rows: nil)
             }
         }
-        if change != nil { try logs[activeLog].append(change, epoch: 0, batches: nil, device: device) }
-        logs[activeLog].updateIndex(of: device) { content in
-            content.add(ledger)
-            for number in numbers { content.add(scope: number) }
-        }
+        try devices.add(changes.counts, of: device)
     }
 }

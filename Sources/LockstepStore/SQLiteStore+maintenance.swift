@@ -1,16 +1,9 @@
 import LockstepModel
 import LockstepSQLite
 
-// Checkpoints, and merges of the logs.
+// Checkpoints, and merges of what waits.
 
 extension SQLiteStore {
-    /// The number of turns from which a log is merged. It is less than the maximum, so that the other log can be filled
-    /// while this one is merged.
-    private static let fullTurns = LogSchema.maxTurns - 1
-
-    /// The time after which a log is merged, even if it is not full.
-    private static let maxAge = Duration.seconds(600)
-
     /// Whether there is maintenance to do: a checkpoint or a merge.
     public var needsMaintenance: Bool { !hasLostFiles && (needsCheckpoint || (isMerging && !hasMergeFailed)) }
 
@@ -24,39 +17,30 @@ extension SQLiteStore {
         do { try mergeSlice() } catch { hasMergeFailed = true }
     }
 
-    /// Whether a log or the runs are being merged.
-    var isMerging: Bool { merge != nil || runMerge != nil }
+    /// Whether rows are being merged.
+    var isMerging: Bool { merge != nil }
 
-    /// Merges the logs and runs unless they hold many rows, or rows of many devices. The store is not used afterwards.
+    /// Merges what waits, unless it is much. The store is not used afterwards.
     public func close() {
         guard !database.isInTransaction else { return }
         guard !hasLostFiles else { return completeLostFiles() }
-        // If it fails, the rows stay in the log: the next collector merges them.
-        let indexes = LogNumber.allCases.map { logs[$0].index }
-        let rows = indexes.reduce(runs.rows) { $0 + $1.rows }
-        // The same devices may be in several parts of the runs. Then less is merged than possible.
-        let inRuns = runs.parts.reduce(0) { $0 + $1.devices }
-        let devices = indexes.reduce(inRuns) { $0 + $1.deviceCount }
-        if rows <= Self.maxRowsAtStop && devices <= Self.maxDevicesAtStop { try? mergeLogs() }
+        // If it fails, the rows go on waiting: the next collector merges them.
+        if waiting.frozen.size + waiting.open.size <= limits.maxSizeAtStop { try? mergeAll() }
     }
 
-    /// Merges all rows of the logs and runs.
-    package func mergeLogs() throws {
+    /// Merges everything that waits, and lets all views show the tables alone.
+    package func mergeAll() throws {
         try finishMerge()
-        if !logs[activeLog].isEmpty {
-            try startMerge(of: activeLog)
+        if !waiting.open.isEmpty {
+            try startMerge()
             try finishMerge()
         }
-        if !runs.isEmpty {
-            try startRunMerge()
-            try finishMerge()
+        do { try database.transaction { try showTablesOnly() } } catch {
+            for index in tables.indices { tables[index].rollBack() }
+            throw error
         }
+        for index in tables.indices { tables[index].commit() }
     }
-
-    /// The maximum number of rows to merge at the stop. Merging more would delay the stop, and readers see all rows anyway.
-    private static let maxRowsAtStop = 20_000
-    /// The maximum number of devices to merge at the stop. A merge rewrites at least a page for each of them.
-    private static let maxDevicesAtStop = 1000
 
     private var needsCheckpoint: Bool { database.logPages >= nextCheckpoint }
 
@@ -77,70 +61,30 @@ extension SQLiteStore {
         return (try? database.checkpoint()) == true
     }
 
-    /// Starts to merge the runs if they hold enough rows. Otherwise makes the other log active if the active one holds
-    /// enough rows, and starts to merge it.
-    func startMergeIfFull() {
-        guard !isMerging else { return }
-        // If it fails, the next commit tries again.
-        let age = runsStart.map { ContinuousClock.now - $0 }
-        if RunPlacement.isFull(runs, age: age ?? .zero) { return (try? startRunMerge()) ?? () }
-        guard !logs[activeLog].isEmpty else { return }
-        let index = logs[activeLog].index
+    /// Starts a merge if enough waits, or some of it for long.
+    func startMergeIfDue() {
+        guard !isMerging, !waiting.open.isEmpty else { return }
         let isFull =
-            index.rows >= Self.fullRows(devices: index.deviceCount) || logs[activeLog].lastTurn >= Self.fullTurns
-        guard isFull || ContinuousClock.now - logStart >= Self.maxAge else { return }
-        try? startMerge(of: activeLog)
+            waiting.open.size >= limits.fullSize(streams: waiting.open.streamCount, pageSize: pageSize)
+        // If it fails, the next commit tries again.
+        if isFull || ContinuousClock.now - waiting.openSince >= limits.maxAge { try? startMerge() }
     }
 
-    /// Returns the number of rows from which a log is merged. A merge rewrites a page per device, so it needs many rows
-    /// per device; but the time to merge one device, the time to read the log and the memory for the index are limited.
-    static func fullRows(devices: Int) -> Int {
-        let share = max(min(1000 * devices, 100_000), min(500 * devices, 500_000), 100 * devices)
-        return min(max(20_000, share), 1_000_000, 4000 * devices)
-    }
-
-    /// Ensures that the active log accepts another turn. Merges the other log first if necessary.
-    func makeRoom() throws {
-        keepPace()
-        guard logs[activeLog].lastTurn >= LogSchema.maxTurns else { return }
-        try finishMerge()
-        try startMerge(of: activeLog)
-    }
-
-    /// Merges in proportion to the rows that a full log has received since the start of the merge, but for a limited
-    /// time. So the memory for its index is limited even if there is no time for maintenance between the commits.
-    private func keepPace() {
-        guard isMerging, !hasMergeFailed else { return }
-        let index = logs[activeLog].index
-        let fill = limits.fill(rows: index.rows, turns: logs[activeLog].lastTurn)
-        let share = limits.paceShare(
-            rows: index.rows, startRows: mergeStartRows, fullRows: Self.fullRows(devices: index.deviceCount), fill: fill
-        )
-        let duration = limits.paceDuration(fill: fill)
-        let end = ContinuousClock.now + duration
+    /// Merges in proportion to what the commits append, if they leave no time for it in between. So what waits is limited.
+    func keepPace() {
+        guard let size = merge?.size, !hasMergeFailed else { return }
+        let full = max(limits.minSize, size)
         do {
-            while isMerging, share >= 1 || mergeProgress < share {
-                try mergeSlice(maxDuration: min(limits.slice, duration))
+            while let merge, merge.progress < limits.dueShare(size: waiting.open.size, fullSize: full) {
+                try mergeSlice(maxDuration: .milliseconds(1))
                 if needsCheckpoint { checkpoint() }
-                if fill < 1, ContinuousClock.now >= end { return }
             }
         } catch { hasMergeFailed = true }
     }
 
-    private var mergeProgress: Double { merge?.progress ?? runMerge?.progress ?? 1 }
-
-    func startMerge(of log: LogNumber) throws {
-        let index = logs[log].index
-        let run = index.deviceCount >= minDevicesForRuns && runs.lastRun < RunKey.maxRun ? runs.lastRun + 1 : nil
-        merge = try LogMerge(log, index, into: tables, run: run, in: database)
-        activeLog = log.other
-        logStart = .now
-        mergeStartRows = logs[activeLog].index.rows
-    }
-
-    func startRunMerge() throws {
-        runMerge = try RunMerge(runs, into: tables, limits: limits, in: database)
-        mergeStartRows = logs[activeLog].index.rows
+    func startMerge() throws {
+        waiting.freeze()
+        merge = try WaitingMerge(of: waiting, in: database)
     }
 
     func finishMerge() throws {
@@ -150,7 +94,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Merges the rows of one or more devices, or clears tables of a merged log or of merged runs.
+    /// Merges the rows of one or more devices, or deletes the rows of a merge.
     /// - Parameter maxDuration: the duration after which the slice ends with the current device, or nil for the usual one.
     func mergeSlice(maxDuration: Duration? = nil) throws {
         guard isMerging else { return }
@@ -160,31 +104,47 @@ extension SQLiteStore {
         defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
         let end = ContinuousClock.now + (maxDuration ?? limits.slice)
         defer { didChangeLogLength() }
-        if let log = merge?.log {
-            try mergeSlice(of: log) { ContinuousClock.now >= end }
-        } else {
-            try runMerge?.runSlice(in: database) { ContinuousClock.now >= end }
-            if runMerge?.isDone == true {
-                runs.removeAll()
-                runMerge = nil
-                runsStart = nil
+        do {
+            try merge?.runSlice(waiting, in: database, until: { ContinuousClock.now >= end }, move: move) {
+                try showTablesOnly()
             }
-        }
-    }
-
-    private func mergeSlice(of log: LogNumber, until isOver: () -> Bool) throws {
-        let index = logs[log].index
-        try merge?.runSlice(
-            index, evidence: evidence, scopes: scopes, ledger: received, in: database, until: isOver)
-        for part in merge?.lastMoved ?? [] { runs.add(part) }
-        if !runs.isEmpty, runsStart == nil { runsStart = .now }
-        for device in merge?.lastMerged ?? [] {
-            for stream in index.devices[Int(device)]?.streams ?? [] where stream.table != ClockLog.table {
-                tables[stream.table].didMerge(stream.newest, device: device)
-            }
+        } catch {
+            for index in tables.indices { tables[index].rollBack() }
+            throw error
         }
         guard merge?.isDone == true else { return }
-        logs[log].clear()
+        for index in tables.indices { tables[index].commit() }
+        waiting.forgetFrozen()
         merge = nil
+    }
+
+    /// Moves what waits of a device to the tables.
+    private func move(_ device: Int64, _ content: WaitingIndex.Device) throws {
+        for stream in content.streams.sorted(by: { $0.table < $1.table }) where !stream.rows.isEmpty {
+            if stream.table == ClockTable.table {
+                for row in stream.rows { try clocks.move(row.n) }
+                continue
+            }
+            var block = SampleBlock(stream: tables[stream.table].stream)
+            for row in stream.rows {
+                try waiting.read(row.n) { row throws(SQLiteError) in
+                    tables[stream.table].decode(row) { time, values in
+                        block.append(time: Timestamp(microseconds: time), values: values)
+                    }
+                }
+            }
+            try tables[stream.table].insert(block.times.indices, of: block, device: device)
+        }
+        for number in content.scopes { try received.persist(scopes.scope(number, device: device)) }
+        try devices.add(content.figures, of: device, evidence: evidence[Int(device)])
+    }
+
+    /// Lets the views show the tables alone of which no samples wait, as part of the current transaction. A view whose
+    /// samples have just been moved is not changed: more of them will wait soon.
+    private func showTablesOnly() throws(SQLiteError) {
+        for index in tables.indices where tables[index].showsWaiting {
+            let rows = [waiting.open, waiting.frozen].reduce(0) { $0 + ($1.rowCounts[index] ?? 0) }
+            if rows == 0 { try tables[index].show(waiting: false, in: database) }
+        }
     }
 }

@@ -26,6 +26,7 @@ func openForWriting(
     try database.execute("PRAGMA cache_size = -\(options.cacheSize)")
     // Debian's SQLite overwrites deleted content with zeros, so that each cleared page of a log would be written again.
     try database.execute("PRAGMA secure_delete = FAST")
+    try database.execute("PRAGMA temp_store = MEMORY")
     // Shrink the log file after it has grown, for example during a long read or while the disk was full.
     try database.execute("PRAGMA journal_size_limit = 67108864")
     try StoreSchema.update(database, streams: streams)

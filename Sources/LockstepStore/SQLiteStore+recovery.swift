@@ -1,75 +1,69 @@
 import LockstepModel
 import LockstepSQLite
 
-// Restoring the logs when a store is opened.
+// Restoring what waits when a store is opened: after a crash, or if it was too much to be merged at the last stop.
 
 extension SQLiteStore {
-    /// Restores the indexes of logs that were not merged when the store was closed.
-    func recoverLogs() throws {
-        runs = try RunSet(in: database)
-        if !runs.isEmpty { runsStart = .now }
-        var recoveries = try readLogs()
-        func hasUnknownStreams() throws -> Bool {
-            let known = Set(try logStreams().keys).union([ClockLog.stream])
-            return recoveries.contains { !$0.recovery.unknownStreams.isEmpty }
-                || runs.parts.contains { !known.contains($0.stream) }
+    /// Restores the index of `_waiting`, continues a merge, and lets each view show what it has to.
+    func recover() throws {
+        try addUndeclaredStreams()
+        var indexes: [Int64: Int] = [ClockTable.streamID: ClockTable.table]
+        for (index, table) in tables.enumerated() { if let id = table.id { indexes[id] = index } }
+        let addresses = devices.addresses
+        let select = try database.prepare(
+            """
+            SELECT n, device_id, stream_id, epoch, batches, received, first_t, last_t, count, length(rows) FROM _waiting
+            WHERE \(isWaiting) ORDER BY n
+            """)
+        var batches: [Int: (scope: Scope, numbers: SequenceSet)] = [:]
+        while try select.step() {
+            let device = select.int64(at: 1)
+            let size = select.optionalInt64(at: 9).map(Int.init)
+            var entry = WaitingIndex.Entry(
+                n: select.int64(at: 0), size: WaitingTable.overhead + (size ?? 0), received: select.optionalInt64(at: 5)
+            )
+            entry.samples = Int(select.int64(at: 8))
+            entry.hasRows = size != nil
+            if let stream = select.optionalInt64(at: 2) {
+                guard let index = indexes[stream] else {
+                    throw StoreError(
+                        .streams,
+                        "\(path) contains samples of a stream that this program does not support, and that are not merged "
+                            + "yet: use the version of Lockstep that wrote them")
+                }
+                entry.table = index
+                if let first = select.optionalInt64(at: 6), let last = select.optionalInt64(at: 7) {
+                    entry.times = first...max(first, last)
+                }
+            }
+            if let address = addresses[device], let epoch = select.text(at: 3), !select.isNull(at: 4) {
+                let scope = scopes.scope(of: address, device: device, epoch: Epoch(unchecked: epoch))
+                entry.scope = scope.number
+                batches[scope.number, default: (scope, SequenceSet())].numbers
+                    .formUnion(WaitingTable.batches(select, at: 4))
+            }
+            waiting.restore(entry, of: device)
         }
-        if try hasUnknownStreams() {
-            try addUndeclaredStreams()
-            recoveries = try readLogs()
+        waiting.commit()
+        for entry in batches.values { try received.restore(entry.numbers, of: entry.scope) }
+        if try database.integer("SELECT device_done FROM _merge") > 0 {
+            merge = try WaitingMerge(of: waiting, in: database)
         }
-        guard try !hasUnknownStreams() else {
-            throw StoreError(
-                .streams,
-                "\(path) contains samples of a stream that this program does not support, and that are not merged yet: "
-                    + "use the version of Lockstep that wrote them")
+        try database.transaction {
+            for index in tables.indices {
+                let isEmpty = [waiting.open, waiting.frozen].allSatisfy { $0.rowCounts[index, default: 0] == 0 }
+                try tables[index].show(waiting: !isEmpty, in: database)
+            }
         }
-        var merging: LogNumber?
-        for (number, recovery) in recoveries {
-            logs[number].restore(recovery.index, lastTurn: recovery.lastTurn)
-            for entry in recovery.batches.values { try received.restore(entry.numbers, of: entry.scope) }
-            if recovery.isMerging { merging = number }
-        }
-        let isFilled = LogNumber.allCases.filter { !logs[$0].isEmpty }
-        if merging == nil, isFilled.count == 2 { merging = .first }
-        // A merge counts the rows that the active log receives from its start.
-        activeLog = merging?.other ?? isFilled.first ?? .first
-        if try database.integer("SELECT first_device FROM logs WHERE log = \(RowSource.runsNumber)") > 0 {
-            try startRunMerge()
-            // Rows of the log cannot be moved to a run meanwhile.
-            if merging != nil { try finishMerge() }
-        }
-        if let merging { try startMerge(of: merging) }
-        // The rows of a stream that has outgrown its shape are written directly, without a look at the logs.
-        let outgrown = tables.indices.filter { tables[$0].logTarget == nil }
-        let streams = try logStreams()
-        if LogNumber.allCases.contains(where: { logs[$0].index.contains(anyOf: outgrown) })
-            || runs.parts.contains(where: { streams[$0.stream].map(outgrown.contains) ?? false })
-        {
-            try mergeLogs()
-        }
+        for index in tables.indices { tables[index].commit() }
     }
 
-    /// Returns the indexes of the tables of streams, by the number of the stream in the logs.
-    private func logStreams() throws -> [Int64: Int] {
-        var streams: [Int64: Int] = [:]
-        for (index, table) in tables.enumerated() {
-            if let stream = try LogSchema.find(table.stream, in: database) { streams[stream.id] = index }
-        }
-        return streams
-    }
-
-    private func readLogs() throws -> [(number: LogNumber, recovery: LogRecovery)] {
-        let streams = try logStreams()
-        return try LogNumber.allCases.map { ($0, try LogRecovery($0, tables: streams, &scopes, in: database)) }
-    }
-
-    /// Adds the tables of streams that the store knows but the catalog of the collector does not: the logs may contain
-    /// rows of them.
+    /// Adds the tables of streams that the store knows but the catalog of the collector does not: samples of them may wait.
     private func addUndeclaredStreams() throws {
-        let known = Set(tables.map(\.stream))
-        for stream in try StreamTable.catalog(in: database).streams where !known.contains(stream) {
-            if let table = try SampleTable(stream, in: database) { tables.append(table) }
+        let known = Set(tables.map(\.stream.name))
+        for stream in try StreamTable.catalog(in: database).streams where !known.contains(stream.name) {
+            tables.append(try SampleTable(stream, in: database))
+            observed.append(false)
         }
     }
 }

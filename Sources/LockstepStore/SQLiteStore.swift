@@ -3,8 +3,33 @@ import LockstepSQLite
 
 /// A store in one SQLite file. One collector writes to it, and any number of readers can use it at the same time.
 ///
-/// Each sample is one row. Comments in the schema explain the tables: run `.schema` in the `sqlite3` shell. The views
-/// `v_…` are human-readable.
+/// Each sample is one row. Comments in the schema explain the tables: run `.schema` in the `sqlite3` shell.
+///
+/// What is where. Samples of a stream are in `_STREAM`, keyed by (device, time), and lately received ones in `_waiting`,
+/// which is only appended to. The view `STREAM` has both. A sample is in one of them, never in both, for everyone who
+/// ignores the rows of `_waiting` that `_merge` hides:
+///
+/// - A batch that fills pages goes straight to `_STREAM`, with a row in `_waiting` that tells of it but has no samples.
+/// - A smaller one is a row of `_waiting`, with its samples as JSON.
+/// - A merge freezes the rows up to n = `upto`, and moves the samples of one device after the other. Each of its
+///   transactions writes samples to their tables, and raises `device_done` in `_merge`, which hides the rows of these
+///   devices in `_waiting`. At the end the rows are deleted and the mark is reset, in one transaction. A merge that was
+///   killed is continued from the mark.
+/// - `n` is never used again, so that a reader knows which rows it has seen.
+/// - While no samples of a stream wait, its view is a SELECT of the table alone, which costs a query nothing. The commit that
+///   appends the first waiting samples of a stream changes the view, and the end of a merge changes it back if the whole
+///   merge had none of the stream. So does a clean stop.
+///
+/// Counters of `_devices` (samples, times of messages), ranges in `_batches` and estimates in `_clocks` wait in the same
+/// rows, so that a commit does not rewrite a page for each device. The views `devices`, `batches` and `clocks` have both.
+///
+/// What is durable when. Everything that ``add(_:)`` receives is in one transaction until ``commit()`` returns, which waits for
+/// the disk. Merges do not wait: they only move what is durable, and the next commit syncs them. A checkpoint syncs the
+/// write-ahead log before it copies it.
+///
+/// Who may write. One process, which holds the locks of the file. What it knows of the tables in memory (ids of devices, batch
+/// numbers, newest times, ``waiting``) is changed by a transaction and reverted by ``rollBack()``. `lockstep refine` writes its
+/// own tables beside it. Everyone may read.
 public final class SQLiteStore: SampleStore {
     /// The options for opening a store.
     public struct Options: Sendable {
@@ -21,8 +46,6 @@ public final class SQLiteStore: SampleStore {
         /// The maximum size of the page cache, in KiB. A larger cache can be slower: for files smaller than 1 GiB,
         /// SQLite 3.40 visits every cached page in a commit that follows a page split inside a table.
         public var cacheSize = 16_384
-        /// The number of devices in a log from which rows are moved to a run. Tests reduce it.
-        var minDevicesForRuns = RunPlacement.minDevices
         /// The limits of maintenance.
         var limits = MergeLimits()
         /// Returns the time since boot in µs. Tests replace it.
@@ -51,7 +74,6 @@ public final class SQLiteStore: SampleStore {
     var numberedTables = NumberMap<Int>()
     var devices: DeviceTable
     var scopes = ScopeTable()
-    var epochs: EpochTable
     var received: RangeLedger
     var dropped: RangeLedger
     var reports: EpochReportTable
@@ -68,36 +90,20 @@ public final class SQLiteStore: SampleStore {
     var observed: [Bool] = []
     /// The acknowledgements of events in the current transaction.
     var acknowledged: [StoredAcknowledgement] = []
-    /// The two logs. ``activeLog`` receives new rows.
-    var logs: LogPair<LogWriter>
-    var activeLog = LogNumber.first
-    /// The time at which the active log was chosen.
-    var logStart = ContinuousClock.now
-    /// The merge of the other log, if it is not empty.
-    var merge: LogMerge?
-    /// What the runs contain: rows of former logs with few rows of each device.
-    var runs = RunSet()
-    /// The time at which this process found or wrote the first of the runs, or nil if there are none.
-    var runsStart: ContinuousClock.Instant?
-    /// The merge of the runs, if they are being merged. No log is merged meanwhile.
-    var runMerge: RunMerge?
-    /// The number of rows in the active log at the start of the current merge.
-    var mergeStartRows = 0
-    /// The number of devices in a log from which rows are moved to a run.
-    let minDevicesForRuns: Int
+    /// What was received lately and is not in the tables yet.
+    var waiting: WaitingTable
+    /// The merge of the frozen rows of ``waiting``, if there is one.
+    var merge: WaitingMerge?
     /// The limits of maintenance.
     let limits: MergeLimits
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
     var evidence = NumberMap<Int64>()
-    var placement = RowPlacement()
     /// The changes of the current transaction.
     var changes = ChangeSet()
     /// The scopes with received or dropped batches in the current transaction.
     var changedScopes: [Scope] = []
     /// Whether a scope, by its number, is in `changedScopes`.
     var isChangedScope = NumberMap<Bool>()
-    /// The batches of a run in the log. It is kept to reuse its memory.
-    var marks: [LogMark] = []
     /// The length of the write-ahead log, in pages, from which a checkpoint is tried. The log starts again with the commit
     /// that follows a complete checkpoint, unless a reader uses it at that moment. Then it grows to the next length.
     var nextCheckpoint: Int
@@ -108,7 +114,7 @@ public final class SQLiteStore: SampleStore {
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
-    /// Each stream of `catalog` gets a table and a view. The store keeps the definitions of declared streams, so that
+    /// Each stream of `catalog` gets a table and a view with its first sample. The store keeps the definitions of declared streams, so that
     /// readers do not need them.
     /// - Throws: ``StoreError`` if another collector uses the store, its folder is missing or not writable, the file is
     ///   not a store, a newer program wrote it, or a declared stream differs from the one in the store.
@@ -122,7 +128,6 @@ public final class SQLiteStore: SampleStore {
         do {
             try checkFolder(of: path)
             self.path = path
-            minDevicesForRuns = options.minDevicesForRuns
             limits = options.limits
             recent = RecentDevices(now: options.bootTime)
             // They prevent other collectors from opening the store.
@@ -135,18 +140,14 @@ public final class SQLiteStore: SampleStore {
             var tables: [SampleTable] = []
             var indexes: [String: Int] = [:]
             for stream in streams {
-                guard let table = try SampleTable(stream, in: database) else { continue }
                 indexes[stream.name] = tables.count
-                tables.append(table)
+                tables.append(try SampleTable(stream, in: database))
             }
             self.tables = tables
             observed = tables.map { _ in false }
             tableIndexes = indexes
             devices = try DeviceTable(in: database)
-            var scopes = ScopeTable()
-            epochs = try EpochTable(in: database, &scopes)
-            self.scopes = scopes
-            received = try RangeLedger(table: "merged_batches", in: database)
+            received = try RangeLedger(table: "_batches", in: database)
             dropped = try RangeLedger(table: "dropped", in: database)
             reports = try EpochReportTable(in: database)
             conflicts = try ConflictTable(limit: options.conflictLimit, in: database)
@@ -154,10 +155,9 @@ public final class SQLiteStore: SampleStore {
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
             clocks = try ClockTable(in: database)
             events = try EventTable(in: database)
-            let database = database
-            logs = try LogPair { try LogWriter($0, in: database) }
+            waiting = try WaitingTable(in: database)
             files = try StoreFiles(path: path)
-            try recoverLogs()
+            try recover()
         } catch {
             throw StoreError(error, path: path)
         }
@@ -170,10 +170,9 @@ public final class SQLiteStore: SampleStore {
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {
             if !database.isInTransaction {
-                try makeRoom()
+                keepPace()
                 try database.execute("BEGIN IMMEDIATE")
             }
-            placement.beginPart(samples: group.runs.reduce(0) { $0 + $1.samples.count })
             try insert(group)
         } catch {
             throw rolledBack(error)
@@ -205,14 +204,12 @@ public final class SQLiteStore: SampleStore {
             didChangeLogLength()
             hasMergeFailed = false
             devices.commit()
-            epochs.commit()
             received.commit()
             dropped.commit()
             reports.commit()
-            for log in LogNumber.allCases { logs[log].commit() }
+            waiting.commit()
             for index in tables.indices { tables[index].commit() }
-            placement.commit()
-            startMergeIfFull()
+            startMergeIfDue()
             endTransaction()
             committed = result
         } catch {
@@ -265,14 +262,12 @@ public final class SQLiteStore: SampleStore {
             recent.remove(device)
         }
         devices.rollBack()
-        epochs.rollBack()
         received.rollBack()
         dropped.rollBack()
         reports.rollBack()
         conflicts.rollBack()
-        for log in LogNumber.allCases { logs[log].rollBack() }
+        waiting.rollBack()
         for index in tables.indices { tables[index].rollBack() }
-        placement.rollBack()
         endTransaction()
     }
 

@@ -64,6 +64,17 @@ public struct SampleRun: Sendable {
             Batch(position: batch.position, isLive: batch.isLive, receivedAt: receivedAt, end: samples.count))
     }
 
+    /// Appends the batches of another run of the same device and stream.
+    mutating func append(_ other: SampleRun) {
+        let start = samples.count
+        samples.append(contentsOf: other.samples)
+        for batch in other.batches {
+            batches.append(
+                Batch(
+                    position: batch.position, isLive: batch.isLive, receivedAt: batch.receivedAt, end: start + batch.end))
+        }
+    }
+
     /// Appends a batch that `read` decodes directly into the samples of the run, without a copy.
     /// - Parameter read: decodes the batch and appends its samples. It receives the samples of the run and the epoch of
     ///   the previous batch. If there is no valid batch, it returns nil and leaves the samples unchanged.

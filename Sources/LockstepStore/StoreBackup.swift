@@ -87,6 +87,7 @@ public struct StoreBackup {
             try database.copy(to: copy) { try progress(Int64($0) * pageSize, Int64($1) * pageSize) }
             // A single file, which is readable in a folder that cannot be written. A collector uses a log again.
             try copy.execute("PRAGMA journal_mode = DELETE")
+            try StoreSchema.showTablesOnly(in: copy)
             try StoreFile.record(part, nil, in: copy)
         } catch let error as Cancelled {
             throw error

@@ -2,14 +2,14 @@ import Glibc
 import LockstepModel
 import LockstepSQLite
 
-/// The table `files`: the files that have held the store.
+/// The table `_files`: the files that have held the store.
 ///
 /// A copy of a store lacks what its original has acknowledged later, so it must not take this for the history of devices from
 /// before the store. See ``EpochReport``. A copy has another inode, or if it was written into the file of the original,
 /// another id than the lock file beside it: both get a new one at each opening.
 enum StoreFile {
     static let create = """
-        CREATE TABLE files (
+        CREATE TABLE _files (
             -- The files that have held this store, in order: more than one if it is a copy, or was moved to another disk.
             inode INTEGER NOT NULL, -- number of the file in its file system
             id TEXT NOT NULL, -- random id of the last opening, which the file PATH.lock has too
@@ -23,7 +23,7 @@ enum StoreFile {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
         let inode = Int64(bitPattern: UInt64(status.st_ino))
-        let last = try database.prepare("SELECT inode, id FROM files ORDER BY rowid DESC LIMIT 1")
+        let last = try database.prepare("SELECT inode, id FROM _files ORDER BY rowid DESC LIMIT 1")
         let known = try last.step() ? (inode: last.int64(at: 0), id: last.text(at: 1) ?? "") : nil
         last.reset()
         let ids = lock?.note.split(separator: " ").map(String.init) ?? []
@@ -34,16 +34,16 @@ enum StoreFile {
         let isNoted = lock?.setNote((isSame ? [known?.id ?? "", new] : [new]).joined(separator: " ")) ?? false
         if !isSame {
             try database.execute(
-                "INSERT INTO files (inode, id, at) VALUES (\(inode), '\(new)', \(Moment.now().wall.microseconds))")
+                "INSERT INTO _files (inode, id, at) VALUES (\(inode), '\(new)', \(Moment.now().wall.microseconds))")
         } else if isNoted {
             try database.execute(
-                "UPDATE files SET id = '\(new)' WHERE rowid = (SELECT max(rowid) FROM files)")
+                "UPDATE _files SET id = '\(new)' WHERE rowid = (SELECT max(rowid) FROM _files)")
         }
         if isNoted { _ = lock?.setNote(new) }
     }
 
     /// Returns whether the store is a copy of another file.
     static func isCopy(_ database: SQLiteDatabase) throws(SQLiteError) -> Bool {
-        try database.integer("SELECT count(*) FROM files") > 1
+        try database.integer("SELECT count(*) FROM _files") > 1
     }
 }

@@ -67,7 +67,7 @@ struct VerifyReport {
             }
             if device.conflicts > 0 {
                 let conflicts = counted(device.conflicts, "conflict")
-                lines.append(terminal.styled("  \(conflicts): see the view v_conflicts", .yellow))
+                lines.append(terminal.styled("  \(conflicts): see the table conflicts", .yellow))
             }
         }
         for journal in journals {

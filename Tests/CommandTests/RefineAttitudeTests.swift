@@ -90,7 +90,7 @@ struct RefineAttitudeTests {
             // The rows of replaced runs are removed.
             #expect(try Set(self.rows(store).map { $0[8] }) == [3])
             let database = try SQLiteDatabase(path: store, mode: .readOnly)
-            #expect(try database.integer("SELECT count(*) FROM attitude_refined_rows") == 6000)
+            #expect(try database.integer("SELECT count(*) FROM _attitude_refined") == 6000)
             #expect(try database.integer("SELECT count(*) FROM refined_runs") == 1)
         }
     }

@@ -99,7 +99,7 @@ struct RefineStepsTests {
             #expect(rest.text.hasPrefix("default/left: 0 steps in 0 walks"), "\(rest.text)")
             #expect(try await lockstep(command, store).status == 0)
             let database = try SQLiteDatabase(path: store, mode: .readOnly)
-            #expect(try database.integer("SELECT count(*) FROM steps_refined_rows") == Int64(first.count))
+            #expect(try database.integer("SELECT count(*) FROM _steps_refined") == Int64(first.count))
             #expect(try database.integer("SELECT count(*) FROM location_refined") == 180)
             #expect(try database.integer("SELECT count(*) FROM refined_runs WHERE kind = 'steps'") == 1)
         }

@@ -60,16 +60,16 @@ struct StoreCopyTests {
             try database.execute(
                 """
                 INSERT INTO events (rule, device_id, t, at, value, text, late, acknowledged)
-                    SELECT 'high', device_id, 5, \(now), 11, 'it''s high', 0, 9 FROM merged_devices;
+                    SELECT 'high', device_id, 5, \(now), 11, 'it''s high', 0, 9 FROM _devices;
                 INSERT INTO events (rule, device_id, t, at, value, text, late) VALUES ('full', 0, 6, \(now), NULL, '', 1);
                 INSERT INTO deliveries (event_id, way, state, attempts, due, error)
                     VALUES (1, 'bus', 'sent', 0, 7, NULL), (1, 'desk', 'dead', 3, 8, 'status 422');
-                INSERT INTO rule_states VALUES ('high', 'default/left', '{"live":{"isActive":true}}');
+                INSERT INTO _rule_states VALUES ('high', 'default/left', '{"live":{"isActive":true}}');
                 """)
             try await withClickHouse { server in
                 for isLater in [false, true] {
                     // Without a message, as by the time.
-                    if isLater { try database.execute("UPDATE rule_states SET state = '{\"live\":{}}'") }
+                    if isLater { try database.execute("UPDATE _rule_states SET state = '{\"live\":{}}'") }
                     var copy = StoreCopy(
                         source: try StoreReader(path: path), target: try open(server.url()),
                         check: try ClickHouseReader(ClickHouseAddress(server.url()))

@@ -1,4 +1,4 @@
-/// The tables of events, as of their migration. Never change them: add a migration.
+/// The tables of events, as of schema 1. Never change them: add a migration.
 let eventTables = [
     """
     CREATE TABLE events (
@@ -29,7 +29,7 @@ let eventTables = [
     """,
     "CREATE INDEX deliveries_pending ON deliveries (delivery_id) WHERE state = 'pending'",
     """
-    CREATE TABLE rule_states (
+    CREATE TABLE _rule_states (
         -- What each rule remembers of each device, for a restart of the collector.
         rule TEXT NOT NULL,
         device TEXT NOT NULL, -- GROUP/DEVICE, or empty for the collector's machine
@@ -37,20 +37,4 @@ let eventTables = [
         PRIMARY KEY (rule, device)
     ) WITHOUT ROWID
     """,
-]
-
-/// The view of events.
-let eventViews = [
-    View(
-        name: "v_events",
-        select: """
-            -- All events with their deliveries.
-            SELECT events.event_id AS event_id, \(isoTime("events.t")) AS time, rule,
-                ifnull(merged_devices.group_name || '/' || merged_devices.device, 'collector') AS device,
-                value, text, late, \(isoTime("events.at")) AS detected,
-                \(isoTime("events.acknowledged")) AS acknowledged,
-                (SELECT group_concat(way || ' ' || state, ', ') FROM deliveries
-                    WHERE deliveries.event_id = events.event_id) AS deliveries
-            FROM events LEFT JOIN merged_devices USING (device_id)
-            """)
 ]

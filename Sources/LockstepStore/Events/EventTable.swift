@@ -20,7 +20,7 @@ struct EventTable {
             "INSERT INTO deliveries (event_id, way, state, due) VALUES (?, ?, 'pending', ?)", persistent: true)
         setState = try database.prepare(
             """
-            INSERT INTO rule_states (rule, device, state) VALUES (?, ?, ?)
+            INSERT INTO _rule_states (rule, device, state) VALUES (?, ?, ?)
             ON CONFLICT DO UPDATE SET state = excluded.state
             """, persistent: true)
         updateDelivery = try database.prepare(
@@ -99,7 +99,7 @@ struct EventTable {
 
     /// Returns the kept states of rules.
     static func states(in database: SQLiteDatabase) throws(SQLiteError) -> [ObserverState] {
-        let select = try database.prepare("SELECT rule, device, state FROM rule_states")
+        let select = try database.prepare("SELECT rule, device, state FROM _rule_states")
         var states: [ObserverState] = []
         while try select.step() {
             guard let rule = select.text(at: 0), let text = select.text(at: 1), let json = select.text(at: 2) else {
@@ -137,7 +137,7 @@ struct EventTable {
     private static func selectDeliveries(where condition: String) -> String {
         """
         SELECT delivery_id, way, deliveries.state, attempts, due, error, \(columns)
-        FROM deliveries JOIN events USING (event_id) LEFT JOIN merged_devices USING (device_id)
+        FROM deliveries JOIN events USING (event_id) LEFT JOIN _devices USING (device_id)
         WHERE \(condition) ORDER BY delivery_id
         """
     }
@@ -156,7 +156,7 @@ struct EventTable {
     }
 
     static let columns = """
-        events.event_id, rule, merged_devices.group_name, merged_devices.device, events.t, events.at, events.value,
+        events.event_id, rule, _devices.group_name, _devices.device, events.t, events.at, events.value,
         events.text, events.late, events.acknowledged
         """
 

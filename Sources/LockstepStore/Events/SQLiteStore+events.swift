@@ -28,7 +28,7 @@ extension SQLiteStore {
         do {
             let select = try database.prepare(
                 """
-                SELECT group_name, device, device_id FROM merged_devices
+                SELECT group_name, device, device_id FROM _devices
                 WHERE phase IS NOT '\(LifecycleSnapshot.forgottenPhase)'
                 """)
             var devices: [(DeviceAddress, Int64)] = []
@@ -39,28 +39,6 @@ extension SQLiteStore {
         } catch { throw StoreError(error, path: path) }
     }
 
-    /// Prepares the observer for a run, and returns the ranges of rows that the table does not have yet.
-    func newRows(of run: SampleRun, table: Int, device: Int64) throws -> [Range<Int>] {
-        let times = run.samples.times
-        guard let first = times.min(), let last = times.max() else { return [] }
-        var stored: Set<Int64> = []
-        let parts = try parts(first...last, of: table, device: device)
-        if try tables[table].mayContain(first, device: device) || !parts.isEmpty {
-            stored = Set(try tables[table].stored(times[...], device: device, parts: parts).keys)
-        }
-        let isIncreasing = zip(times, times.dropFirst()).allSatisfy { $0 < $1 }
-        if stored.isEmpty, isIncreasing { return [times.indices] }
-        var ranges: [Range<Int>] = []
-        for (index, time) in times.enumerated() where stored.insert(time).inserted {
-            if let open = ranges.last, open.upperBound == index, times[index - 1] < time {
-                ranges[ranges.count - 1] = open.lowerBound..<index + 1
-            } else {
-                ranges.append(index..<index + 1)
-            }
-        }
-        return ranges
-    }
-
     /// Passes new rows of a run to the observer.
     func observe(_ ranges: [Range<Int>], of run: SampleRun, device: Int64) {
         for range in ranges { observer?.didWrite(range, of: run, device: device) }
@@ -69,13 +47,8 @@ extension SQLiteStore {
     /// Prepares the observer for the samples of a run.
     func prepareObserver(_ run: SampleRun, table: Int, device: Int64) throws {
         try observer?.willWrite(run.samples.stream, of: device, run.device) {
-            var newest = try tables[table].newestTime(of: device)
-            for number in LogNumber.allCases {
-                if let time = logs[number].index.devices[Int(device)]?.newest(of: table) {
-                    newest = max(newest ?? time, time)
-                }
-            }
-            return newest
+            let newest = try tables[table].newestTime(of: device, waiting, table)
+            return newest == .min ? nil : newest
         }
     }
 
@@ -114,12 +87,12 @@ extension SQLiteStore {
     private func deliveryFigures() throws -> [DeliveryFigures] {
         let select = try database.prepare(
             """
-            SELECT merged_devices.device_id, group_name, device, ifnull(missing, 0), ifnull(lost, 0)
-            FROM merged_devices
+            SELECT _devices.device_id, group_name, device, ifnull(missing, 0), ifnull(lost, 0)
+            FROM _devices
             LEFT JOIN (SELECT group_name, device, sum(missing) AS missing FROM v_gaps GROUP BY group_name, device)
                 USING (group_name, device)
             LEFT JOIN (SELECT device_id, sum(last - first + 1) AS lost FROM dropped GROUP BY device_id) AS dropped
-                ON dropped.device_id = merged_devices.device_id
+                ON dropped.device_id = _devices.device_id
             """)
         var figures: [DeliveryFigures] = []
         while try select.step() {

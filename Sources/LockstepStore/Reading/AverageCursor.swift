@@ -6,14 +6,13 @@ import LockstepSQLite
 /// It runs one query per span instead of `GROUP BY t / span`. SQLite does not know that this expression increases with
 /// `t`, so it would sort all samples before returning the first row.
 final class AverageCursor: QueryCursor {
-    /// Finds the first merged sample at or after ``position``.
-    private let firstMerged: SQLiteStatement
-    /// Computes the aggregates of one span, from the table of merged rows.
-    private let merged: SQLiteStatement
-    /// Computes them from the logs and runs as well. It searches only those parts that may contain the span, and the view
-    /// of the stream would search all of them.
-    private let all: SQLiteStatement
-    private let log: LogReader?
+    /// Finds the first sample of the table at or after ``position``.
+    private let firstStored: SQLiteStatement
+    /// Computes the aggregates of one span, from the table.
+    private let average: SQLiteStatement
+    private let waiting: WaitingReader.Stream?
+    /// The indexes of the columns with an aggregate.
+    private let indexes: [Int]
     /// The columns with an aggregate.
     private let columns: [SensorStream.Column]
     private let sums: ColumnSums
@@ -22,33 +21,28 @@ final class AverageCursor: QueryCursor {
     private let span: Int64
     /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
-    /// The times of the rows of the current device that were not merged at the start, in order, and the index of the
-    /// first one that may be at or after ``position``. For spans without such rows, the table of merged rows is enough.
-    private var unmerged: [Int64] = []
-    private var nextUnmerged = 0
+    /// The times of the samples of the current device that were waiting at the start, in order, and the index of the first one
+    /// that may be at or after ``position``. For spans without such samples, the table is enough.
+    private var waitingTimes: [Int64] = []
+    private var nextWaiting = 0
+    private let database: SQLiteDatabase
+    private var device: Int64 = 0
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in reader: StoreReader
     ) throws(SQLiteError) {
-        let database = reader.database
-        guard let stored = try MergedColumns(of: stream, in: database) else { return nil }
-        let indexes = stream.columns.indices.filter { stream.columns[$0].aggregate != .none }
-        let rows = "FROM \(stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
-        firstMerged = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
-        // The 1 counts the rows of a stream without aggregates.
-        let list = indexes.map { "\(stored.names[$0] ?? "NULL") AS c\($0)" } + ["1 AS one"]
-        let aliases = (indexes.map { "c\($0)" } + ["one"]).joined(separator: ", ")
-        var allRows = "SELECT \(list.joined(separator: ", ")) \(rows)"
-        sums = try reader.columnSums()
-        merged = try database.prepare("SELECT column_sums(\(aliases)) FROM (\(allRows))")
-        if let unmerged = try LogReader.selectOfDevice(stream, in: database) {
-            allRows +=
-                " UNION ALL SELECT \((indexes.map { "c\($0)" } + ["1"]).joined(separator: ", ")) FROM (\(unmerged))"
-        }
-        all = try database.prepare("SELECT column_sums(\(aliases)) FROM (\(allRows))")
-        log = try LogReader(stream, in: database)
+        database = reader.database
+        guard let stored = try RowColumns(of: stream, in: database) else { return nil }
+        indexes = stream.columns.indices.filter { stream.columns[$0].aggregate != .none }
+        let rows = "FROM \(stream.rowTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
+        firstStored = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
         columns = indexes.map { stream.columns[$0] }
+        // The 1 counts the rows of a stream without aggregates.
+        let list = columns.map { stored.order.contains($0.name) ? $0.name : "NULL" } + ["1"]
+        sums = try reader.columnSums()
+        average = try database.prepare("SELECT column_sums(\(list.joined(separator: ", "))) \(rows)")
+        waiting = try reader.waiting.stream(stream)
         self.times = times
         self.span = span
         position = times.lowerBound
@@ -56,42 +50,51 @@ final class AverageCursor: QueryCursor {
 
     func start(device: Int64) throws(SQLiteError) {
         position = times.lowerBound
+        self.device = device
         reset()
-        for statement in [firstMerged, merged, all] { try statement.bind(device, at: 1) }
-        unmerged = try log?.times(of: device, times) ?? []
-        nextUnmerged = 0
+        for statement in [firstStored, average] { try statement.bind(device, at: 1) }
+        waitingTimes = try waiting?.rows(of: device, times).map(\.time) ?? []
+        nextWaiting = 0
     }
 
     func reset() {
-        for statement in [firstMerged, merged, all] { statement.reset() }
+        for statement in [firstStored, average] { statement.reset() }
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
-        while nextUnmerged < unmerged.count, unmerged[nextUnmerged] < position { nextUnmerged += 1 }
-        let logStart = nextUnmerged < unmerged.count ? unmerged[nextUnmerged] : .max
-        // Rows that are merged during the query are found in both ways, so a span may be read in either.
-        var first = try firstMergedTime(before: logStart)
-        if first == nil, logStart < .max { first = logStart }
+        while nextWaiting < waitingTimes.count, waitingTimes[nextWaiting] < position { nextWaiting += 1 }
+        let waitingStart = nextWaiting < waitingTimes.count ? waitingTimes[nextWaiting] : .max
+        // Samples that are moved during the query are found in both ways, so a span may be read in either.
+        var first = try firstStoredTime(before: waitingStart)
+        if first == nil, waitingStart < .max { first = waitingStart }
         guard let found = first else { return nil }
         let start = spanStart(found)
         let end = min(start + span, times.upperBound)
-        let average = end <= logStart ? merged : all
         try average.bind(found, at: 2)
         try average.bind(end, at: 3)
-        sums.begin(divisors: columns.map(\.kind.divisor))
-        try average.run()
+        sums.begin(columns: columns.count)
+        if end <= waitingStart {
+            try average.run()
+        } else {
+            // Both reads need the same snapshot.
+            let isOutermost = !database.isInTransaction
+            if isOutermost { try database.execute("BEGIN") }
+            defer { if isOutermost { try? database.execute("COMMIT") } }
+            try average.run()
+            for row in try waiting?.rows(of: device, found..<end) ?? [] { sums.add(indexes.map { row.values[$0] }) }
+        }
         let values = columns.indices.map { columns[$0].value(of: sums[$0]) } + [Double(sums.rows)]
         position = start + span
         return (Timestamp(microseconds: start), values)
     }
 
-    /// Returns the time of the first merged sample at or after ``position`` and before `end`, or nil if there is none.
-    private func firstMergedTime(before end: Int64) throws(SQLiteError) -> Int64? {
+    /// Returns the time of the first sample of the table at or after ``position`` and before `end`, or nil if there is none.
+    private func firstStoredTime(before end: Int64) throws(SQLiteError) -> Int64? {
         guard position < end else { return nil }
-        try firstMerged.bind(position, at: 2)
-        try firstMerged.bind(min(end, times.upperBound), at: 3)
-        defer { firstMerged.reset() }
-        return try firstMerged.step() ? firstMerged.int64(at: 0) : nil
+        try firstStored.bind(position, at: 2)
+        try firstStored.bind(min(end, times.upperBound), at: 3)
+        defer { firstStored.reset() }
+        return try firstStored.step() ? firstStored.int64(at: 0) : nil
     }
 
     /// Returns the start of the span that contains `time`: the greatest multiple of `span` that is at most `time`.

@@ -45,7 +45,7 @@ public struct DeviceOverview: Sendable {
 extension StoreReader {
     /// Returns an overview of every device, ordered by group and device id.
     ///
-    /// Its duration grows with the numbers of devices and streams, and with the rows in the logs, but not with the number
+    /// Its duration grows with the numbers of devices and streams, and with what waits, but not with the number
     /// of other samples.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func overviews(cancellation: QueryCancellation? = nil) throws(StoreError) -> [DeviceOverview] {
@@ -64,13 +64,12 @@ extension StoreReader {
     }
 
     private func overviews(of device: Int64?) throws -> [DeviceOverview] {
-        let samples = NewestSamples(database: database, device: device)
-        let figures = try LogFigures(of: device, in: database)
-        let newest = try newestTimes(samples, figures)
+        let samples = NewestSamples(reader: self, device: device)
+        let newest = try newestTimes(samples)
         let batteries = try samples.rows(of: .battery, knowing: "state")
         let positions = try samples.rows(of: .location, knowing: "lat")
         let lifecycles = try LifecycleTable.readByID(of: device, in: database)
-        return try summaries(of: device, figures).map { id, summary in
+        return try summaries(of: device).map { id, summary in
             DeviceOverview(
                 summary: summary, transition: lifecycles[id]?.last, phase: lifecycles[id]?.phase,
                 newest: newest[id] ?? [:], battery: batteries[id].map(DeviceOverview.Sample.init),
@@ -79,14 +78,10 @@ extension StoreReader {
     }
 
     /// Returns the time of the newest sample by device id and name of the stream.
-    private func newestTimes(
-        _ samples: NewestSamples, _ figures: LogFigures
-    ) throws -> [Int64: [String: Timestamp]] {
+    private func newestTimes(_ samples: NewestSamples) throws -> [Int64: [String: Timestamp]] {
         var result: [Int64: [String: Timestamp]] = [:]
         for stream in try StreamTable.catalog(in: database).streams {
-            guard try !StoreSchema.columns(of: stream.mergedTable, in: database).isEmpty else { continue }
-            let recent = try LogSchema.find(stream, in: database).flatMap { figures.newest[$0.id] } ?? [:]
-            for (id, time) in try samples.times(of: stream, recent) {
+            for (id, time) in try samples.times(of: stream) {
                 result[id, default: [:]][stream.name] = Timestamp(microseconds: time)
             }
         }
@@ -108,7 +103,7 @@ extension LifecycleTable {
         let select = try database.prepare(
             """
             SELECT device_id, phase, state_seq, state, since, previous, reason
-            FROM merged_devices \(device == nil ? "" : "WHERE device_id = ?1")
+            FROM _devices \(device == nil ? "" : "WHERE device_id = ?1")
             """)
         if let device { try select.bind(device, at: 1) }
         var result: [Int64: (last: LifecycleTransition?, phase: Phase?)] = [:]

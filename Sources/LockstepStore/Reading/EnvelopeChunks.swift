@@ -9,7 +9,7 @@ final class EnvelopeChunks: Sendable {
 
     /// The whole range, in µs since 1970.
     private let range: Range<Int64>
-    /// The start of the first part in which merged samples can be. The first part itself starts with the range.
+    /// The start of the first part in which samples of the table can be. The first part itself starts with the range.
     let start: Int64
     /// The length of a part, in µs. The last one ends with the range.
     let length: Int64
@@ -17,7 +17,7 @@ final class EnvelopeChunks: Sendable {
     let count: Int
     private let next = Atomic<Int>(0)
 
-    /// - Parameter extent: the times of the first and last merged sample, or nil if there is none.
+    /// - Parameter extent: the times of the first and last sample of the table, or nil if there is none.
     init(_ range: Range<Int64>, extent: ClosedRange<Int64>?) {
         self.range = range
         start = extent?.lowerBound ?? range.lowerBound
@@ -37,6 +37,12 @@ final class EnvelopeChunks: Sendable {
 
     /// Claims all parts that are left, so that all threads end.
     func close() { next.store(count, ordering: .relaxed) }
+
+    /// Returns the part that contains a time of the range.
+    func chunk(at time: Int64) -> Int {
+        guard time > start else { return 0 }
+        return Int(min((time - start) / length, Int64(count - 1)))
+    }
 
     /// Returns the times of a part.
     func times(of chunk: Int) -> Range<Int64> {

@@ -25,8 +25,8 @@ public enum QueryDetail: Hashable, Sendable {
         of stream: SensorStream, _ times: Range<Int64>, in reader: StoreReader
     ) throws(SQLiteError) -> (any QueryCursor)? {
         switch self {
-        case .samples: try SampleCursor(stream, times, newestOnly: false, in: reader.database)
-        case .last: try SampleCursor(stream, times, newestOnly: true, in: reader.database)
+        case .samples: try SampleCursor(stream, times, newestOnly: false, in: reader)
+        case .last: try SampleCursor(stream, times, newestOnly: true, in: reader)
         case .averages(let span): try AverageCursor(stream, times, span: span, in: reader)
         }
     }
@@ -34,16 +34,10 @@ public enum QueryDetail: Hashable, Sendable {
 
 /// A cursor over the rows of a query, one device at a time.
 protocol QueryCursor: AnyObject {
-    /// Prepares for a number of devices. Call it within the transaction of their rows.
-    func prepare(devices: Int) throws(SQLiteError)
     /// Positions the cursor before the first row of a device.
     func start(device: Int64) throws(SQLiteError)
     /// Returns the next row of the device in order of time, or nil after the last row.
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])?
     /// Stops reading, which releases the snapshot of the database.
     func reset()
-}
-
-extension QueryCursor {
-    func prepare(devices: Int) throws(SQLiteError) {}
 }

@@ -3,44 +3,32 @@ import LockstepSQLite
 
 /// Reads stored samples: all samples, or only the newest sample of each device.
 ///
-/// It reads the table of merged rows and the other rows separately, and merges them by time. This is faster than the
-/// view of both, which SQLite evaluates with a coroutine for each row.
+/// It reads the table and the samples that wait separately, and merges them by time. This is faster than the view of both.
 final class SampleCursor: QueryCursor {
-    /// The number of devices up to which the logs are searched for each device. For more, one scan is faster.
-    private static let maxSearches = 8
-
     private let database: SQLiteDatabase
     private let select: SQLiteStatement
-    private let log: LogReader?
+    private let waiting: WaitingReader.Stream?
     private let kinds: [SensorStream.Kind]
     private let times: Range<Int64>
     private let newestOnly: Bool
-    /// The rows of the current device in the logs and runs that were not returned yet.
-    private var logRows: ArraySlice<LogReader.Row> = []
+    /// The waiting samples of the current device that were not returned yet.
+    private var waitingRows: ArraySlice<WaitingReader.Row> = []
     /// The next row of the current device in the table.
-    private var merged: LogReader.Row?
-    /// The newest row of each device in the logs, if they were scanned.
-    private var newestInLogs: [Int64: LogReader.Row]?
+    private var stored: WaitingReader.Row?
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
-        _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in database: SQLiteDatabase
+        _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in reader: StoreReader
     ) throws(SQLiteError) {
-        guard let columns = try MergedColumns(of: stream, in: database)?.list else { return nil }
-        self.database = database
+        database = reader.database
+        guard let columns = try RowColumns(of: stream, in: database)?.list else { return nil }
         self.times = times
         self.newestOnly = newestOnly
         select = try database.prepare(Self.selectSQL(columns, of: stream, newestOnly: newestOnly))
         try select.bind(times.lowerBound, at: 2)
         try select.bind(times.upperBound, at: 3)
-        log = try LogReader(stream, in: database)
+        waiting = try reader.waiting.stream(stream)
         kinds = stream.columns.map(\.kind)
-    }
-
-    func prepare(devices: Int) throws(SQLiteError) {
-        guard newestOnly, newestInLogs == nil, devices > Self.maxSearches else { return }
-        // Later calls may see newer rows in the table. The newer row of both is the result, so this stays correct.
-        newestInLogs = try log?.newest(times) ?? [:]
     }
 
     func start(device: Int64) throws(SQLiteError) {
@@ -51,44 +39,41 @@ final class SampleCursor: QueryCursor {
         let isOutermost = !database.isInTransaction
         if isOutermost { try database.execute("BEGIN") }
         defer { if isOutermost { try? database.execute("COMMIT") } }
-        merged = try nextMerged()
-        if let newestInLogs {
-            let recent = newestInLogs[device]
-            let known = [merged?.time, recent?.time].compactMap(\.self).max()
-            let newest = try log?.newestInRuns(of: device, times, after: known) ?? recent
-            logRows = newest.map { [$0] } ?? []
-        } else {
-            let rows = try log?.rows(of: device, times) ?? []
-            logRows = newestOnly ? rows.suffix(1) : rows[...]
+        stored = try nextStored()
+        guard newestOnly else {
+            waitingRows = try waiting?.rows(of: device, times)[...] ?? []
+            return
         }
-        guard newestOnly, let stored = merged, let recent = logRows.first else { return }
-        if stored.time < recent.time { merged = nil } else { logRows = [] }
+        guard let recent = try waiting?.newest(of: device, times) else { return }
+        if let row = stored, row.time >= recent.time { return }
+        stored = nil
+        waitingRows = [recent]
     }
 
     func reset() {
         select.reset()
-        merged = nil
-        logRows = []
+        stored = nil
+        waitingRows = []
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
-        if let stored = merged, logRows.first.map({ stored.time < $0.time }) ?? true {
-            merged = try nextMerged()
-            return (Timestamp(microseconds: stored.time), stored.values)
+        if let row = stored, waitingRows.first.map({ row.time < $0.time }) ?? true {
+            stored = try nextStored()
+            return (Timestamp(microseconds: row.time), row.values)
         }
-        return logRows.popFirst().map { (Timestamp(microseconds: $0.time), $0.values) }
+        return waitingRows.popFirst().map { (Timestamp(microseconds: $0.time), $0.values) }
     }
 
-    private func nextMerged() throws(SQLiteError) -> LogReader.Row? {
+    private func nextStored() throws(SQLiteError) -> WaitingReader.Row? {
         guard try select.step() else { return nil }
-        return (select.int64(at: 0), kinds.indices.map { kinds[$0].readStored(select, at: $0 + 1) })
+        return (select.int64(at: 0), kinds.indices.map { kinds[$0].read(select, at: $0 + 1) })
     }
 
     /// Returns the SQL of the SELECT statement. SQLite finds the newest sample by the primary key, without reading
     /// other rows.
     static func selectSQL(_ columns: String, of stream: SensorStream, newestOnly: Bool) -> String {
         """
-        SELECT t, \(columns) FROM \(stream.mergedTable)
+        SELECT t, \(columns) FROM \(stream.rowTable)
         WHERE device_id = ? AND t >= ? AND t < ? ORDER BY t\(newestOnly ? " DESC LIMIT 1" : "")
         """
     }

@@ -10,23 +10,23 @@ extension StoreReader {
     ) throws(StoreError) -> [ClockPoint] {
         try reading {
             guard let id = try id(of: device) else { return [] }
-            let recent = try recentClocks(of: id)
+            let waiting = try waitingClocks(of: id)
             let choice = try database.prepare(
-                "SELECT collector, count(*) FROM merged_clocks WHERE device_id = ? GROUP BY collector")
+                "SELECT collector, count(*) FROM _clocks WHERE device_id = ? GROUP BY collector")
             try choice.bind(id, at: 1)
             var counts: [CollectorID: Int64] = [:]
             while try choice.step() {
                 if let name = choice.text(at: 0) { counts[CollectorID(unchecked: name)] = choice.int64(at: 1) }
             }
-            for point in recent { counts[point.collector, default: 0] += 1 }
+            for point in waiting { counts[point.collector, default: 0] += 1 }
             // The first one of those with the most.
             let chosen = counts.min { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }
             guard let collector = chosen?.key else { return [] }
             let first = from.map { max($0.microseconds, .min + Self.clockMargin) - Self.clockMargin } ?? .min
             let last = to.map { min($0.microseconds, .max - Self.clockMargin) + Self.clockMargin } ?? .max
             let points =
-                try mergedClocks(of: id, collector, first, last, timeLine)
-                + recent.filter { $0.collector == collector }
+                try storedClocks(of: id, collector, first, last, timeLine)
+                + waiting.filter { $0.collector == collector }
             let times = points.map { timeLine.time(of: $0) }
             let before = times.filter { $0 < first }.max()
             let after = times.filter { $0 > last }.min()
@@ -37,15 +37,15 @@ extension StoreReader {
     }
 
     /// Returns the estimates of a device in the table in a time range, and the nearest ones before and after it.
-    private func mergedClocks(
+    private func storedClocks(
         of device: Int64, _ collector: CollectorID, _ first: Int64, _ last: Int64, _ timeLine: ClockTimeLine
     ) throws(SQLiteError) -> [ClockPoint] {
         let select = try database.prepare(
             """
-            SELECT collector, t, segment, offset, skew, bound, skew_bound FROM merged_clocks
+            SELECT collector, t, segment, offset, skew, bound, skew_bound FROM _clocks
             WHERE device_id = ?1 AND collector = ?2 AND (TIME BETWEEN ?3 AND ?4
-                OR TIME = (SELECT max(TIME) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND TIME < ?3)
-                OR TIME = (SELECT min(TIME) FROM merged_clocks WHERE device_id = ?1 AND collector = ?2 AND TIME > ?4))
+                OR TIME = (SELECT max(TIME) FROM _clocks WHERE device_id = ?1 AND collector = ?2 AND TIME < ?3)
+                OR TIME = (SELECT min(TIME) FROM _clocks WHERE device_id = ?1 AND collector = ?2 AND TIME > ?4))
             """.replacing("TIME", with: timeLine.expression))
         try select.bind(device, at: 1)
         try select.bind(collector.rawValue, at: 2)
@@ -56,36 +56,31 @@ extension StoreReader {
         return points
     }
 
-    /// Returns the estimates of a device in the logs and runs.
-    private func recentClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
-        let select = try database.prepare(ClockLog.selectRunsSQL)
-        try select.bind(device, at: 1)
-        var points = try loggedClocks(of: device)
-        while try select.step() { points.append(clockPoint(select, at: 1)) }
-        return points
+    /// Returns the estimates of a device that wait. Those of all devices are read and cached until the store changes: one scan
+    /// is faster than a search for each device.
+    private func waitingClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
+        try readWaitingClocks()[device] ?? []
     }
 
-    /// Returns the estimates of a device in the logs.
-    ///
-    /// For a second device, those of all devices are read and cached until the store changes: one scan of the logs is
-    /// faster than a search for each device.
-    private func loggedClocks(of device: Int64) throws(SQLiteError) -> [ClockPoint] {
+    private func readWaitingClocks() throws(SQLiteError) -> [Int64: [ClockPoint]] {
         let version = try database.integer("PRAGMA data_version")
-        if let known = recentClocks, known.version == version {
-            if let points = known.points { return points[device] ?? [] }
-            if known.device != device {
-                var points: [Int64: [ClockPoint]] = [:]
-                let scan = try database.prepare(ClockLog.selectSQL(ofDevice: false))
-                while try scan.step() { points[scan.int64(at: 0), default: []].append(clockPoint(scan, at: 1)) }
-                recentClocks = RecentClocks(version: version, device: device, points: points)
-                return points[device] ?? []
-            }
+        if let known = waitingClocks, known.version == version { return known.points }
+        var points: [Int64: [ClockPoint]] = [:]
+        let scan = try database.prepare(
+            """
+            SELECT \(ClockTable.waitingColumns) FROM _waiting, json_each(rows) AS estimate
+            WHERE stream_id = \(ClockTable.streamID) AND \(isWaiting)
+            """)
+        while try scan.step() {
+            points[scan.int64(at: 0), default: []].append(
+                ClockPoint(
+                    collector: CollectorID(unchecked: scan.text(at: 1) ?? ""),
+                    time: Timestamp(microseconds: scan.int64(at: 3)),
+                    segment: Timestamp(microseconds: scan.int64(at: 4)), offset: scan.int64(at: 5),
+                    skew: Int64((scan.double(at: 6) * 1000).rounded()), bound: scan.int64(at: 7),
+                    skewBound: Int64((scan.double(at: 8) * 1000).rounded())))
         }
-        recentClocks = RecentClocks(version: version, device: device, points: nil)
-        let select = try database.prepare(ClockLog.selectSQL(ofDevice: true))
-        try select.bind(device, at: 1)
-        var points: [ClockPoint] = []
-        while try select.step() { points.append(clockPoint(select, at: 1)) }
+        waitingClocks = WaitingClocks(version: version, points: points)
         return points
     }
 
@@ -93,55 +88,40 @@ extension StoreReader {
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func newestClocks() throws(StoreError) -> [(device: DeviceAddress, point: ClockPoint)] {
         try reading {
-            // One scan of the logs is faster than a search for each device.
-            var recent: [Int64: ClockPoint] = [:]
-            let scan = try database.prepare(ClockLog.selectSQL(ofDevice: false))
-            while try scan.step() {
-                let (id, point) = (scan.int64(at: 0), clockPoint(scan, at: 1))
-                recent[id] = newer(recent[id], point)
-            }
             let select = try newestClockStatement()
-            var clocks: [(device: DeviceAddress, point: ClockPoint)] = []
-            for device in try numberedDevices() {
-                let merged = try newestClock(select, of: device.id)
-                if let point = newer(merged, recent[device.id]) { clocks.append((device.address, point)) }
+            return try numberedDevices().compactMap { device in
+                try newestClock(of: device.id, select).map { (device.address, $0) }
             }
-            return clocks
         }
     }
 
     /// Returns the newest estimate of a device's clock, or nil if there is none.
     func newestClock(of device: Int64) throws(SQLiteError) -> ClockPoint? {
-        try loggedClocks(of: device).reduce(try newestClock(try newestClockStatement(), of: device)) { newer($0, $1) }
+        try newestClock(of: device, try newestClockStatement())
     }
 
-    /// The newest one in the table and the runs by the collector's clock, because the device's clock may have been set
-    /// back.
+    /// The newest one in the table by the collector's clock, because the device's clock may have been set back.
     private func newestClockStatement() throws(SQLiteError) -> SQLiteStatement {
-        let columns = "collector, t, segment, offset, skew, bound, skew_bound"
-        return try database.prepare(
+        try database.prepare(
             """
-            SELECT \(columns), max(t - offset) FROM (
-                SELECT \(columns) FROM merged_clocks WHERE device_id = ?1
-                UNION ALL SELECT \(columns) FROM (\(ClockLog.selectRunsSQL)))
+            SELECT collector, t, segment, offset, skew, bound, skew_bound, max(t - offset) FROM _clocks
+            WHERE device_id = ?1
             """)
     }
 
-    private func newestClock(_ select: SQLiteStatement, of device: Int64) throws(SQLiteError) -> ClockPoint? {
+    private func newestClock(of device: Int64, _ select: SQLiteStatement) throws(SQLiteError) -> ClockPoint? {
         select.reset()
         try select.bind(device, at: 1)
-        return try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
+        let stored = try select.step() && select.text(at: 0) != nil ? clockPoint(select, at: 0) : nil
+        return try waitingClocks(of: device).reduce(stored) { newer($0, $1) }
     }
 }
 
-/// The estimates in the logs, which are not merged yet.
-struct RecentClocks {
+/// The estimates of clocks that wait, by device id.
+struct WaitingClocks {
     /// SQLite's number of the store's state.
     let version: Int64
-    /// The device that was read last.
-    let device: Int64
-    /// The estimates of all devices, or nil if only those of one device were read.
-    let points: [Int64: [ClockPoint]]?
+    let points: [Int64: [ClockPoint]]
 }
 
 /// Returns the newer of two estimates by the collector's clock.

@@ -50,7 +50,7 @@ extension StoreReader {
     /// Returns the id of `device` in the store, or nil if the store does not contain it.
     func id(of device: DeviceAddress) throws(SQLiteError) -> Int64? {
         if let id = ids[device] { return id }
-        let select = try database.prepare("SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
+        let select = try database.prepare("SELECT device_id FROM _devices WHERE group_name = ? AND device = ?")
         try select.bind(device.group.rawValue, at: 1)
         try select.bind(device.device.rawValue, at: 2)
         guard try select.step() else { return nil }
@@ -58,7 +58,7 @@ extension StoreReader {
         return ids[device]
     }
 
-    /// Returns the rows of a device in the logs, by their times in µs since 1970.
+    /// Returns the waiting samples of a device, by their times in µs since 1970.
     ///
     /// They are cached until the store changes, because a caller compares all blocks of a device one after another.
     private func recentRows(of stream: SensorStream, device: Int64) throws(SQLiteError) -> [Int64: [Double]] {
@@ -67,7 +67,7 @@ extension StoreReader {
             return known.rows
         }
         var rows: [Int64: [Double]] = [:]
-        for row in try LogReader(stream, in: database)?.rows(of: device, Int64.min..<Int64.max) ?? [] {
+        for row in try waiting.stream(stream)?.rows(of: device, Int64.min..<Int64.max) ?? [] {
             rows[row.time] = row.values
         }
         recent = RecentRows(stream: stream, device: device, version: version, rows: rows)
@@ -84,7 +84,7 @@ extension StoreReader {
     }
 }
 
-/// The rows of one stream of a device that are not merged yet.
+/// The samples of one stream of a device that wait.
 struct RecentRows {
     let stream: SensorStream
     let device: Int64

@@ -104,7 +104,7 @@ extension StoreReader {
         try reading {
             let select = try database.prepare(
                 """
-                SELECT \(EventTable.columns) FROM events LEFT JOIN merged_devices USING (device_id)
+                SELECT \(EventTable.columns) FROM events LEFT JOIN _devices USING (device_id)
                 WHERE events.event_id > ? ORDER BY events.event_id LIMIT ?
                 """)
             try select.bind(number, at: 1)

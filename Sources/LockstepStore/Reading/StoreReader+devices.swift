@@ -60,18 +60,13 @@ extension StoreReader {
     }
 
     /// Returns the summaries of all devices or of one, with their ids, ordered by group and device id.
-    /// - Parameter figures: what the logs contain, or nil to read it.
-    func summaries(
-        of device: Int64? = nil, _ figures: LogFigures? = nil
-    ) throws(SQLiteError) -> [(id: Int64, summary: DeviceSummary)] {
+    func summaries(of device: Int64? = nil) throws(SQLiteError) -> [(id: Int64, summary: DeviceSummary)] {
         let batches = try epochs(of: device)
-        let recent: LogFigures
-        if let figures { recent = figures } else { recent = try LogFigures(of: device, in: database) }
         let select = try database.prepare(
             """
             SELECT group_name, device, state, since, first_seen, last_seen, last_t, samples, duplicates,
                 conflicts, device_id, phase
-            FROM merged_devices \(device == nil ? "" : "WHERE device_id = ?1") ORDER BY group_name, device
+            FROM devices \(device == nil ? "" : "WHERE device_id = ?1") ORDER BY group_name, device
             """)
         if let device { try select.bind(device, at: 1) }
         var devices: [(id: Int64, summary: DeviceSummary)] = []
@@ -79,21 +74,15 @@ extension StoreReader {
             guard let address = deviceAddress(select, at: 0) else { continue }
             let id = select.int64(at: 10)
             let epochs = batches[id] ?? []
-            var figures = LogIndex.Figures(
-                samples: select.int64(at: 7), duplicates: select.int64(at: 8), conflicts: select.int64(at: 9),
-                firstSeen: select.optionalInt64(at: 4), lastSeen: select.optionalInt64(at: 5),
-                newest: select.optionalInt64(at: 6))
-            if let recent = recent.devices[id] { figures.add(recent) }
             devices.append(
                 (
                     id,
                     DeviceSummary(
                         address: address, state: select.text(at: 2).flatMap(LifecycleState.init),
                         since: timestamp(select, at: 3),
-                        firstSeen: figures.firstSeen.map(Timestamp.init(microseconds:)),
-                        lastSeen: figures.lastSeen.map(Timestamp.init(microseconds:)),
-                        lastSample: figures.newest.map(Timestamp.init(microseconds:)), samples: figures.samples,
-                        duplicates: figures.duplicates, conflicts: figures.conflicts,
+                        firstSeen: timestamp(select, at: 4), lastSeen: timestamp(select, at: 5),
+                        lastSample: timestamp(select, at: 6), samples: select.int64(at: 7),
+                        duplicates: select.int64(at: 8), conflicts: select.int64(at: 9),
                         epochs: epochs,
                         isForgotten: select.text(at: 11) == LifecycleSnapshot.forgottenPhase)
                 ))
@@ -124,7 +113,7 @@ extension StoreReader {
     private func currentEpochs(of device: Int64?) throws(SQLiteError) -> [Int64: Epoch] {
         let select = try database.prepare(
             """
-            SELECT device_id, session_epoch FROM merged_devices
+            SELECT device_id, session_epoch FROM _devices
             WHERE session_epoch IS NOT NULL \(device == nil ? "" : "AND device_id = ?1")
             """)
         if let device { try select.bind(device, at: 1) }

@@ -15,7 +15,7 @@ extension StoreReader {
         do {
             try check(cancellation)
             guard let device = try id(of: query.device),
-                try !StoreSchema.columns(of: query.stream.mergedTable, in: database).isEmpty
+                try !StoreSchema.columns(of: query.stream.rowTable, in: database).isEmpty
             else { return Envelope(columns: query.columns, width: query.width, buckets: []) }
             let own = try envelopeConnection(0)
             let extent = try own.extent(query, device: device)
@@ -39,7 +39,7 @@ extension StoreReader {
             if thread != nil, let helper { own.extremes.add(helper.extremes) }
             let envelope = Envelope(query, own.extremes)
             // The memory of the buckets is needed only once.
-            envelopeConnections.forEach { $0.extremes.begin(start: 0, width: 1, count: 0, divisors: []) }
+            envelopeConnections.forEach { $0.extremes.begin(start: 0, width: 1, count: 0, columns: 0) }
             return envelope
         } catch {
             throw StoreError(error, path: path)
@@ -51,7 +51,7 @@ extension StoreReader {
         while envelopeConnections.count <= index {
             envelopeConnections.append(
                 envelopeConnections.isEmpty
-                    ? try EnvelopeConnection(database) : try EnvelopeConnection(path: path))
+                    ? try EnvelopeConnection(database, waiting) : try EnvelopeConnection(path: path))
         }
         return envelopeConnections[index]
     }

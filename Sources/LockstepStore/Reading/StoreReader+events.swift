@@ -21,10 +21,10 @@ extension StoreReader {
         try reading(until: cancellation) {
             let select = try database.prepare(
                 """
-                SELECT \(EventTable.columns) FROM events LEFT JOIN merged_devices USING (device_id)
+                SELECT \(EventTable.columns) FROM events LEFT JOIN _devices USING (device_id)
                 WHERE events.t >= ?1 AND events.t < ?2 AND events.event_id > ?3 AND events.event_id < ?7
-                    AND (?4 IS NULL OR merged_devices.group_name = ?4)
-                    AND (?5 IS NULL OR merged_devices.device = ?5) AND (?8 IS NULL OR rule = ?8)
+                    AND (?4 IS NULL OR _devices.group_name = ?4)
+                    AND (?5 IS NULL OR _devices.device = ?5) AND (?8 IS NULL OR rule = ?8)
                 ORDER BY events.event_id DESC LIMIT ?6
                 """)
             try select.bind(from?.microseconds ?? .min, at: 1)

@@ -25,7 +25,7 @@ extension StoreReader {
             for index in streams.indices {
                 guard
                     let cursor = try converting({
-                        try SampleCursor(streams[index], times, newestOnly: false, in: database)
+                        try SampleCursor(streams[index], times, newestOnly: false, in: self)
                     })
                 else { continue }
                 sources.append(Source(device: device, stream: index, cursor: cursor))
@@ -59,10 +59,9 @@ extension StoreReader {
     ) throws(StoreError) -> [DeviceAddress: ClosedRange<Timestamp>] {
         let times = timeRange(from, to)
         return try reading {
-            guard try !StoreSchema.columns(of: stream.table, in: database).isEmpty else { return [:] }
-            let source = "FROM \(stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t"
+            guard let waiting = try waiting.stream(stream) else { return [:] }
+            let source = "FROM \(stream.rowTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t"
             let ends = try database.prepare("SELECT (SELECT t \(source) LIMIT 1), (SELECT t \(source) DESC LIMIT 1)")
-            let log = try LogReader(stream, in: database)
             var result: [DeviceAddress: ClosedRange<Timestamp>] = [:]
             let ids = try idsByAddress()
             for device in devices {
@@ -72,9 +71,9 @@ extension StoreReader {
                 try ends.bind(times.upperBound, at: 3)
                 defer { ends.reset() }
                 guard try ends.step() else { continue }
-                let merged = [ends.optionalInt64(at: 0), ends.optionalInt64(at: 1)].compactMap(\.self)
-                let recent = try log?.endTimes(of: id, times) ?? []
-                guard let first = (merged + recent).min(), let last = (merged + recent).max() else { continue }
+                let stored = [ends.optionalInt64(at: 0), ends.optionalInt64(at: 1)].compactMap(\.self)
+                let recent = try waiting.endTimes(of: id, times)
+                guard let first = (stored + recent).min(), let last = (stored + recent).max() else { continue }
                 result[device] = Timestamp(microseconds: first)...Timestamp(microseconds: last)
             }
             return result
@@ -102,7 +101,7 @@ extension StoreReader {
         try converting { try idsByAddress() }
     }
 
-    /// Returns the ids of all devices. If a user has added a second row of a device, it is ignored.
+    /// Returns the ids of all devices.
     private func idsByAddress() throws(SQLiteError) -> [DeviceAddress: Int64] {
         Dictionary(try numberedDevices().map { ($0.address, $0.id) }) { first, _ in first }
     }

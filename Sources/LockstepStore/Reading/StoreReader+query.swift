@@ -59,7 +59,6 @@ extension StoreReader {
             let count = min(remainingRows, 1000)
             let rows = try reading {
                 defer { cursor.reset() }
-                try cursor.prepare(devices: devices.count)
                 return try remainingDevices.prefix(count).compactMap { device in
                     try cursor.start(device: device.id)
                     return try cursor.next().map {

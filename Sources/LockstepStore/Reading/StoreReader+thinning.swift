@@ -30,9 +30,9 @@ extension StoreReader {
     ) throws(StoreError) -> ThinnedSamples {
         try reading(until: cancellation) {
             guard let device = try id(of: query.device),
-                let columns = try MergedColumns(of: query.stream, in: database)?.list
+                let columns = try RowColumns(of: query.stream, in: database)?.list
             else { return ThinnedSamples(step: 1, samples: []) }
-            let rows = "FROM \(query.stream.mergedTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
+            let rows = "FROM \(query.stream.rowTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
             let count = try database.prepare("SELECT count(*) \(rows)")
             let select = try database.prepare("SELECT t, \(columns) \(rows) ORDER BY t")
             for statement in [count, select] {
@@ -40,7 +40,7 @@ extension StoreReader {
                 try statement.bind(query.times.lowerBound, at: 2)
                 try statement.bind(query.times.upperBound, at: 3)
             }
-            var recent = try LogReader(query.stream, in: database)?.rows(of: device, query.times)[...] ?? []
+            var recent = try waiting.stream(query.stream)?.rows(of: device, query.times)[...] ?? []
             let total = Int64(recent.count) + (try count.step() ? count.int64(at: 0) : 0)
             let points = Int64(max(1, query.points))
             let step = max(1, (total + points - 1) / points)
@@ -57,7 +57,7 @@ extension StoreReader {
                     add(row.time) { row.values }
                     recent.removeFirst()
                 }
-                add(time) { kinds.indices.map { kinds[$0].readStored(select, at: $0 + 1) } }
+                add(time) { kinds.indices.map { kinds[$0].read(select, at: $0 + 1) } }
             }
             for row in recent { add(row.time) { row.values } }
             return ThinnedSamples(step: step, samples: samples)

@@ -101,8 +101,7 @@ extension StoreReader {
 
     /// Returns the number of samples of a stream per device id.
     private func sampleCounts(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
-        try counts(in: stream.mergedTable)
-            .merging(LogReader(stream, in: database)?.rowCounts() ?? [:], uniquingKeysWith: +)
+        try counts(in: stream.rowTable).merging(waiting.stream(stream)?.counts() ?? [:], uniquingKeysWith: +)
     }
 
     /// Returns the number of rows per device id, or an empty dictionary if the table does not exist.

@@ -18,7 +18,9 @@ public final class StoreReader {
     /// The cached rows of ``compare(_:of:)``.
     var recent: RecentRows?
     /// The cached estimates of ``clockPoints(of:from:to:on:)``.
-    var recentClocks: RecentClocks?
+    var waitingClocks: WaitingClocks?
+    /// The samples that are not in the tables yet.
+    let waiting: WaitingReader
     /// The function of averages in SQL, which the first query of them creates.
     private var sums: ColumnSums?
     /// The connections of ``envelope(_:cancellation:)``, which opens them.
@@ -41,6 +43,7 @@ public final class StoreReader {
         do {
             database = try SQLiteDatabase(path: path, mode: .readOnly)
             try StoreSchema.check(database)
+            waiting = try WaitingReader(in: database)
         } catch let error as SQLiteError where error.isReadOnlyOrCannotOpen && access(path, R_OK) == 0 {
             // A file in WAL mode needs its shared memory, also for readers.
             throw StoreError(
@@ -111,7 +114,7 @@ public final class StoreReader {
         let isFiltered = !names.isEmpty && names.count <= 500
         let select = try database.prepare(
             """
-            SELECT group_name, device, device_id FROM merged_devices
+            SELECT group_name, device, device_id FROM _devices
             WHERE (?1 IS NULL OR group_name = ?1) \(isFiltered ? "AND device IN (\(isNamed))" : "")
             ORDER BY group_name, device, device_id
             """)

@@ -4,6 +4,8 @@ public enum RefinedKind: String, Sendable, CaseIterable {
 
     /// The table of the rows of all runs.
     package var table: String { "\(rawValue)_refined_rows" }
+    /// The table of the rows of all runs in an SQLite store.
+    var rowTable: String { "_\(rawValue)_refined" }
 
     /// The number of columns after the run and the time.
     var columns: Int { definitions.count }
@@ -13,7 +15,7 @@ public enum RefinedKind: String, Sendable, CaseIterable {
         let columns = definitions.map { "    \($0.name) \($0.type), -- \($0.comment)" }.joined(separator: "\n")
         return [
             """
-            CREATE TABLE IF NOT EXISTS \(table) (
+            CREATE TABLE IF NOT EXISTS \(rowTable) (
                 -- Rows of all runs, also incomplete ones. The view \(rawValue)_refined shows the valid rows.
                 run_id INTEGER NOT NULL REFERENCES refined_runs,
                 t INTEGER NOT NULL, -- in µs since 1970-01-01 UTC
@@ -25,8 +27,8 @@ public enum RefinedKind: String, Sendable, CaseIterable {
             CREATE VIEW IF NOT EXISTS \(rawValue)_refined AS
             SELECT group_name, device, device_id, sample.t AS t, \(definitions.map(\.name).joined(separator: ", ")),
                 method, version, run_id
-            FROM refined_runs JOIN refined_ranges USING (run_id) JOIN merged_devices USING (device_id)
-                JOIN \(table) AS sample USING (run_id)
+            FROM refined_runs JOIN _refined_ranges USING (run_id) JOIN _devices USING (device_id)
+                JOIN \(rowTable) AS sample USING (run_id)
             WHERE kind = '\(rawValue)' AND is_complete = 1 AND sample.t >= first AND sample.t < last
             """,
         ]

@@ -60,7 +60,7 @@ public final class RefinedRun: RefinedWriting {
             try database.keepLogFiles()
             try RefinedSchema.create(in: database)
             let select = try database.prepare(
-                "SELECT device_id FROM merged_devices WHERE group_name = ? AND device = ?")
+                "SELECT device_id FROM _devices WHERE group_name = ? AND device = ?")
             try select.bind(address.group.rawValue, at: 1)
             try select.bind(address.device.rawValue, at: 2)
             guard try select.step() else { throw StoreError(.other, "no device '\(address)' in \(path)") }
@@ -80,7 +80,7 @@ public final class RefinedRun: RefinedWriting {
             self.device = device
             run = database.lastInsertRowID
             insert = try database.prepare(
-                "INSERT INTO \(kind.table) VALUES (?,?\(String(repeating: ",?", count: kind.columns)))",
+                "INSERT INTO \(kind.rowTable) VALUES (?,?\(String(repeating: ",?", count: kind.columns)))",
                 persistent: true)
             // Runs that were interrupted. A run that takes longer than a day is not expected.
             try removeRows(ofRuns: "is_complete = 0 AND created < \(now.microseconds - 86_400_000_000)")
@@ -141,11 +141,11 @@ public final class RefinedRun: RefinedWriting {
         // The part of a range behind the new one, then the part before it, then ranges that are replaced entirely.
         try database.execute(
             """
-            INSERT OR REPLACE INTO refined_ranges SELECT run_id, \(last), last FROM refined_ranges
+            INSERT OR REPLACE INTO _refined_ranges SELECT run_id, \(last), last FROM _refined_ranges
                 WHERE \(others) AND first < \(last) AND last > \(last);
-            UPDATE refined_ranges SET last = \(first) WHERE \(others) AND first < \(first) AND last > \(first);
-            DELETE FROM refined_ranges WHERE \(others) AND first >= \(first) AND first < \(last);
-            INSERT INTO refined_ranges VALUES (\(run), \(first), \(last));
+            UPDATE _refined_ranges SET last = \(first) WHERE \(others) AND first < \(first) AND last > \(first);
+            DELETE FROM _refined_ranges WHERE \(others) AND first >= \(first) AND first < \(last);
+            INSERT INTO _refined_ranges VALUES (\(run), \(first), \(last));
             UPDATE refined_runs SET is_complete = 1 WHERE run_id = \(run);
             """)
     }
@@ -160,7 +160,7 @@ public final class RefinedRun: RefinedWriting {
 
     /// Removes the rows of complete runs of which no range is valid any more.
     private func removeReplacedRows() throws {
-        try removeRows(ofRuns: "is_complete = 1 AND run_id NOT IN (SELECT run_id FROM refined_ranges)")
+        try removeRows(ofRuns: "is_complete = 1 AND run_id NOT IN (SELECT run_id FROM _refined_ranges)")
     }
 
     /// Removes runs of this kind and their rows in short transactions.
@@ -169,8 +169,8 @@ public final class RefinedRun: RefinedWriting {
         let runs = "SELECT run_id FROM refined_runs WHERE \(condition)"
         let delete = try database.prepare(
             """
-            DELETE FROM \(kind.table) WHERE (run_id, t) IN
-                (SELECT run_id, t FROM \(kind.table) WHERE run_id IN (\(runs)) LIMIT \(Self.maxRows))
+            DELETE FROM \(kind.rowTable) WHERE (run_id, t) IN
+                (SELECT run_id, t FROM \(kind.rowTable) WHERE run_id IN (\(runs)) LIMIT \(Self.maxRows))
             """)
         repeat { try shortTransaction { try delete.run() } } while database.changes > 0
         try database.execute("DELETE FROM refined_runs WHERE \(condition)")

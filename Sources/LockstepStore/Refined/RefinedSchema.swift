@@ -11,7 +11,7 @@ enum RefinedSchema {
             -- One row per run of 'lockstep refine'.
             run_id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
             kind TEXT NOT NULL, -- attitude, steps or location
-            device_id INTEGER NOT NULL REFERENCES merged_devices,
+            device_id INTEGER NOT NULL REFERENCES _devices,
             method TEXT NOT NULL,
             version INTEGER NOT NULL, -- changes whenever the method's results change
             parameters TEXT NOT NULL, -- as JSON
@@ -20,7 +20,7 @@ enum RefinedSchema {
         )
         """,
         """
-        CREATE TABLE IF NOT EXISTS refined_ranges (
+        CREATE TABLE IF NOT EXISTS _refined_ranges (
             -- Times for which the rows of a run are valid: from first (inclusive) to last (exclusive), in µs.
             run_id INTEGER NOT NULL REFERENCES refined_runs,
             first INTEGER NOT NULL,

@@ -1,18 +1,9 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `streams`: the declared streams of a store. It allows readers to work without the settings of the
-/// collector.
+/// The table `streams`: the numbers of streams, and the definitions of declared ones. It allows readers to work without the
+/// settings of the collector.
 enum StreamTable {
-    static let create = """
-        CREATE TABLE streams (
-            -- Streams declared in the settings of a collector. Built-in streams are not listed.
-            name TEXT PRIMARY KEY, -- channel of the topic, such as x/co2
-            table_name TEXT NOT NULL UNIQUE, -- table of the samples; the view is v_ followed by this name
-            definition TEXT NOT NULL -- summary and columns, as JSON
-        ) WITHOUT ROWID
-        """
-
     /// Returns the built-in streams and the declared streams of the store.
     /// - Throws: ``StoreError`` if a definition is invalid, for example after manual edits; ``SQLiteError``.
     static func catalog(in database: SQLiteDatabase) throws -> StreamCatalog {
@@ -45,7 +36,9 @@ enum StreamTable {
                 throw conflict(
                     stream, "its table \(stream.table) belongs to the stream '\(other.name)'. Use another stream name",
                     database)
-            } else if try !StoreSchema.columns(of: stream.table, in: database).isEmpty {
+            } else if try !StoreSchema.columns(of: stream.table, in: database).isEmpty
+                || !StoreSchema.columns(of: stream.rowTable, in: database).isEmpty
+            {
                 throw conflict(
                     stream,
                     "it already has a table \(stream.table), which Lockstep did not create. Rename that table, or use "
@@ -58,6 +51,23 @@ enum StreamTable {
         }
     }
 
+    /// Returns the number of a stream, or nil if it has none.
+    static func id(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> Int64? {
+        let select = try database.prepare("SELECT stream_id FROM streams WHERE name = ?")
+        try select.bind(stream.name, at: 1)
+        return try select.step() ? select.int64(at: 0) : nil
+    }
+
+    /// Returns the number of a stream, and gives it one if it has none. Call it within a transaction.
+    static func register(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> Int64 {
+        if let id = try id(of: stream, in: database) { return id }
+        let insert = try database.prepare("INSERT INTO streams (name, table_name) VALUES (?, ?)")
+        try insert.bind(stream.name, at: 1)
+        try insert.bind(stream.table, at: 2)
+        try insert.run()
+        return database.lastInsertRowID
+    }
+
     private static func conflict(_ stream: SensorStream, _ reason: String, _ database: SQLiteDatabase) -> StoreError {
         StoreError(
             .streams, "the declaration of '\(stream.name)' does not match the store \(database.path): \(reason)",
@@ -65,7 +75,8 @@ enum StreamTable {
     }
 
     private static func declared(in database: SQLiteDatabase) throws -> [SensorStream] {
-        let select = try database.prepare("SELECT name, definition FROM streams ORDER BY name")
+        let select = try database.prepare(
+            "SELECT name, definition FROM streams WHERE definition IS NOT NULL ORDER BY name")
         var streams: [SensorStream] = []
         while try select.step() {
             guard let name = select.text(at: 0), let text = select.text(at: 1) else { continue }

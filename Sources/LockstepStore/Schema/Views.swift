@@ -1,5 +1,4 @@
-/// A view of the store for people: it shows device names and readable times. A collector replaces views whose
-/// definition has changed.
+/// A view of the store. A collector replaces views whose definition has changed.
 struct View {
     let name: String
     let select: String
@@ -13,11 +12,71 @@ func isoTime(_ column: String) -> String {
 }
 
 /// The views that are independent of the streams.
-let baseViews = [
+let storeViews = [
+    View(
+        name: "devices",
+        select: """
+            -- One row per device. Times are µs since 1970-01-01 UTC. See also the view v_devices.
+            SELECT device_id, -- identifies the device in the other tables
+                group_name,
+                device,
+                min(ifnull(first_seen, first), ifnull(first, first_seen)) AS first_seen, -- time of its first message, on the collector's clock
+                max(ifnull(last_seen, last), ifnull(last, last_seen)) AS last_seen, -- time of its last message, on the collector's clock
+                max(ifnull(last_t, newest), ifnull(newest, last_t)) AS last_t, -- time of its newest sample
+                samples + ifnull(added, 0) AS samples, -- stored samples of all streams
+                duplicates, -- samples received again with the same values
+                conflicts, -- samples received again with different values, see the table conflicts
+                state, -- life-cycle state: active, inactive, background, resumed, terminated
+                since, -- time of the last change of the state
+                previous, -- previous state
+                reason, -- reason for the last change
+                state_seq, -- number of the last change, see the table states
+                session, -- newest session: start of the agent's connection
+                session_epoch, -- epoch of the session
+                phase, -- phase last reported by that session: foreground, inactive, background, terminated, lost
+                rests_on -- time of evidence for the state, on the device's time line; updated with the state or later
+            FROM _devices LEFT JOIN (
+                SELECT device_id, min(received) AS first, max(received) AS last, sum(count) AS added,
+                    max(iif(stream_id > 0, last_t, NULL)) AS newest
+                FROM _waiting WHERE \(isWaiting) GROUP BY device_id
+            ) USING (device_id)
+            """),
+    View(
+        name: "batches",
+        select: """
+            -- Numbers of the received batches, as ranges from first to last (inclusive). Ranges may be adjacent or repeated.
+            -- See also the view v_gaps.
+            SELECT device_id, epoch, -- epoch of the agent's outbox; batch numbers are unique within (device, epoch)
+                first, last
+            FROM _batches
+            UNION ALL
+            SELECT device_id, epoch, iif(batch.type = 'array', batch.value ->> 0, batch.value),
+                iif(batch.type = 'array', batch.value ->> 1, batch.value)
+            FROM _waiting, json_each(batches) AS batch WHERE \(isWaiting)
+            """),
+    View(
+        name: "clocks",
+        select: """
+            -- Estimates of devices' clocks, linear in between. See docs/clock.md.
+            SELECT device_id,
+                collector, -- id of the collector whose clock is the reference
+                epoch, -- epoch of the agent's outbox
+                t, -- time of the estimate on the device's time line, in µs since 1970-01-01 UTC
+                segment, -- time of the first estimate since a clock was stepped or a machine suspended
+                offset, -- device's time minus collector's time, in µs
+                skew, -- change of the offset, in ppm
+                bound, -- largest possible error of the offset, in µs
+                skew_bound -- largest possible error of the skew, in ppm
+            FROM _clocks
+            UNION ALL
+            SELECT \(ClockTable.waitingColumns)
+            FROM _waiting, json_each(rows) AS estimate
+            WHERE stream_id = \(ClockTable.streamID) AND \(isWaiting)
+            """),
     View(
         name: "v_devices",
         select: """
-            -- All devices with their state and counters.
+            -- All devices with their state and counters, and readable times.
             SELECT group_name, device, state, \(isoTime("since")) AS since, reason,
                 \(isoTime("first_seen")) AS first_seen,
                 \(isoTime("last_seen")) AS last_seen,
@@ -28,14 +87,6 @@ let baseViews = [
                 SELECT group_name, device, sum(missing) AS missing, sum(batches - missing - before) AS on_its_way
                 FROM v_gaps GROUP BY group_name, device
             ) USING (group_name, device)
-            """),
-    View(
-        name: "v_states",
-        select: """
-            -- All changes of life-cycle states.
-            SELECT group_name, device, states.seq AS seq, \(isoTime("states.since")) AS time,
-                states.previous AS previous, states.state AS state, states.reason AS reason, states.since AS t
-            FROM states JOIN merged_devices USING (device_id)
             """),
     View(
         name: "v_gaps",
@@ -55,46 +106,22 @@ let baseViews = [
                 SELECT device_id, epoch, known_to + 1 AS first, first - 1 AS last FROM reach WHERE first > known_to + 1
             ), gone AS (
                 SELECT device_id, epoch, json_extract(value, '$[0]') AS first, json_extract(value, '$[1]') AS last, 0 AS earlier
-                FROM reports, json_each(gone)
+                FROM _reports, json_each(gone)
                 UNION ALL
                 SELECT device_id, epoch, json_extract(value, '$[0]'), json_extract(value, '$[1]'), 1
-                FROM reports, json_each(before)
+                FROM _reports, json_each(before)
                 UNION ALL
                 SELECT DISTINCT device_id, epoch, 1, 9007199254740991, 0
-                FROM gaps JOIN merged_devices USING (device_id)
+                FROM gaps JOIN _devices USING (device_id)
                 WHERE epoch IS NOT session_epoch AND NOT EXISTS (
-                    SELECT 1 FROM reports WHERE reports.device_id = gaps.device_id AND reports.epoch = gaps.epoch)
+                    SELECT 1 FROM _reports WHERE _reports.device_id = gaps.device_id AND _reports.epoch = gaps.epoch)
             )
             SELECT group_name, device, gaps.epoch AS epoch, gaps.first AS first, gaps.last AS last,
                 gaps.last - gaps.first + 1 AS batches,
                 ifnull(sum(iif(earlier, 0, max(0, min(gaps.last, gone.last) - max(gaps.first, gone.first) + 1))), 0) AS missing,
                 ifnull(sum(iif(earlier, max(0, min(gaps.last, gone.last) - max(gaps.first, gone.first) + 1), 0)), 0) AS before
-            FROM gaps JOIN merged_devices USING (device_id)
+            FROM gaps JOIN _devices USING (device_id)
             LEFT JOIN gone ON gone.device_id = gaps.device_id AND gone.epoch = gaps.epoch
             GROUP BY gaps.device_id, gaps.epoch, gaps.first
-            """),
-    View(
-        name: "v_conflicts",
-        select: """
-            -- Samples with the time of a stored sample but different values.
-            SELECT group_name, device, stream, \(isoTime("conflicts.t")) AS time, stored, received, epoch, seq,
-                \(isoTime("conflicts.at")) AS received_at, conflicts.t AS t
-            FROM conflicts JOIN merged_devices USING (device_id)
-            """),
-    View(
-        name: "v_clocks",
-        select: """
-            -- Estimates of devices' clocks: offset is the device's time minus the collector's.
-            SELECT group_name, device, collector, \(isoTime("clocks.t")) AS time, offset AS offset_us,
-                skew AS drift_ppm, bound AS bound_us, skew_bound AS drift_bound_ppm, epoch, segment, clocks.t AS t
-            FROM clocks JOIN merged_devices USING (device_id)
-            """),
-    View(
-        name: "v_rejected",
-        select: """
-            -- Rejected messages. head is the beginning of the payload: text if it is JSON, otherwise hexadecimal.
-            SELECT id, \(isoTime("at")) AS time, topic, reason, size,
-                CASE WHEN substr(head, 1, 1) IN (x'7b', x'5b') THEN CAST(head AS TEXT) ELSE hex(head) END AS head
-            FROM rejected
             """),
 ]

@@ -7,14 +7,12 @@ struct DeviceChanges {
     let id: Int64
     /// The time of the first message, on the collector's clock.
     private(set) var firstSeen: Timestamp?
+    /// The time of the last message that no row of `_waiting` shows.
+    var lastSeen: Timestamp?
     /// The numbers of stored, duplicate and conflicting samples.
     var counts = IngestResult.Counts()
-    /// The changes of the counters and batch numbers that no row of the log shows.
-    var ledger = LedgerChange()
     /// The new life-cycle snapshot, or nil if it did not change in more than its evidence time.
     var snapshot: LifecycleSnapshot?
-    /// The first transition of the device, if it is to be written with a snapshot only.
-    var firstTransition: LifecycleTransition?
 
     init(_ device: DeviceAddress, id: Int64) {
         self.device = device

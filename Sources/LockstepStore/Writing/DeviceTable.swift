@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `merged_devices`: the id and the life-cycle snapshot of each device. A merge writes its counters.
+/// The table `_devices`: the id and the life-cycle snapshot of each device, and its counters without what waits.
 ///
 /// The ids of all devices are in memory. A new device gets its row at the end of the transaction, when all of it is known.
 struct DeviceTable {
@@ -19,9 +19,6 @@ struct DeviceTable {
 
     /// The stored devices by the numbers that the writer has given them.
     private var numbered = NumberMap<(address: DeviceAddress, id: Int64)>()
-    /// The first epochs of the devices, in their rows or to be written with them.
-    private(set) var firstEpochs = NumberMap<Epoch>()
-
     /// The ids of devices that the current transaction adds and whose rows are not written yet.
     private var unwritten: [Int64: DeviceAddress] = [:]
     /// The devices that the current transaction adds.
@@ -29,6 +26,8 @@ struct DeviceTable {
 
     private let insert: SQLiteStatement
     private let updateState: SQLiteStatement
+    private let count: SQLiteStatement
+    private let addFigures: SQLiteStatement
     /// Selects the devices whose ids are greater than ``lastCommitted``.
     private let select: SQLiteStatement
 
@@ -36,27 +35,36 @@ struct DeviceTable {
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         insert = try database.prepare(
             """
-            INSERT INTO merged_devices (
-                device_id, group_name, device, origin, epoch_code, first_seen_after, last_seen_after, since_after,
-                state_code, previous_code, reason_code, state_seq, session_after, phase_code, rests_on_after,
-                session_epoch_code)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO _devices (
+                device_id, group_name, device, first_seen, last_seen, state, since, previous, reason, state_seq, session,
+                phase, rests_on, session_epoch)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
-        let origin = "(\(DeviceSchema.reference) + origin)"
         // Messages are written within a minute. A later time shows that the clock was ahead, and has been set back.
         updateState = try database.prepare(
             """
-            UPDATE merged_devices SET state_code = ?2, since_after = ?3 - \(origin), previous_code = ?4,
-                reason_code = ?5, state_seq = ?6, session_after = ?7 - \(origin), phase_code = ?8,
-                rests_on_after = ?9 - \(origin), session_epoch_code = iif(?10 = first_epoch, 0, ?10),
-                first_seen_after = ifnull(first_seen_after, ?11 - \(origin)),
-                last_seen_after = ifnull(iif(last_seen > ?12 + 60000000, ?12, max(last_seen, ?12)), ifnull(last_seen, ?12))
-                    - ifnull(first_seen, ifnull(?11, \(origin)))
+            UPDATE _devices SET first_seen = ifnull(first_seen, ?2),
+                last_seen = ifnull(iif(last_seen > ?3 + 60000000, ?3, max(last_seen, ?3)), ifnull(last_seen, ?3)),
+                state = ?4, since = ?5, previous = ?6, reason = ?7, state_seq = ?8, session = ?9, phase = ?10,
+                rests_on = ?11, session_epoch = ?12
+            WHERE device_id = ?1
+            """, persistent: true)
+        count = try database.prepare(
+            "UPDATE _devices SET duplicates = duplicates + ?2, conflicts = conflicts + ?3 WHERE device_id = ?1",
+            persistent: true)
+        // A time after now (?7) shows that the clock was ahead, and has been set back.
+        let lastSeen = "iif(last_seen > ?7, NULL, last_seen)"
+        addFigures = try database.prepare(
+            """
+            UPDATE _devices SET first_seen = ifnull(min(first_seen, ?2), ifnull(first_seen, ?2)),
+                last_seen = ifnull(max(\(lastSeen), ?3), ifnull(\(lastSeen), ?3)),
+                last_t = ifnull(max(last_t, ?4), ifnull(last_t, ?4)), samples = samples + ?5,
+                rests_on = ifnull(?6, rests_on)
             WHERE device_id = ?1
             """, persistent: true)
         select = try database.prepare(
             """
-            SELECT group_name, device, device_id, first_epoch FROM merged_devices
+            SELECT group_name, device, device_id FROM _devices
             WHERE device_id > ? AND device_id <= \(Self.maxID) ORDER BY device_id
             """, persistent: true)
         last = 0
@@ -64,8 +72,7 @@ struct DeviceTable {
         try readNew()
     }
 
-    /// Reads the devices whose ids are greater than ``lastCommitted``. If a user has added a second row of a device, it is
-    /// ignored.
+    /// Reads the devices whose ids are greater than ``lastCommitted``, among them those that a person has added.
     private mutating func readNew() throws(SQLiteError) {
         defer { select.reset() }
         try select.bind(lastCommitted, at: 1)
@@ -73,7 +80,6 @@ struct DeviceTable {
             let id = select.int64(at: 2)
             lastCommitted = id
             if let address = deviceAddress(select, at: 0), committed[address] == nil { committed[address] = id }
-            if let epoch = select.text(at: 3) { firstEpochs[Int(id)] = Epoch(unchecked: epoch) }
         }
         last = lastCommitted
     }
@@ -102,40 +108,27 @@ struct DeviceTable {
     /// Returns the id of a device, or nil if it is unknown.
     func find(_ device: DeviceAddress) -> Int64? { committed[device] ?? pending[device] }
 
-    /// Returns whether an epoch is the first one of a device. The first one of a new device is kept with its row.
-    mutating func isFirst(_ epoch: Epoch, of device: Int64) -> Bool {
-        if let first = firstEpochs[Int(device)] { return first == epoch }
-        guard unwritten[device] != nil else { return false }
-        firstEpochs[Int(device)] = epoch
-        return true
-    }
-
     /// Writes the life-cycle snapshot of the device with id `device`, and its row if it is new.
     /// - Parameters:
     ///   - firstSeen: the time of the first message of the transaction, for a device without an earlier message.
-    ///   - lastSeen: the time of the last message in µs since 1970, or nil to keep the stored time.
+    ///   - lastSeen: the time of the last message, or nil to keep the stored time.
     mutating func write(
-        _ snapshot: LifecycleSnapshot, of device: Int64, firstSeen: Timestamp?, lastSeen: Int64?
+        _ snapshot: LifecycleSnapshot, of device: Int64, firstSeen: Timestamp?, lastSeen: Timestamp?
     ) throws(SQLiteError) {
         if let address = unwritten[device] {
-            if let epoch = snapshot.epoch { _ = isFirst(epoch, of: device) }
-            return try insert(address, device, snapshot, firstSeen: firstSeen?.microseconds, lastSeen: lastSeen)
+            return try insert(address, device, snapshot, firstSeen: firstSeen, lastSeen: lastSeen)
         }
         try updateState.bind(device, at: 1)
-        try bind(snapshot, to: updateState, states: [2, 4, 5, 6, 8])
-        try updateState.bind(snapshot.last?.since.microseconds, at: 3)
-        try updateState.bind(snapshot.session, at: 7)
-        try updateState.bind(snapshot.evidenceTime?.microseconds, at: 9)
-        try updateState.bind(snapshot.epoch?.rawValue, at: 10)
-        try updateState.bind(firstSeen?.microseconds, at: 11)
-        try updateState.bind(lastSeen, at: 12)
+        try updateState.bind(firstSeen?.microseconds, at: 2)
+        try updateState.bind(lastSeen?.microseconds, at: 3)
+        try bind(snapshot, to: updateState, from: 4)
         try updateState.run()
     }
 
     /// Writes the row of a new device that has no life-cycle snapshot.
     mutating func write(new device: Int64, firstSeen: Timestamp?) throws(SQLiteError) {
         guard let address = unwritten[device] else { return }
-        try insert(address, device, LifecycleSnapshot(), firstSeen: firstSeen?.microseconds, lastSeen: nil)
+        try insert(address, device, LifecycleSnapshot(), firstSeen: firstSeen, lastSeen: nil)
     }
 
     /// Writes the rows of new devices that do not have one yet.
@@ -143,38 +136,60 @@ struct DeviceTable {
         for device in unwritten.keys.sorted() { try write(new: device, firstSeen: nil) }
     }
 
+    /// Adds duplicates and conflicts, which are rare, to the row of a device.
+    func add(_ counts: IngestResult.Counts, of device: Int64) throws(SQLiteError) {
+        guard counts.duplicates > 0 || counts.conflicts > 0 else { return }
+        try count.bind(device, at: 1)
+        try count.bind(Int64(counts.duplicates), at: 2)
+        try count.bind(Int64(counts.conflicts), at: 3)
+        try count.run()
+    }
+
+    /// Adds what waited to the row of a device.
+    /// - Parameter evidence: the time of the newest evidence for the state, in µs since 1970, or nil to keep the stored one.
+    func add(_ figures: WaitingIndex.Figures, of device: Int64, evidence: Int64?) throws(SQLiteError) {
+        try addFigures.bind(device, at: 1)
+        try addFigures.bind(figures.firstSeen, at: 2)
+        try addFigures.bind(figures.lastSeen, at: 3)
+        try addFigures.bind(figures.newest, at: 4)
+        try addFigures.bind(figures.samples, at: 5)
+        try addFigures.bind(evidence, at: 6)
+        try addFigures.bind(Moment.now().wall.microseconds, at: 7)
+        try addFigures.run()
+    }
+
     private mutating func insert(
-        _ address: DeviceAddress, _ device: Int64, _ snapshot: LifecycleSnapshot, firstSeen: Int64?, lastSeen: Int64?
+        _ address: DeviceAddress, _ device: Int64, _ snapshot: LifecycleSnapshot, firstSeen: Timestamp?,
+        lastSeen: Timestamp?
     ) throws(SQLiteError) {
-        let origin = snapshot.last?.since.microseconds ?? firstSeen ?? DeviceSchema.reference
-        let epoch = firstEpochs[Int(device)]
-        // Without overflows, whatever the clocks of devices say: payloads limit times to 2^53.
-        func after(_ time: Int64?) -> Int64? { time.map { $0 &- origin } }
         try insert.bind(device, at: 1)
         try insert.bind(address.group.rawValue, at: 2)
         try insert.bind(address.device.rawValue, at: 3)
-        try insert.bind(origin &- DeviceSchema.reference, at: 4)
-        try insert.bind(epoch.map(DeviceCode.init), at: 5)
-        try insert.bind(after(firstSeen), at: 6)
-        try insert.bind(lastSeen.map { $0 &- (firstSeen ?? origin) }, at: 7)
-        try insert.bind(after(snapshot.last?.since.microseconds), at: 8)
-        try bind(snapshot, to: insert, states: [9, 10, 11, 12, 14])
-        try insert.bind(after(snapshot.session), at: 13)
-        try insert.bind(after(snapshot.evidenceTime?.microseconds), at: 15)
-        try insert.bind(snapshot.epoch.map { $0 == epoch ? .number(0) : .text($0.rawValue) }, at: 16)
+        try insert.bind(firstSeen?.microseconds, at: 4)
+        try insert.bind(lastSeen?.microseconds, at: 5)
+        try bind(snapshot, to: insert, from: 6)
         try insert.run()
         unwritten[device] = nil
     }
 
-    /// Binds state, previous state, reason, number of the transition, and phase to the parameters `states`.
+    /// Binds the columns from `state` on to the parameters from `first` on.
     private func bind(
-        _ snapshot: LifecycleSnapshot, to statement: SQLiteStatement, states: [Int]
+        _ snapshot: LifecycleSnapshot, to statement: SQLiteStatement, from first: Int
     ) throws(SQLiteError) {
-        try statement.bind((snapshot.last?.to.rawValue).map(DeviceCode.init(word:)), at: states[0])
-        try statement.bind((snapshot.last?.from?.rawValue).map(DeviceCode.init(word:)), at: states[1])
-        try statement.bind((snapshot.last?.reason).map(DeviceCode.init(word:)), at: states[2])
-        try statement.bind(snapshot.last?.seq, at: states[3])
-        try statement.bind(snapshot.storedPhase.map(DeviceCode.init(word:)), at: states[4])
+        try statement.bind(snapshot.last?.to.rawValue, at: first)
+        try statement.bind(snapshot.last?.since.microseconds, at: first + 1)
+        try statement.bind(snapshot.last?.from?.rawValue, at: first + 2)
+        try statement.bind(snapshot.last?.reason, at: first + 3)
+        try statement.bind(snapshot.last?.seq, at: first + 4)
+        try statement.bind(snapshot.session, at: first + 5)
+        try statement.bind(snapshot.storedPhase, at: first + 6)
+        try statement.bind(snapshot.evidenceTime?.microseconds, at: first + 7)
+        try statement.bind(snapshot.epoch?.rawValue, at: first + 8)
+    }
+
+    /// Returns the addresses of the stored devices, by their ids.
+    var addresses: [Int64: DeviceAddress] {
+        Dictionary(committed.map { ($1, $0) }) { first, _ in first }
     }
 
     /// Marks the pending ids as committed. Call after the transaction has committed.
@@ -187,7 +202,6 @@ struct DeviceTable {
 
     /// Discards the pending ids. Call after the transaction was rolled back.
     mutating func rollBack() {
-        for device in added { firstEpochs[Int(device)] = nil }
         last = lastCommitted
         // The cause may be a row with the id of a new device that a user has added. If it cannot be read now, the next
         // rollback tries again.

@@ -1,13 +1,13 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `reports`: the batches that devices no longer have, and that are not stored.
+/// The table `_reports`: the batches that devices no longer have, and that are not stored.
 struct EpochReportTable {
     static let create = """
-        CREATE TABLE reports (
+        CREATE TABLE _reports (
             -- What devices report about batches that are not in this store, see the view v_gaps. An epoch has a row only if
             -- its device has reported something else than that it has all of them. Without a row, the batches of an
-            -- earlier epoch than the current one (merged_devices.session_epoch) are missing.
+            -- earlier epoch than the current one (devices.session_epoch) are missing.
             device_id INTEGER NOT NULL,
             epoch TEXT NOT NULL,
             gone TEXT NOT NULL, -- batches that the device no longer has, as a JSON array of [first, last]
@@ -26,7 +26,7 @@ struct EpochReportTable {
         isCopy = try StoreFile.isCopy(database)
         committed = try Self.read(in: database)
         insert = try database.prepare(
-            "INSERT OR REPLACE INTO reports (device_id, epoch, gone, before) VALUES (?, ?, ?, ?)", persistent: true)
+            "INSERT OR REPLACE INTO _reports (device_id, epoch, gone, before) VALUES (?, ?, ?, ?)", persistent: true)
     }
 
     /// The reports of a device, including those of the current transaction.
@@ -58,7 +58,7 @@ struct EpochReportTable {
         of device: Int64? = nil, in database: SQLiteDatabase
     ) throws(SQLiteError) -> [Int64: [Epoch: EpochReport]] {
         let select = try database.prepare(
-            "SELECT device_id, epoch, gone, before FROM reports \(device == nil ? "" : "WHERE device_id = ?1")")
+            "SELECT device_id, epoch, gone, before FROM _reports \(device == nil ? "" : "WHERE device_id = ?1")")
         if let device { try select.bind(device, at: 1) }
         var reports: [Int64: [Epoch: EpochReport]] = [:]
         while try select.step() {

@@ -1,33 +1,24 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `merged_states` of life-cycle transitions, and the life-cycle snapshots in `merged_devices`.
-///
-/// The first transition of a device is only in its snapshot. This saves a row for each new device.
+/// The table `states` of life-cycle transitions, and the life-cycle snapshots in `_devices`.
 struct LifecycleTable {
     private let insert: SQLiteStatement
-    private let insertFirst: SQLiteStatement
     private let select: SQLiteStatement
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         // A transition is written again if it is unknown whether the first commit succeeded.
         insert = try database.prepare(
             """
-            INSERT INTO merged_states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO states (device_id, seq, state, since, previous, reason) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since, previous = excluded.previous,
                 reason = excluded.reason
-            """, persistent: true)
-        insertFirst = try database.prepare(
-            """
-            INSERT OR IGNORE INTO merged_states (device_id, seq, state, since, previous, reason)
-            SELECT device_id, state_seq, state, since, previous, reason FROM merged_devices
-            WHERE device_id = ? AND state_seq = 1
             """, persistent: true)
         select = try database.prepare(
             """
             SELECT group_name, device, state, since, previous, reason, state_seq, session, phase, rests_on,
                 session_epoch
-            FROM merged_devices WHERE device_id BETWEEN 1 AND \(DeviceTable.maxID) ORDER BY device_id
+            FROM _devices WHERE device_id BETWEEN 1 AND \(DeviceTable.maxID) ORDER BY device_id
             """, persistent: true)
     }
 
@@ -42,19 +33,11 @@ struct LifecycleTable {
         try insert.run()
     }
 
-    /// Writes the first transition of the device with id `device`, if it is only in its snapshot. Call it before another
-    /// transition replaces it there.
-    func keepFirst(of device: Int64) throws(SQLiteError) {
-        try insertFirst.bind(device, at: 1)
-        try insertFirst.run()
-    }
-
     /// Returns the snapshots of all devices.
     func read() throws(SQLiteError) -> [DeviceAddress: LifecycleSnapshot] {
         var snapshots: [DeviceAddress: LifecycleSnapshot] = [:]
         while try select.step() {
-            // A second row of a device, which a user has added, is ignored.
-            guard let device = deviceAddress(select, at: 0), snapshots[device] == nil else { continue }
+            guard let device = deviceAddress(select, at: 0) else { continue }
             var snapshot = LifecycleSnapshot(
                 last: lastTransition, epoch: select.text(at: 10).map(Epoch.init(unchecked:)),
                 session: select.optionalInt64(at: 7), evidenceTime: timestamp(select, at: 9))

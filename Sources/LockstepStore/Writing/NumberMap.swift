@@ -49,9 +49,6 @@ struct NumberMap<Value> {
         return large.prefix { $0 < 0 } + array.indices.filter { array[$0] != nil } + large.drop { $0 < 0 }
     }
 
-    /// The values in the order of their keys.
-    var values: [Value] { keys.compactMap { self[$0] } }
-
     private static func isIndex(_ key: Int) -> Bool { key >= 0 && key < arrayLimit }
 
     private mutating func grow(to key: Int) {

@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The table `batches` or `dropped`, which contains batch numbers as ranges.
+/// The table `_batches` or `dropped`, which contains batch numbers as ranges.
 ///
 /// It caches committed numbers in memory, and collects changes until the transaction commits.
 struct RangeLedger {
@@ -16,6 +16,7 @@ struct RangeLedger {
     private var changed: [Scope] = []
 
     private let select: SQLiteStatement
+    private let selectOther: SQLiteStatement
     private let insert: SQLiteStatement
     private let update: SQLiteStatement
     private let delete: SQLiteStatement
@@ -24,6 +25,8 @@ struct RangeLedger {
         let key = "device_id = ? AND epoch = ?"
         select = try database.prepare(
             "SELECT first, last FROM \(table) WHERE \(key) ORDER BY first", persistent: true)
+        selectOther = try database.prepare(
+            "SELECT 1 FROM \(table) WHERE device_id = ? AND epoch <> ? LIMIT 1", persistent: true)
         insert = try database.prepare(
             "INSERT INTO \(table) (device_id, epoch, first, last) VALUES (?, ?, ?, ?)", persistent: true)
         update = try database.prepare(
@@ -50,9 +53,17 @@ struct RangeLedger {
         }
     }
 
-    /// Marks numbers as committed that a log contains but the table does not. Call it when the store is opened.
+    /// Marks numbers as committed that wait but are not in the table. Call it when the store is opened.
     mutating func restore(_ numbers: SequenceSet, of scope: Scope) throws(SQLiteError) {
         committed[scope.number] = try self.numbers(of: scope).union(numbers)
+    }
+
+    /// Returns whether the table has numbers of another epoch of a device.
+    func hasOther(than scope: Scope) throws(SQLiteError) -> Bool {
+        defer { selectOther.reset() }
+        try selectOther.bind(scope.device, at: 1)
+        try selectOther.bind(scope.epoch.rawValue, at: 2)
+        return try selectOther.step()
     }
 
     /// Writes the committed numbers of a scope that the table does not contain yet.

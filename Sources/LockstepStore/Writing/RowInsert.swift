@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-/// An INSERT statement for several rows of a stream's table. It skips rows whose key already exists.
+/// An INSERT statement for several rows of a stream's table.
 ///
 /// Several rows per statement are faster: starting and ending a statement takes longer than inserting one row.
 struct RowInsert {
@@ -17,43 +17,36 @@ struct RowInsert {
     /// Whether the kind of each column is `real`. A separate array avoids the reference counting of reading the
     /// columns.
     private let isReal: [Bool]
-    private let isShort: [Bool]
 
-    init(
-        _ stream: SensorStream, _ columns: MergedColumns, rows: Int, in database: SQLiteDatabase
-    ) throws(SQLiteError) {
+    init(_ stream: SensorStream, rows: Int, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         self.rows = rows
         let width = stream.columns.count + 2
         self.width = width
         isReal = stream.columns.map { $0.kind == .real }
-        isShort = columns.isShort
         // All rows belong to one device, so they share parameter 1.
         let placeholders = (0..<rows).map { row in
             let values = (2...width).map { "?\(row * width + $0)" }.joined(separator: ", ")
             return "(?1, \(values))"
         }
+        let names = stream.columns.map(\.name).joined(separator: ", ")
+        // A person may have added rows.
         statement = try database.prepare(
             """
-            INSERT INTO \(stream.mergedTable) (device_id, t, \(columns.list))
+            INSERT INTO \(stream.rowTable) (device_id, t, \(names))
             VALUES \(placeholders.joined(separator: ", ")) ON CONFLICT DO NOTHING
             """, persistent: true)
     }
 
     /// Inserts the samples of `range`.
     /// - Precondition: `range.count` equals ``rows``.
-    /// - Returns: the number of rows that were new.
-    func run(
-        _ range: Range<Int>, of block: SampleBlock, device: Int64, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> Int {
+    func run(_ range: Range<Int>, of block: SampleBlock, device: Int64) throws(SQLiteError) {
         precondition(range.count == rows)
         try statement.bind(device, at: 1)
         try statement.bind(block.times[range], from: 2, every: width)
         for index in isReal.indices {
             let values = block.columns[index][range]
-            if isShort[index] {
-                try statement.bind(values, scaledBy: StoredReal.scale, from: index + 3, every: width)
-            } else if isReal[index] {
+            if isReal[index] {
                 try statement.bind(values, from: index + 3, every: width)
             } else {
                 let kind = stream.columns[index].kind
@@ -63,6 +56,5 @@ struct RowInsert {
             }
         }
         try statement.run()
-        return database.changes
     }
 }

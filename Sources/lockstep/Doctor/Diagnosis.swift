@@ -104,7 +104,7 @@ struct Diagnosis {
     private var rejectedQuery: String {
         switch observations.store {
         case .sqlite(let path):
-            "sqlite3 -readonly \(quoted(path)) 'SELECT time, topic, reason FROM v_rejected ORDER BY id DESC LIMIT 20'"
+            "sqlite3 -readonly \(quoted(path)) 'SELECT topic, reason FROM rejected ORDER BY id DESC LIMIT 20'"
         case .clickHouse(let address):
             "clickhouse-client --host \(address.servers.first?.host ?? "localhost") --database \(address.database) "
                 + "--query 'SELECT topic, reason FROM rejected ORDER BY at DESC LIMIT 20'"

@@ -46,7 +46,7 @@ struct LastSampleTests {
     @Test("the newest sample is found by the primary key without sorting")
     func seek() throws {
         let reader = try readerOfThreeDevices()
-        let select = SampleCursor.selectSQL("_x", of: .accelerometer, newestOnly: true)
+        let select = SampleCursor.selectSQL("x", of: .accelerometer, newestOnly: true)
         let plan = try reader.database.rows("EXPLAIN QUERY PLAN \(select)")
         #expect(plan.count == 1 && plan.allSatisfy { $0.contains("PRIMARY KEY (device_id=? AND t>? AND t<?)") })
     }

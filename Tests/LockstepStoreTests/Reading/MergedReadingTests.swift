@@ -9,10 +9,10 @@ import Testing
 struct MergedReadingTests {
     private static let streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer]
 
-    /// Creates a store with random samples in tables, logs and perhaps runs. Returns the expected order of the samples.
+    /// Creates a store with random samples in tables and waiting ones. Returns the expected order of the samples.
     private func randomStore(seed: UInt64) throws -> (store: SQLiteStore, rows: [String]) {
         var random = SplitMix64(seed: seed)
-        let store = try newStore(MergeWorkload.options(usesRuns: seed % 2 == 1)).store
+        let store = try newStore(MergeWorkload.options).store
         var rows: [(time: Int64, device: Int, stream: Int)] = []
         for part in 0..<3 {
             for index in 0..<5 {
@@ -27,7 +27,7 @@ struct MergedReadingTests {
                 }
             }
             guard part < 2 else { continue }
-            if part == 0 { try store.mergeLogs() } else { try store.startMerge(of: store.activeLog) }
+            if part == 0 { try store.mergeAll() } else { try store.startMerge() }
             try store.finishMerge()
         }
         rows.sort { ($0.time, $0.device, $0.stream) < ($1.time, $1.device, $1.stream) }
@@ -48,7 +48,7 @@ struct MergedReadingTests {
     }
 
     @Test(
-        "samples are in order of time, then device, then stream, from tables and logs",
+        "samples are in order of time, then device, then stream, from tables and what waits",
         arguments: 1...10 as ClosedRange<UInt64>)
     func order(seed: UInt64) throws {
         let (store, rows) = try randomStore(seed: seed)
@@ -61,7 +61,7 @@ struct MergedReadingTests {
         #expect(try merged(reader, all, from: 90, to: 20) == [])
     }
 
-    @Test("the time range of each device covers tables and logs", arguments: 1...10 as ClosedRange<UInt64>)
+    @Test("the time range of each device covers tables and what waits", arguments: 1...10 as ClosedRange<UInt64>)
     func ranges(seed: UInt64) throws {
         let (store, rows) = try randomStore(seed: seed)
         let reader = try StoreReader(path: store.path)

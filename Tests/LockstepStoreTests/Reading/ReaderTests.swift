@@ -13,7 +13,7 @@ struct ReaderTests {
         let reader = try StoreReader(path: path)
         try store.write(received(acceleration([1])))
         #expect(try reader.devices().first?.samples == 1)
-        try store.database.execute("BEGIN IMMEDIATE; DELETE FROM log1_narrow")
+        try store.database.execute("BEGIN IMMEDIATE; DELETE FROM _waiting")
         #expect(try times(reader) == [1])
         try store.database.execute("COMMIT")
         #expect(try times(reader) == [])
@@ -95,7 +95,7 @@ struct ReaderTests {
         let (store, path) = try newStore()
         #expect(try StoreReader(path: path).integrityCheck() == [])
         try store.database.execute(
-            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'steps'")
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'states'")
         #expect(try !StoreReader(path: path).integrityCheck().isEmpty)
     }
 

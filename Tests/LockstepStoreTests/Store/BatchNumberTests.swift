@@ -24,23 +24,23 @@ struct BatchNumberTests {
     func fewRowChanges() throws {
         let store = try newStore().store
         _ = try write(store, [1, 3, 5, 7])
-        try store.mergeLogs()
+        try store.mergeAll()
         try store.database.execute(
             """
             CREATE TABLE record (what);
-            CREATE TRIGGER i AFTER INSERT ON merged_batches BEGIN INSERT INTO record VALUES ('insert ' || new.first); END;
-            CREATE TRIGGER d AFTER DELETE ON merged_batches BEGIN INSERT INTO record VALUES ('delete ' || old.first); END;
-            CREATE TRIGGER u AFTER UPDATE ON merged_batches
+            CREATE TRIGGER i AFTER INSERT ON _batches BEGIN INSERT INTO record VALUES ('insert ' || new.first); END;
+            CREATE TRIGGER d AFTER DELETE ON _batches BEGIN INSERT INTO record VALUES ('delete ' || old.first); END;
+            CREATE TRIGGER u AFTER UPDATE ON _batches
                 BEGIN INSERT INTO record VALUES ('update ' || new.first || ' to ' || new.last); END;
             """)
         _ = try write(store, [8, 9])
-        try store.mergeLogs()
+        try store.mergeAll()
         #expect(try store.database.rows("SELECT what FROM record") == ["update 7 to 9"])
         _ = try write(store, [8, 9])
-        try store.mergeLogs()
+        try store.mergeAll()
         #expect(try store.database.integer("SELECT count(*) FROM record") == 1)
         _ = try write(store, [4])
-        try store.mergeLogs()
+        try store.mergeAll()
         #expect(try store.database.rows("SELECT what FROM record") == ["update 7 to 9", "delete 5", "update 3 to 5"])
     }
 
@@ -122,7 +122,7 @@ struct BatchNumberTests {
     }
 
     private func rows(_ store: SQLiteStore) throws -> [String] {
-        try store.mergeLogs()
+        try store.mergeAll()
         return try store.database.rows("SELECT first, last FROM batches")
     }
 }

@@ -33,7 +33,7 @@ struct ClockTests {
         #expect(try reader.clockPoints(of: device("one")) == points.reversed())
         #expect(try reader.clockPoints(of: device("two")).isEmpty)
         #expect(try reader.newestClocks().map(\.point) == [points[0]])
-        #expect(try reader.database.integer("SELECT count(*) FROM v_clocks WHERE drift_ppm = -1.234") == 2)
+        #expect(try reader.database.integer("SELECT count(*) FROM clocks WHERE skew = -1.234") == 2)
     }
 
     @Test("of a device whose row was deleted do not stop a merge, also after a restart", arguments: [false, true])
@@ -41,15 +41,15 @@ struct ClockTests {
         var store: SQLiteStore? = try SQLiteStore(path: path)
         try store?.write(group([point(1000, offset: 1)]))
         try store?.write(group([point(2000, offset: 2)], of: "two"))
-        try store?.database.execute("DELETE FROM merged_devices WHERE device = 'one'")
+        try store?.database.execute("DELETE FROM _devices WHERE device = 'one'")
         if isRestarted {
             store = nil
             store = try SQLiteStore(path: path)
         }
         let merged = try #require(store)
-        try merged.mergeLogs()
-        #expect(try merged.database.rows("SELECT device_id, t FROM merged_clocks") == ["2|2000"])
-        #expect(try merged.database.integer("SELECT count(*) FROM log1_clocks") == 0)
+        try merged.mergeAll()
+        #expect(try merged.database.rows("SELECT device_id, t FROM _clocks") == ["1|1000", "2|2000"])
+        #expect(try merged.database.integer("SELECT count(*) FROM _waiting") == 0)
     }
 
     @Test("are discarded with a transaction that is rolled back")
@@ -100,12 +100,12 @@ struct ClockTests {
         #expect(try StoreReader(path: path).newestClocks().map(\.point.offset) == [500])
     }
 
-    @Test("of several devices are read from the logs one after another, also after a commit")
+    @Test("of several devices are read one after another, also after a commit")
     func severalDevices() throws {
         let store = try SQLiteStore(path: path)
         let reader = try StoreReader(path: path)
         for count in 1...3 {
-            // A scan of the logs for the second device serves the others.
+            // One scan serves all devices.
             for name in ["a", "bb", "ccc"] {
                 try store.write(group([point(Int64(count) * 1000, offset: Int64(name.count))], of: name))
             }
@@ -116,7 +116,7 @@ struct ClockTests {
         }
     }
 
-    @Test("are shown once while they are in both logs and the table")
+    @Test("are shown once while they wait and are in the table")
     func merging() throws {
         var options = SQLiteStore.Options()
         options.survivesPowerLoss = false
@@ -141,46 +141,18 @@ struct ClockTests {
         for count in 1...6 {
             try store.write(group(Array(points.prefix(count))))
             try check(count)
-            // All in a log; then in the table; then in the table and in one log, in two logs, and in one again.
-            if count == 2 { try store.mergeLogs() }
-            if count == 4 { try store.startMerge(of: store.activeLog) }
+            // All wait; then all are in the table; then some are in both, also in the middle of a merge.
+            if count == 2 { try store.mergeAll() }
+            if count == 4 { try store.startMerge() }
             if count == 5 { try store.mergeSlice(maxDuration: .zero) }
             try check(count)
             try store.write(group(Array(points.prefix(count))))
             try check(count)
         }
-        try store.mergeLogs()
+        try store.mergeAll()
         try check(6)
-        #expect(try store.database.integer("SELECT count(*) FROM merged_clocks") == 6)
-        let rest = "(SELECT count(*) FROM log1_clocks) + (SELECT count(*) FROM log2_clocks)"
-        #expect(try store.database.integer("SELECT \(rest)") == 0)
-    }
-
-    @Test("of a store with schema 7 are kept, and are not stored again")
-    func migration() throws {
-        do {
-            let store = try SQLiteStore(path: path)
-            try store.write(group([point(1000, offset: 1), point(2000, offset: 2)]))
-            try store.mergeLogs()
-            try DeviceSchemaTests.restoreSchema8(in: store.database)
-            try store.database.execute(
-                """
-                DROP VIEW clocks;
-                DROP TABLE log1_clocks;
-                DROP TABLE log2_clocks;
-                PRAGMA legacy_alter_table = ON;
-                ALTER TABLE merged_clocks RENAME TO clocks;
-                DROP VIEW states;
-                ALTER TABLE merged_states RENAME TO states;
-                CREATE VIEW mine AS SELECT count(*) AS n FROM clocks;
-                PRAGMA user_version = 7
-                """)
-        }
-        let store = try SQLiteStore(path: path)
-        try store.write(group([point(2000, offset: 2), point(3000, offset: 3)]))
-        #expect(try StoreReader(path: path).clockPoints(of: device("one")).map(\.offset) == [1, 2, 3])
-        #expect(try store.database.integer("SELECT n FROM mine") == 3)
-        #expect(try store.database.integer("PRAGMA legacy_alter_table") == 0)
+        #expect(try store.database.integer("SELECT count(*) FROM _clocks") == 6)
+        #expect(try store.database.integer("SELECT count(*) FROM _waiting") == 0)
     }
 
     @Test("many estimates of a commit change few pages")
@@ -194,12 +166,14 @@ struct ClockTests {
             return group
         }
         try store.write(estimates(1000))
-        try store.mergeLogs()
+        try store.mergeAll()
         // Each device has a page of older ones.
         try store.database.execute(
             """
-            INSERT INTO merged_clocks SELECT device_id, collector, epoch, turn + 1000, segment, offset, skew, bound, skew_bound
-            FROM merged_clocks CROSS JOIN log_turns WHERE turn <= 60
+            WITH RECURSIVE numbers (number) AS (VALUES (1) UNION ALL SELECT number + 1 FROM numbers WHERE number < 60)
+            INSERT INTO _clocks
+            SELECT device_id, collector, epoch, number + 1000, segment, offset, skew, bound, skew_bound
+            FROM _clocks CROSS JOIN numbers
             """)
         try store.database.checkpoint(truncate: true)
         try store.write(estimates(2000))

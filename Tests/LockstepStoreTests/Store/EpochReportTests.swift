@@ -204,13 +204,13 @@ struct EpochReportTests {
     @Test("a report that changes nothing writes nothing")
     func unchanged() throws {
         let (store, _) = try newStore(slow)
-        func rows() throws -> [String] { try store.database.rows("SELECT epoch, gone, before FROM reports") }
+        func rows() throws -> [String] { try store.database.rows("SELECT epoch, gone, before FROM _reports") }
         try store.write(report(seq: 9, pending: ["e": [4...9]], batches: batches([1...3])))
         #expect(try rows().isEmpty)
         try store.write(report(seq: 11, batches: batches([7...7])))
         #expect(try rows() == ["e|[[4,6],[8,11]]|[]"])
         // If a report wrote the same row again, it would replace this change.
-        try store.database.execute("UPDATE reports SET gone = '[[4,11]]'")
+        try store.database.execute("UPDATE _reports SET gone = '[[4,11]]'")
         try store.write(report(seq: 11))
         #expect(try rows() == ["e|[[4,11]]|[]"])
     }
@@ -234,7 +234,7 @@ struct EpochReportTests {
         for start in stride(from: 0, to: 1000, by: 250) {
             try store.write(report(seq: 3, pending: list(start...start + 249), batches: batches([1...3])))
         }
-        #expect(try store.database.integer("SELECT count(*) FROM reports") == 256)
+        #expect(try store.database.integer("SELECT count(*) FROM _reports") == 256)
         // Nor in memory.
         #expect(store.scopes.keys.count <= 257)
         // Those that are known are still updated.

@@ -42,7 +42,7 @@ struct RemovedFileTests {
         let copy = TemporaryFolder.path + "/copy"
         try Self.files.copyItem(atPath: file, toPath: copy)
         let store = try SQLiteStore(path: copy)
-        try store.mergeLogs()
+        try store.mergeAll()
         return try store.database.rows("SELECT first, last FROM batches")
     }
 
@@ -151,10 +151,10 @@ struct RemovedFileTests {
     func truncated() throws {
         let store = try open()
         try store.write(received(acceleration(0..<20_000), seq: 1))
-        try store.mergeLogs()
+        try store.mergeAll()
         try store.database.checkpoint(truncate: true)
         try store.write(batch(2))
-        try store.database.execute("DELETE FROM merged_accelerometer")
+        try store.database.execute("DELETE FROM _accelerometer")
         try store.database.execute("VACUUM")
         try store.database.checkpoint(truncate: true)
         try store.write(batch(3))

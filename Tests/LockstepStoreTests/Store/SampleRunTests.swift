@@ -53,7 +53,7 @@ struct SampleRunTests {
         try store.add(IngestGroup(batches: [Self.batches[0]]))
         try store.add(IngestGroup(batches: [Self.batches[1]]))
         let reader = try SQLiteDatabase(path: path, mode: .readOnly)
-        #expect(try reader.integer("SELECT count(*) FROM accelerometer") == 0)
+        #expect(try reader.integer("SELECT count(*) FROM _waiting") == 0)
         let result = try store.commit()
         #expect(result.devices == [device("one"): .init(stored: 4)])
         #expect(result.received == [DeviceEpoch(device: device("one"), epoch: epoch("e")): [1...2]])
@@ -70,7 +70,7 @@ struct SampleRunTests {
         let trap = RejectedMessage(at: time(0), topic: "trap", reason: "", size: 0, head: [])
         #expect(throws: StoreError.self) { try store.add(IngestGroup(rejected: [trap])) }
         #expect(try store.commit() == IngestResult())
-        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 0)
+        #expect(try store.database.integer("SELECT count(*) FROM _waiting") == 0)
         #expect(try store.write(IngestGroup(batches: Self.batches)).devices[device("one")]?.stored == 6)
     }
 }

@@ -34,6 +34,22 @@ struct StoreBackupTests {
         try SQLiteStore(path: copy).write(received(acceleration([7]), seq: 2))
     }
 
+    @Test("the view of a stream in a copy is that of the table alone if nothing waits there")
+    func views() throws {
+        let (store, path) = try newStore()
+        for isWaiting in [true, false] {
+            if isWaiting { try store.write(received(acceleration([1]))) } else { try store.startMerge() }
+            try store.finishMerge()
+            _ = try StoreBackup(of: path, to: copy).run(replacing: true) { _, _ in }
+            for (file, expected) in [(path, true), (copy, isWaiting)] {
+                let database = try SQLiteDatabase(path: file, mode: .readOnly)
+                let sql = try database.text("SELECT sql FROM sqlite_schema WHERE name = 'accelerometer'")
+                #expect(sql?.contains("UNION") == expected)
+                #expect(try database.integer("SELECT count(*) FROM accelerometer") == 1)
+            }
+        }
+    }
+
     @Test("an existing file is replaced only on request")
     func existing() throws {
         let (store, path) = try newStore()

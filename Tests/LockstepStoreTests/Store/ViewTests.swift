@@ -7,18 +7,23 @@ import Testing
 
 @Suite("Views", .temporaryFolder)
 struct ViewTests {
-    @Test("samples are shown with device names and times in microseconds")
+    @Test("samples are shown with their values, and joined with devices")
     func samples() throws {
         let store = try newStore().store
         var steps = SampleBlock(stream: .steps)
         steps.append(time: time(2_000_000), values: [Double(start), 3, 2.5, .nan, .nan, 1.5])
         try store.write(received(acceleration([7])), received(steps))
-        #expect(
-            try store.database.rows("SELECT * FROM v_accelerometer")
-                == ["lab|one|2023-11-14T22:13:20.000007Z|7.0|0.5|-1.0|\(start + 7)"])
-        #expect(
-            try store.database.rows("SELECT device, time, start, steps, distance, pace FROM v_steps")
-                == ["one|2023-11-14T22:13:22.000000Z|2023-11-14T22:13:20.000000Z|3|2.5|-"])
+        for _ in 0..<2 {
+            #expect(
+                try store.database.rows(
+                    "SELECT device, accelerometer.* FROM accelerometer JOIN devices USING (device_id)")
+                    == ["one|1|\(start + 7)|7.0|0.5|-1.0"])
+            #expect(
+                try store.database.rows(
+                    "SELECT t, start, steps, distance, pace, typeof(distance), typeof(steps) FROM steps")
+                    == ["\(start + 2_000_000)|\(start)|3|2.5|-|real|integer"])
+            try store.mergeAll()
+        }
     }
 
     @Test("devices are shown with their state and missing batches")
@@ -36,9 +41,6 @@ struct ViewTests {
                     + "|2023-11-14T22:13:21.000000Z|2023-11-14T22:13:20.000005Z|2|0|0|3|0",
                 "lab|two|-|-|-|2023-11-14T22:13:20.000009Z|2023-11-14T22:13:20.000009Z|-|0|0|0|0|0",
             ])
-        #expect(
-            try store.database.rows("SELECT device, seq, time, previous, state, reason FROM v_states")
-                == ["one|1|2023-11-14T22:13:20.000003Z|-|active|foreground"])
     }
 
     @Test("gaps are shown between received or dropped batches, even if both overlap")
@@ -51,19 +53,5 @@ struct ViewTests {
             try store.database.rows("SELECT epoch, first, last, batches FROM v_gaps ORDER BY first")
                 == ["e|1|2|2", "e|9|11|3", "e|14|19|6"])
         #expect(result.received.values.first?.gaps == [1...2, 9...11, 14...19])
-    }
-
-    @Test("rejected payloads are shown as text or in hexadecimal")
-    func rejected() throws {
-        let store = try newStore().store
-        _ = try store.write(
-            IngestGroup(rejected: [
-                RejectedMessage(at: time(1), topic: "a", reason: "bad", size: 9, head: Array(#"{"v":1"#.utf8)),
-                RejectedMessage(at: time(2), topic: "b", reason: "bad", size: 9, head: [0xa1, 0x00]),
-            ]))
-        #expect(
-            try store.database.rows("SELECT * FROM v_rejected") == [
-                #"1|2023-11-14T22:13:20.000001Z|a|bad|9|{"v":1"#, "2|2023-11-14T22:13:20.000002Z|b|bad|9|A100",
-            ])
     }
 }

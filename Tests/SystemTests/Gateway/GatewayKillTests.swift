@@ -118,6 +118,7 @@ struct GatewayKillTests {
 
     private func count(_ system: TestSystem, _ device: String) throws -> Int64 {
         let reader = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
-        return try reader.integer("SELECT count(*) FROM v_location WHERE device = '\(device)'")
+        return try reader.integer(
+            "SELECT count(*) FROM location JOIN devices USING (device_id) WHERE device = '\(device)'")
     }
 }

@@ -33,7 +33,10 @@ extension TestSystem {
     /// Returns the number of rows of a table of the store, or 0 without a store.
     func rows(of table: String) throws -> Int64 {
         guard FileManager.default.fileExists(atPath: storePath) else { return 0 }
-        return try SQLiteDatabase(path: storePath, mode: .readOnly).integer("SELECT count(*) FROM \(table)")
+        let store = try SQLiteDatabase(path: storePath, mode: .readOnly)
+        // A stream has a table from its first sample on.
+        guard try store.integer("SELECT count(*) FROM sqlite_schema WHERE name = '\(table)'") > 0 else { return 0 }
+        return try store.integer("SELECT count(*) FROM \(table)")
     }
 }
 

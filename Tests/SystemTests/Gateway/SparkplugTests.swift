@@ -143,6 +143,7 @@ struct SparkplugTests {
                 #expect(await collector.waitForState("active", of: "default/plant-line1-oven"))
                 #expect(
                     try integer(system, "SELECT count(*) FROM x_oven WHERE temperature = 20.5 AND offset = -29") == 1)
+                try await expectEventually(gateway.text) { try system.rows(of: "x_sparkplug_door") > 0 }
                 try await expectEventually(gateway.text) {
                     try integer(system, "SELECT count(*) FROM x_sparkplug_door WHERE value = 1") == 1
                 }

@@ -50,7 +50,7 @@ struct BacklogTurnTests {
         try await expectEventually {
             guard FileManager.default.fileExists(atPath: path) else { return false }
             return try SQLiteDatabase(path: path, mode: .readOnly).integer(
-                "SELECT count(*) FROM sqlite_master WHERE name = 'v_rejected'") == 1
+                "SELECT count(*) FROM sqlite_master WHERE name = 'accelerometer'") == 1
         }
         return try SQLiteDatabase(path: path, mode: .readOnly)
     }

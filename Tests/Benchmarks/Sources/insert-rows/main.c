@@ -2,9 +2,8 @@
 //
 //   insert-rows DATABASE ROWS normal|full
 //
-// DATABASE is an empty store, ROWS a file of `struct row`. The last argument is SQLite's synchronous mode. Prints
+// DATABASE is an empty store, which gets the tables of three streams. ROWS is a file of `struct row`. The last argument is SQLite's synchronous mode. Prints
 // elapsed seconds, CPU seconds and the number of rows.
-#include <math.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +20,7 @@ struct row {
 };
 
 enum { rows_a_statement = 50, rows_a_transaction = 50000 };
-static const char *const tables[] = {"merged_accelerometer", "merged_gyroscope", "merged_magnetometer"};
+static const char *const tables[] = {"_accelerometer", "_gyroscope", "_magnetometer"};
 
 static sqlite3 *database;
 
@@ -35,21 +34,19 @@ static void execute(const char *sql) { check(sqlite3_exec(database, sql, NULL, N
 
 static sqlite3_stmt *prepare(const char *table) {
     char sql[1024];
-    int length = snprintf(sql, sizeof sql, "INSERT INTO %s (device_id, t, _x, _y, _z) VALUES ", table);
+    // As the collector does with the first sample of a stream.
+    snprintf(
+        sql, sizeof sql,
+        "CREATE TABLE %s (device_id INTEGER NOT NULL, t INTEGER NOT NULL, x REAL, y REAL, z REAL, "
+        "PRIMARY KEY (device_id, t)) WITHOUT ROWID",
+        table);
+    execute(sql);
+    int length = snprintf(sql, sizeof sql, "INSERT INTO %s (device_id, t, x, y, z) VALUES ", table);
     for (int row = 0; row < rows_a_statement; row++)
         length += snprintf(sql + length, sizeof sql - (size_t)length, "%s(?,?,?,?,?)", row ? "," : "");
     sqlite3_stmt *statement;
     check(sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL), SQLITE_OK);
     return statement;
-}
-
-// Stores a number as the collector does: in millionths if that restores it exactly.
-static void bind_stored(sqlite3_stmt *statement, int place, double value) {
-    double scaled = round(value * 1e6);
-    if (fabs(scaled) < 0x1p47 && scaled / 1e6 == value && !(scaled == 0 && signbit(value)))
-        check(sqlite3_bind_int64(statement, place, (sqlite3_int64)scaled), SQLITE_OK);
-    else
-        check(sqlite3_bind_double(statement, place, value), SQLITE_OK);
 }
 
 static double seconds(clockid_t clock) {
@@ -87,9 +84,9 @@ int main(int count, char **arguments) {
         for (int row = 0, place = 1; row < rows_a_statement; row++) {
             check(sqlite3_bind_int64(insert, place++, rows[row].device), SQLITE_OK);
             check(sqlite3_bind_int64(insert, place++, rows[row].t), SQLITE_OK);
-            bind_stored(insert, place++, rows[row].x);
-            bind_stored(insert, place++, rows[row].y);
-            bind_stored(insert, place++, rows[row].z);
+            check(sqlite3_bind_double(insert, place++, rows[row].x), SQLITE_OK);
+            check(sqlite3_bind_double(insert, place++, rows[row].y), SQLITE_OK);
+            check(sqlite3_bind_double(insert, place++, rows[row].z), SQLITE_OK);
         }
         check(sqlite3_step(insert), SQLITE_DONE);
         check(sqlite3_reset(insert), SQLITE_OK);

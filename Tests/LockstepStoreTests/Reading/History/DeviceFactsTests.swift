@@ -42,7 +42,7 @@ struct DeviceFactsTests {
         }
     }
 
-    @Test("the position is the newest fix with a position, in the table or in the logs")
+    @Test("the position is the newest fix with a position, in the table or waiting")
     func position() throws {
         let (store, path) = try newStore()
         func fix(_ offset: Int64, _ latitude: Double) throws {
@@ -62,14 +62,14 @@ struct DeviceFactsTests {
         try fix(2, 47)
         try fix(3, .nan)
         #expect(try positions() == [47, 47])
-        try store.mergeLogs()
+        try store.mergeAll()
         #expect(try positions() == [47, 47])
         try fix(4, .nan)
         #expect(try positions() == [47, 47])
         try fix(5, 48)
         #expect(try positions() == [48, 48])
         // Backlog is older than the position in the table.
-        try store.mergeLogs()
+        try store.mergeAll()
         try fix(0, 46)
         #expect(try positions() == [48, 48])
         #expect(try reader.overview(of: device("two")) == nil)
@@ -134,7 +134,7 @@ struct DeviceFactsTests {
         add(15, 18, 4, 2, 1.5, .nan)
         try store.write(received(block))
         for isMerged in [false, true] {
-            if isMerged { try store.mergeLogs() }
+            if isMerged { try store.mergeAll() }
             #expect(
                 try reader.walk(of: device("one"))
                     == WalkSummary(

@@ -44,7 +44,7 @@ struct EnvelopeTests {
         var group = IngestGroup()
         for name in ["a", "one", "z"] { group.append(received(acceleration(0..<400), from: device(name))) }
         try store.write(group)
-        try store.mergeLogs()
+        try store.mergeAll()
         try store.write(received(acceleration(stride(from: 401, to: 600, by: 2))))
         try store.write(received(acceleration(-20..<0)))
         let asked = query(-100..<1000, points: 7)
@@ -60,7 +60,7 @@ struct EnvelopeTests {
             try first.scan(asked, device: 2, chunks, until: nil) { _ in
                 done += 1
                 guard done == chunksBeforeMerge else { return }
-                try store.startMerge(of: store.activeLog)
+                try store.startMerge()
                 while store.merge != nil { try store.mergeSlice(maxDuration: .zero) }
                 try second.scan(asked, device: 2, chunks, until: nil)
             }
@@ -145,7 +145,7 @@ struct EnvelopeTests {
         }
         for isMerged in [false, true] {
             try store.write(received(block))
-            if isMerged { try store.mergeLogs() }
+            if isMerged { try store.mergeAll() }
             let lines = try StoreReader(path: path).envelope(query(0..<9, points: 3, stream: .battery)).lines
             #expect(lines == ["0|3|0.25|0.5", "3|3|-1.0|-1.0"])
             let each = try StoreReader(path: path).envelope(query(0..<6, points: 6, stream: .battery)).lines

@@ -21,7 +21,7 @@ struct HistoryModel {
     init(seed: UInt64) throws {
         let path = TemporaryFolder.path + "/store"
         store = try SQLiteStore(
-            path: path, options: MergeWorkload.options(usesRuns: seed % 2 == 1),
+            path: path, options: MergeWorkload.options,
             streams: SensorStream.builtIn + RandomBatches.streams.suffix(1))
         batches = RandomBatches(seed: seed)
     }
@@ -30,8 +30,7 @@ struct HistoryModel {
     mutating func step() throws {
         let group = batches.group()
         try write(group)
-        if !store.isMerging, batches.chance(10) { try store.startMerge(of: store.activeLog) }
-        if !store.isMerging, !store.runs.isEmpty, batches.chance(2) { try store.startRunMerge() }
+        if !store.isMerging, batches.chance(10) { try store.startMerge() }
         if store.isMerging, batches.chance(50) { try store.mergeSlice(maxDuration: .zero) }
     }
 

@@ -90,7 +90,7 @@ struct SampleQueryTests {
     func cancelledEnvelope() throws {
         let (store, path) = try newStore()
         try store.write(received(acceleration(0..<1000)))
-        try store.mergeLogs()
+        try store.mergeAll()
         let asked = EnvelopeQuery(
             device: device("one"), stream: .accelerometer, from: time(0), to: time(1000), points: 10)
         let connection = try EnvelopeConnection(path: path)

@@ -124,7 +124,7 @@ struct IngestBenchmarks {
     private func insertRows(of load: IngestLoad) throws -> [Double] {
         try withFolder { folder in
             let store = folder + "/store.db"
-            // Creates the tables and closes the file.
+            // Creates the store and closes the file.
             _ = try SQLiteStore(path: store)
             let effort = try Launched.time(Launched.beside("insert-rows"), [store, load.rowFile, sync])
             return [effort.rate, effort.cpuEach]

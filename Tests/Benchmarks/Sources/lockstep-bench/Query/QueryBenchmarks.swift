@@ -12,7 +12,7 @@ struct QueryBenchmarks {
     ]
 
     /// One measurement for each kind of query.
-    var parts: [() throws -> [Comparison]] { [hour, last, minutes] }
+    var parts: [() throws -> [Comparison]] { [hour, last, minutes, ownSQL] }
 
     /// One hour of one device, 360,000 rows. The reference prints the same text; another side prints only numbers.
     private func hour() throws -> [Comparison] {
@@ -28,14 +28,14 @@ struct QueryBenchmarks {
                 sqlite(
                     "sqlite3, the same text",
                     """
-                    SELECT group_name, device, t, time, x, y, z FROM v_accelerometer
+                    SELECT group_name, device, t, \(Self.isoTime("t")), x, y, z
+                    FROM accelerometer JOIN _devices USING (device_id)
                     WHERE device = '\(QueryStore.longest)' AND \(bounds) ORDER BY t
                     """),
             ])
     }
 
-    /// The newest sample of each device. The reference reads the tables, where SQLite finds a maximum by the key: with the
-    /// views, it would read all rows.
+    /// The newest sample of each device.
     private func last() throws -> [Comparison] {
         try compare(
             "query-last", Self.metrics, rounds: rounds,
@@ -44,9 +44,9 @@ struct QueryBenchmarks {
                 sqlite(
                     "sqlite3, max(t) of each device",
                     """
-                    SELECT group_name, device, t, \(Self.isoTime("t")), _x / 1e6, _y / 1e6, _z / 1e6
-                    FROM merged_devices CROSS JOIN merged_accelerometer AS sample USING (device_id)
-                    WHERE t = (SELECT max(t) FROM merged_accelerometer WHERE device_id = merged_devices.device_id)
+                    SELECT group_name, device, t, \(Self.isoTime("t")), x, y, z
+                    FROM _devices CROSS JOIN accelerometer AS sample USING (device_id)
+                    WHERE t = (SELECT max(t) FROM accelerometer WHERE device_id = _devices.device_id)
                     ORDER BY group_name, device
                     """),
             ])
@@ -70,7 +70,41 @@ struct QueryBenchmarks {
             ])
     }
 
-    /// SQL for a time in the format of the store's views.
+    /// A person's own SQL through the view, compared with a plain table that has the same rows of the device.
+    private func ownSQL() throws -> [Comparison] {
+        try withFolder { folder in
+            let plain = folder + "/plain.db"
+            try Launched.run(
+                "sqlite3",
+                [
+                    "-bail", plain,
+                    """
+                    PRAGMA page_size = 2048; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+                    ATTACH '\(store.path)' AS store;
+                    CREATE TABLE plain (device_id INTEGER, t INTEGER, x REAL, y REAL, z REAL, PRIMARY KEY (device_id, t))
+                        WITHOUT ROWID;
+                    INSERT INTO plain SELECT device_id, t, x, y, z FROM store._accelerometer WHERE device_id = 1;
+                    """,
+                ])
+            return try [("avg(x)", "avg"), ("max(t)", "max")].flatMap { value, name in
+                try compare(
+                    "query-own-\(name)", Self.metrics, rounds: rounds,
+                    [
+                        contender(
+                            "view",
+                            [
+                                "sqlite3", "-readonly", store.path,
+                                "SELECT \(value) FROM accelerometer WHERE device_id = 1",
+                            ]),
+                        contender(
+                            "plain table",
+                            ["sqlite3", "-readonly", plain, "SELECT \(value) FROM plain WHERE device_id = 1"]),
+                    ])
+            }
+        }
+    }
+
+    /// SQL for a time as ISO 8601.
     private static func isoTime(_ column: String) -> String {
         "strftime('%Y-%m-%dT%H:%M:%S', \(column) / 1000000, 'unixepoch') || printf('.%06dZ', \(column) % 1000000)"
     }

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepModel
 import LockstepStore
 
 /// A large store of synthetic accelerations: 1,000 devices at 100 Hz. The first device has 8.64 % of the rows (a day,
@@ -25,7 +26,7 @@ struct QueryStore {
     init(rows: Int, in folder: String) throws {
         self.rows = rows
         // A store of an earlier schema is not used.
-        path = folder + "/query-11-\(rows).db"
+        path = folder + "/query-1-\(rows).db"
         guard !FileManager.default.fileExists(atPath: path) else { return }
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try checkRoom(in: folder)
@@ -39,8 +40,18 @@ struct QueryStore {
             try? FileManager.default.removeItem(atPath: file)
         }
         StatusLine.show("query: filling \(path) with \(rows) rows, only once")
-        // Creates the tables and closes the file.
-        _ = try SQLiteStore(path: unfinished)
+        // A stream has a table from its first sample on.
+        let store = try SQLiteStore(path: unfinished)
+        let device = DeviceAddress(group: .standard, device: try DeviceID(validating: "first"))
+        let samples = SampleBlock(
+            stream: .accelerometer, times: [Self.start], columns: Array(repeating: [0], count: 3))
+        try store.write(
+            IngestGroup(batches: [
+                ReceivedBatch(
+                    device: device, batch: Batch(position: nil, samples: samples),
+                    receivedAt: Timestamp(microseconds: Self.start))
+            ]))
+        store.close()
         try Launched.run("sqlite3", ["-bail", unfinished, sql])
         try FileManager.default.moveItem(atPath: unfinished, toPath: path)
     }
@@ -51,16 +62,17 @@ struct QueryStore {
         PRAGMA journal_mode = OFF;
         PRAGMA synchronous = OFF;
         BEGIN;
-        INSERT INTO merged_devices (device_id, group_name, device, origin, first_seen_after, last_seen_after,
-                last_t_after, samples)
-            SELECT value, 'bench', printf('bench-%04d', value), \(Self.start) - 1700000000000000, 0, 0,
-                (rows - 1) * \(Self.step), rows
+        DELETE FROM _accelerometer;
+        DELETE FROM _devices;
+        INSERT INTO _devices (device_id, group_name, device, first_seen, last_seen, last_t, samples)
+            SELECT value, 'bench', printf('bench-%04d', value), \(Self.start), \(Self.start),
+                \(Self.start) + (rows - 1) * \(Self.step), rows
             FROM (SELECT value, iif(value = 1, \(longestRows), \(shareRows)) AS rows
                 FROM generate_series(1, \(Self.devices)));
-        INSERT INTO merged_accelerometer (device_id, t, _x, _y, _z)
-            SELECT device_id, \(Self.start) + value * \(Self.step), (value * 7919 % 20001 - 10000) * 100,
-                (value * 104729 % 20001 - 10000) * 100, (value * 1299709 % 20001 - 10000) * 100
-            FROM merged_devices CROSS JOIN generate_series(0, samples - 1) ORDER BY device_id;
+        INSERT INTO _accelerometer (device_id, t, x, y, z)
+            SELECT device_id, \(Self.start) + value * \(Self.step), (value * 7919 % 20001 - 10000) / 10000.0,
+                (value * 104729 % 20001 - 10000) / 10000.0, (value * 1299709 % 20001 - 10000) / 10000.0
+            FROM _devices CROSS JOIN generate_series(0, samples - 1) ORDER BY device_id;
         COMMIT;
         PRAGMA journal_mode = WAL;
         """
@@ -68,8 +80,8 @@ struct QueryStore {
 
     private func checkRoom(in folder: String) throws {
         let free = try FileManager.default.attributesOfFileSystem(forPath: folder)[.systemFreeSize] as? Int ?? 0
-        // Measured: 30 bytes a row.
-        let needed = rows * 40
+        // Measured: 46 bytes a row.
+        let needed = rows * 60
         guard free >= needed else {
             throw Failure(
                 "\(folder) has \(free >> 20) MB of free space, but \(needed >> 20) MB are needed: free some space, or "

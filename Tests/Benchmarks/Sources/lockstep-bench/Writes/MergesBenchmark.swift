@@ -60,9 +60,9 @@ struct MergesBenchmark {
     /// The size of most rows in the table, see ``WritesRun``.
     private static func rowSize(devices: Int) -> Int { devices < 256 ? 42 : devices < 65_536 ? 43 : 44 }
 
-    /// Returns the number of rows in the logs and runs.
+    /// Returns the number of rows that wait.
     private static func unmergedRows(_ path: String) throws -> Int {
-        let sql = "SELECT (SELECT count(*) FROM accelerometer) - (SELECT count(*) FROM merged_accelerometer)"
+        let sql = "SELECT (SELECT count(*) FROM accelerometer) - (SELECT count(*) FROM _accelerometer)"
         let text = try Launched.run("sqlite3", ["-readonly", path, sql])
         guard let rows = Int(text.filter { !$0.isWhitespace }) else {
             throw Failure("cannot count the rows of \(path)")
