@@ -1,4 +1,4 @@
-public import LockstepMQTT
+public import LockstepModel
 
 /// When a part of a system is started again: a pure decision, without processes and clocks.
 ///
