@@ -174,7 +174,7 @@ struct ServerTests {
             let answer = try await server.get("/readyz")
             #expect(answer.status == 503 && answer.detail.contains("broker:") && answer.detail.contains("store:"))
             #expect(try await server.get("/healthz").status == 200)
-            #expect(try await server.get("/api/v1/system").body.contains("\"readable\":false"))
+            #expect(try await server.get("/api/v1/system").body.contains("\"configured\":true,\"readable\":false"))
             try await system.broker.start()
             _ = try system.startCollector()
             try await expectEventually("ready") { try await server.get("/readyz").status == 200 }

@@ -1,4 +1,4 @@
-import { asKnown, noticeOf, partsOf, stateWords, storing, storingAll } from "../../../Sources/LockstepServe/Page/assets/pure/parts.js";
+import { asKnown, noticeOf, partsOf, seenReports, stateWords, storing, storingAll, withSilent } from "../../../Sources/LockstepServe/Page/assets/pure/parts.js";
 import { RecentBatches } from "../../../Sources/LockstepServe/Page/assets/pure/recent.js";
 import { SampleRing } from "../../../Sources/LockstepServe/Page/assets/pure/ring.js";
 import { check, equal, test } from "./harness.js";
@@ -30,6 +30,17 @@ test("a group is stored if one collector is there for it", () => {
     const parts = seen({ system: system({ collectors: [collector({ collector: "old", status: "offline" }), collector({ groups: ["lab"] })] }) });
     equal([storing(parts, "lab"), storing(parts, "north"), storingAll(parts, ["lab"]), storingAll(parts, ["lab", "north"])], ["ok", "away", "ok", "away"]);
     equal(storingAll(parts, []), "ok");
+});
+
+test("a collector that has stopped without a word is silent", () => {
+    let reports = seenReports(new Map(), [collector()], 0);
+    equal(withSilent([collector()], reports, 20_000)[0].status, "online");
+    reports = seenReports(reports, [collector()], 20_000);
+    const silent = withSilent([collector()], reports, 26_000);
+    equal([silent[0].status, storing(seen({ system: system({ collectors: silent }) }), "lab")], ["silent", "away"]);
+    // Its next report counts, whatever its clock says.
+    reports = seenReports(reports, [collector({ at: 5 })], 26_000);
+    equal(withSilent([collector({ at: 5 })], reports, 27_000)[0].status, "online");
 });
 
 test("without the broker, states and collectors are not known", () => {

@@ -1,6 +1,6 @@
 /** The state of each part of the system, live. Every view that claims something about it asks here. */
 
-import { isLive, noticeOf, partsOf, stateWords, storing, storingAll, storingProblem } from "../pure/parts.js";
+import { isLive, noticeOf, partsOf, seenReports, stateWords, storing, storingAll, storingProblem, withSilent } from "../pure/parts.js";
 import { now } from "./clock.js";
 import { link } from "./link.js";
 
@@ -11,6 +11,8 @@ class PartsStore extends EventTarget {
     /** @type {import("../pure/parts.js").Parts} */
     value = partsOf({ ...this.#seen, lostFor: 0 });
     #text = "";
+    /** @type {import("../pure/parts.js").Reports} */
+    #reports = new Map();
 
     start() {
         link.addEventListener("status", (event) => {
@@ -21,6 +23,10 @@ class PartsStore extends EventTarget {
         });
         link.addEventListener("system", (event) => {
             const { system, isKnown } = /** @type {CustomEvent} */ (event).detail;
+            if (isKnown) {
+                this.#reports = seenReports(this.#reports, system.collectors, Date.now());
+                system.collectors = withSilent(system.collectors, this.#reports, Date.now());
+            }
             Object.assign(this.#seen, { system: system ?? this.#seen.system, isKnown });
             this.#update();
         });

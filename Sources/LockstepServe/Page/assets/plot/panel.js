@@ -108,7 +108,8 @@ export class PlotPanel {
 
     /** Shows the five minutes before a time. @param {number} time µs */
     showUntil(time) {
-        this.#set({ live: false, from: time - 290e6, to: time + 10e6 });
+        // Nobody has chosen this range: the address stays that of the newest samples.
+        this.#set({ live: false, from: time - 290e6, to: time + 10e6 }, false);
     }
 
     /** The plots that a person has chosen for this device are shown again, and are part of the address. */
@@ -197,10 +198,11 @@ export class PlotPanel {
         return live ? "live" : follows && RANGES.some(({ value }) => value === span) ? span : null;
     }
 
-    #set(view) {
+    /** @param {import("../pure/view.js").TimeView} view @param {boolean} [isChosen] whether it belongs into the address */
+    #set(view, isChosen = true) {
         this.#view = view;
         this.ranges.set(this.#choice);
-        this.#show();
+        if (isChosen) this.#show();
         for (const chart of this.charts) chart.invalidate();
     }
 

@@ -34,6 +34,32 @@ export function partsOf({ status, lostFor, system, isKnown }) {
     };
 }
 
+/** Collectors report every 10 s. After this time without a report, one has stopped without a word. In ms. */
+const SILENT = 25_000;
+
+/** @typedef {Map<string, {at: number, seen: number}>} Reports the last report of each collector, and when it was seen first */
+
+/**
+ * Returns the reports that have been seen now, by the clock of the page: those of the collectors may be wrong.
+ * @param {Reports} reports @param {any[]} collectors @param {number} time ms @returns {Reports}
+ */
+export function seenReports(reports, collectors, time) {
+    return new Map(collectors.map(({ group, collector, at }) => {
+        const key = `${group}/${collector}`;
+        const known = reports.get(key);
+        return [key, known?.at === at ? known : { at, seen: time }];
+    }));
+}
+
+/** Returns the collectors, with the status `silent` for those that should have reported again. @param {any[]} collectors @param {Reports} reports @param {number} time ms */
+export function withSilent(collectors, reports, time) {
+    return collectors.map((collector) => {
+        const report = reports.get(`${collector.group}/${collector.collector}`);
+        const isSilent = collector.status === "online" && report && time - report.seen > SILENT;
+        return isSilent ? { ...collector, status: "silent" } : collector;
+    });
+}
+
 /** Whether states and rates are the present ones: false if a part is away that reports them. @param {Parts} parts */
 export function isLive({ server, broker }) {
     return server !== "away" && broker !== "away";
