@@ -232,7 +232,8 @@ let package = Package(
             dependencies: [
                 "LockstepModel", "LockstepWire", "LockstepMQTT", "LockstepStore", "LockstepClickHouse",
                 "LockstepExport", "LockstepAgent", "LockstepFleet", "LockstepLive", "LockstepMotion", "LockstepSensors",
-                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", "LockstepSQLite", "LockstepSystem", argumentParser,
+                "LockstepCommandLine", "LockstepRules", "LockstepRuleFiles", "LockstepSQLite", "LockstepSystem",
+                argumentParser,
             ]),
 
         .testTarget(

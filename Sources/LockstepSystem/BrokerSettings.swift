@@ -26,10 +26,11 @@ public struct BrokerSettings: Sendable {
             !replaced.contains { line.hasPrefix($0 + " ") } && !line.hasPrefix("#")
         }
         // Without an address, mosquitto listens on all of them, IPv6 included.
-        return (lines.map(String.init).filter { !$0.isEmpty } + [
-            "listener \(port)" + (address.map { " \($0)" } ?? ""), "persistence_location \(folder)", "user \(user)",
-            // Each program logs its own connections.
-            "connection_messages false",
-        ]).joined(separator: "\n") + "\n"
+        return
+            (lines.map(String.init).filter { !$0.isEmpty } + [
+                "listener \(port)" + (address.map { " \($0)" } ?? ""), "persistence_location \(folder)", "user \(user)",
+                // Each program logs its own connections.
+                "connection_messages false",
+            ]).joined(separator: "\n") + "\n"
     }
 }

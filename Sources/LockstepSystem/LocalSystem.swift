@@ -165,7 +165,9 @@ public final class LocalSystem {
                 entries[name]?.supervision.didStart(at: now)
                 report(name, .started)
             } catch {
-                guard let delay = entries[name]?.supervision.didFailToStart(at: now, using: &generator) else { continue }
+                guard let delay = entries[name]?.supervision.didFailToStart(at: now, using: &generator) else {
+                    continue
+                }
                 report(name, .failed(error.description, restart: delay))
             }
         }

@@ -60,7 +60,8 @@ struct UpPlanTests {
     @Test("a missing program is named with advice")
     func missing() throws {
         let error = #expect(throws: (any Error).self) { try parts(plan(), without: "lockstep-serve") }
-        #expect("\(error as Any)".contains("lockstep-serve is not installed: install it beside lockstep, or add --no-page"))
+        #expect(
+            "\(error as Any)".contains("lockstep-serve is not installed: install it beside lockstep, or add --no-page"))
     }
 
     @Test(

@@ -11,7 +11,8 @@ struct UpLog {
     /// The width of the names.
     private static let width = 9
 
-    init(isJSON: Bool, terminal: Terminal = .output, write: @escaping (String) -> Void = { Terminal.output.write($0) }) {
+    init(isJSON: Bool, terminal: Terminal = .output, write: @escaping (String) -> Void = { Terminal.output.write($0) })
+    {
         self.isJSON = isJSON
         self.terminal = terminal
         self.write = write

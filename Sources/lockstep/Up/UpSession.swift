@@ -71,8 +71,14 @@ final class UpSession {
         }
         if command.demo != nil, plan.hasPage, plan.listen == nil { plan.listen = "127.0.0.1:\(try freePort())" }
         for part in try plan.parts(program: ProgramLocation.lockstep) { try system.start(part) }
-        try system.run(until: .now + .seconds(60)) { !system.isReady && !interrupt.isSet }
-        if system.isReady { log.ready(addresses) }
+        // A part that takes long is reported, and may wait for something that a person has to do.
+        let limit: Duration = command.demo == nil ? .seconds(86_400) : .seconds(120)
+        try system.run(until: .now + limit) { !system.isReady && !interrupt.isSet }
+        if system.isReady {
+            log.ready(addresses)
+        } else if !interrupt.isSet {
+            throw CommandFailure("the system is not ready after \(limit): see the log of its parts above")
+        }
     }
 
     private func startBroker() throws {
