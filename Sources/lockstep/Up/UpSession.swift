@@ -43,10 +43,10 @@ final class UpSession {
             try start()
             try runUntilEnd()
         } catch let error as ProgramError {
-            system.stop(isUrgent: { self.interrupt.isSet })
+            system.stop(isUrgent: { self.interrupt.isRepeated })
             throw CommandFailure(error.description)
         } catch {
-            system.stop(isUrgent: { self.interrupt.isSet })
+            system.stop(isUrgent: { self.interrupt.isRepeated })
             throw error
         }
         guard command.demo != nil, !interrupt.isRepeated else {
@@ -70,13 +70,21 @@ final class UpSession {
             }
         }
         if command.demo != nil, plan.hasPage, plan.listen == nil { plan.listen = "127.0.0.1:\(try freePort())" }
-        for part in try plan.parts(program: ProgramLocation.lockstep) { try system.start(part) }
+        let parts = try plan.parts(program: ProgramLocation.lockstep)
+        // Nothing needs the others to start. But without a store, a new page would begin with a warning.
+        for stage in SystemPart.Stage.allCases where !interrupt.isSet {
+            for part in parts where part.stage == stage { try system.start(part) }
+            try waitUntilReady()
+        }
+        if !interrupt.isSet { log.ready(addresses) }
+    }
+
+    /// Waits until all parts that were started are ready, or the user interrupts it.
+    private func waitUntilReady() throws {
         // A part that takes long is reported, and may wait for something that a person has to do.
         let limit: Duration = command.demo == nil ? .seconds(86_400) : .seconds(120)
         try system.run(until: .now + limit) { !system.isReady && !interrupt.isSet }
-        if system.isReady {
-            log.ready(addresses)
-        } else if !interrupt.isSet {
+        if !system.isReady, !interrupt.isSet {
             throw CommandFailure("the system is not ready after \(limit): see the log of its parts above")
         }
     }
@@ -114,7 +122,7 @@ final class UpSession {
             SystemPart(
                 "broker", program: mosquitto, ["-c", file], stage: .broker, readyLine: " running",
                 patience: .seconds(5)))
-        try system.run(until: .now + .seconds(30)) { !system.isReady && !interrupt.isSet }
+        try waitUntilReady()
     }
 
     /// What a user needs to know of a system that is ready.
@@ -169,14 +177,8 @@ final class UpSession {
             let until = min(end ?? .now + .seconds(3600), next ?? .now + .seconds(3600))
             try system.run(until: until) { !interrupt.isSet }
         }
-        // What was down when the user interrupted the run has samples to deliver.
-        while let step = faults?.steps.first, interrupt.isSet {
-            _ = faults?.next(at: 1)
-            switch step.action {
-            case .restart, .reconnect: try apply(step.action)
-            case .kill, .disconnect: break
-            }
-        }
+        // What is down when the user interrupts the run has samples to deliver.
+        if let ending = faults?.ending { try apply(ending) }
     }
 
     private func apply(_ action: FaultPlan.Action) throws {
