@@ -18,6 +18,8 @@ final class UpSession {
     private var brokerPort: UInt16?
     private var relay: Relay?
     private var faults: FaultPlan?
+    /// Whether all parts were ready once.
+    private var isUp = false
 
     init(_ command: UpCommand) throws {
         self.command = command
@@ -49,12 +51,13 @@ final class UpSession {
             system.stop(isUrgent: { self.interrupt.isRepeated })
             throw error
         }
-        guard command.demo != nil, !interrupt.isRepeated else {
-            log.event("", "stopping")
-            system.stop(isUrgent: { self.interrupt.isRepeated })
-            return true
+        // Who asks with SIGTERM does not want to wait for the backlog of a demo.
+        if command.demo != nil, isUp, interrupt.signal ?? SIGINT == SIGINT, !interrupt.isRepeated {
+            return try verify()
         }
-        return try verify()
+        log.event("", command.demo == nil ? "stopping" : "stopping without a verification")
+        system.stop(isUrgent: { self.interrupt.isRepeated })
+        return command.demo == nil
     }
 
     // MARK: - Start
@@ -76,7 +79,9 @@ final class UpSession {
             for part in parts where part.stage == stage { try system.start(part) }
             try waitUntilReady()
         }
-        if !interrupt.isSet { log.ready(addresses) }
+        guard !interrupt.isSet else { return }
+        isUp = true
+        log.ready(addresses)
     }
 
     /// Waits until all parts that were started are ready, or the user interrupts it.
