@@ -52,13 +52,16 @@ final class UpSession {
             throw error
         }
         // Who asks with SIGTERM does not want to wait for the backlog of a demo.
-        if command.demo != nil, isUp, interrupt.signal ?? SIGINT == SIGINT, !interrupt.isRepeated {
+        if command.demo != nil, isUp, !mustEnd {
             return try verify()
         }
         log.event("", command.demo == nil ? "stopping" : "stopping without a verification")
         system.stop(isUrgent: { self.interrupt.isRepeated })
         return command.demo == nil
     }
+
+    /// Whether the user does not want to wait for what takes long.
+    private var mustEnd: Bool { interrupt.isRepeated || interrupt.signal ?? SIGINT != SIGINT }
 
     // MARK: - Start
 
@@ -216,7 +219,7 @@ final class UpSession {
         log.event("", "verifying every accepted sample against the store")
         let deadline = ContinuousClock.now + .seconds(30)
         var result = try Self.lockstep(plan.verification)
-        while result.status != 0, ContinuousClock.now < deadline, !interrupt.isRepeated {
+        while result.status != 0, ContinuousClock.now < deadline, !mustEnd {
             try system.run(until: .now + .milliseconds(200)) { true }
             result = try Self.lockstep(plan.verification)
         }
@@ -237,9 +240,9 @@ final class UpSession {
     /// Supervises the system until a condition holds, the time is over, or the user does not want to wait.
     private func run(within limit: Duration, until condition: () -> Bool) throws {
         let deadline = ContinuousClock.now + limit
-        while !condition(), ContinuousClock.now < deadline, !interrupt.isRepeated {
+        while !condition(), ContinuousClock.now < deadline, !mustEnd {
             // A status is no event that ends `run`, so look again soon.
-            try system.run(until: min(deadline, .now + .milliseconds(200))) { !condition() && !interrupt.isRepeated }
+            try system.run(until: min(deadline, .now + .milliseconds(200))) { !condition() && !mustEnd }
         }
     }
 
