@@ -129,7 +129,7 @@ let package = Package(
         // Readiness, status and watchdog notifications for a supervisor such as systemd.
         module("Supervision"),
         // A system on one machine: starts, supervises and stops its programs, and lets them fail.
-        module("System", "CLinux MQTT"),
+        module("System", "CLinux Model MQTT"),
         // From sensor to broker: time line, coalescing, outbox, delivery; and thousands of simulated devices in one process.
         module("Agent", "Model Wire MQTT SQLite Sensors Supervision Logging ServiceLifecycle"),
         // Rules and their evaluation, without I/O.

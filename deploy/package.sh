@@ -31,14 +31,19 @@ use_programs() {
 
 # lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve, gateway or tools) into
 # DESTDIR: the program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and pages into share/lockstep
-# beside BIN, and the completion of bash into share/bash-completion.
+# beside BIN, and the completion of bash into share/bash-completion. The command `lockstep up` starts a broker with the
+# configuration for development, so that it is installed, too.
 # Settings are copied by lay_out_settings.
 lay_out() {
     local part=$1 destination=$2 bin=$3 units=$4 udev=$5 program=lockstep-$1
     [[ $part != tools ]] || program=lockstep
     install -D -m 755 -- "$binaries/$program" "$destination$bin/$program"
     lay_out_completion "$program" "$destination${bin%/*}/share/bash-completion/completions"
-    [[ $part != tools ]] || return 0
+    if [[ $part == tools ]]; then
+        install -D -m 644 -- "$root/broker-config/development.conf" \
+            "$destination${bin%/*}/share/lockstep/broker/development.conf"
+        return 0
+    fi
     install -d -m 755 -- "$destination$units"
     sed "s|=/usr/bin/|=$bin/|" "$root/deploy/systemd/lockstep-$part.service" >"$destination$units/lockstep-$part.service"
     chmod 644 -- "$destination$units/lockstep-$part.service"

@@ -43,6 +43,14 @@ public struct FaultPlan: Sendable {
         steps = faults.flatMap { [Step(share: $0.2, action: $0.0), Step(share: $0.3, action: $0.1)] }
     }
 
+    /// The end of the fault that has begun and is not over; nil if there is none.
+    public var ending: Action? {
+        switch steps.first?.action {
+        case .restart, .reconnect: steps.first?.action
+        case .kill, .disconnect, nil: nil
+        }
+    }
+
     /// Removes and returns the next action if its time has come.
     public mutating func next(at share: Double) -> Action? {
         guard let step = steps.first, share >= step.share else { return nil }

@@ -136,7 +136,7 @@ public final class LocalSystem {
     /// - Returns: whether all of them have ended by themselves without an error.
     @discardableResult
     public func stop(isUrgent: () -> Bool = { false }) -> Bool {
-        [SystemPart.Stage.devices, .services, .broker].map { stop($0, isUrgent: isUrgent) }.allSatisfy(\.self)
+        SystemPart.Stage.allCases.reversed().map { stop($0, isUrgent: isUrgent) }.allSatisfy(\.self)
     }
 
     private func launch(_ part: SystemPart) throws(ProgramError) -> RunningProgram {

@@ -9,7 +9,7 @@ import Synchronization
 public func freePort() throws(ProgramError) -> UInt16 {
     for _ in 0..<1000 {
         let port = UInt16.random(in: 10_000..<32_768)
-        let isNew = returnedPorts.withLock { $0.insert(port).inserted }
+        let isNew = Ports.returned.withLock { $0.insert(port).inserted }
         if isNew, let descriptor = boundSocket(port: port) {
             close(descriptor)
             return port
@@ -25,8 +25,10 @@ public func canConnect(port: UInt16) -> Bool {
     return true
 }
 
-/// The ports returned by `freePort`, some of which may not be in use yet.
-private let returnedPorts = Mutex<Set<UInt16>>([])
+private enum Ports {
+    /// The ports returned by `freePort`, some of which may not be in use yet.
+    static let returned = Mutex<Set<UInt16>>([])
+}
 
 /// Returns a socket bound to a loopback port, or nil if the port is in use.
 package func boundSocket(port: UInt16) -> Int32? { loopbackSocket(port: port, bind) }

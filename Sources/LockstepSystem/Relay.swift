@@ -39,13 +39,9 @@ public final class Relay: Sendable {
     /// Accepts connections again.
     /// - Throws: ``ProgramError``.
     public func restore() throws(ProgramError) {
+        guard state.withLock({ $0.listener == nil }) else { return }
         let listener = try LoopbackListener(port: port)
-        let isNew = state.withLock { state in
-            guard state.listener == nil else { return false }
-            state.listener = listener
-            return true
-        }
-        guard isNew else { return }
+        state.withLock { $0.listener = listener }
         try startThread { [self] in
             while let client = listener.accept() {
                 guard let server = connectedSocket(port: target) else {

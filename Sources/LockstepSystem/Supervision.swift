@@ -122,7 +122,10 @@ public struct Supervision: Sendable {
     }
 
     /// The part is going to be killed, and stays down until ``release(at:)``.
-    public mutating func hold() { isHeld = true }
+    public mutating func hold() {
+        isHeld = true
+        if case .waiting = state { state = .held }
+    }
 
     /// A part that is held may run again: it is due at once if it is down.
     public mutating func release(at now: ContinuousClock.Instant) {

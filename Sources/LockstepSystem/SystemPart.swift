@@ -1,8 +1,8 @@
 /// A program of a system: what to start, and when it counts as started.
 public struct SystemPart: Hashable, Sendable {
     /// Parts of a lower stage are started first and stopped last.
-    public enum Stage: Int, Comparable, Sendable {
-        case broker, services, devices
+    public enum Stage: Int, CaseIterable, Comparable, Sendable {
+        case broker, collector, services, devices
         public static func < (a: Stage, b: Stage) -> Bool { a.rawValue < b.rawValue }
     }
 

@@ -19,6 +19,7 @@ let package = Package(
                 .product(name: "LockstepMotion", package: "lockstep"),
                 .product(name: "LockstepSensors", package: "lockstep"),
                 .product(name: "LockstepStore", package: "lockstep"),
+                .product(name: "LockstepSystem", package: "lockstep"),
                 .product(name: "LockstepWire", package: "lockstep"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -6,11 +6,9 @@ final class ChaosProgram {
     let name: String
     let clock: AdjustableClock
     let disk: ReadOnlyDisk
-    private let port: UInt16
-    private let broker: UInt16
+    private let link: Relay
     private let launch: (_ url: String, _ environment: [String: String], _ arguments: [String]) throws -> RunningProgram
     private(set) var program: RunningProgram?
-    private var relay: RunningProgram?
 
     /// - Parameters:
     ///   - database: the path of its database.
@@ -28,10 +26,8 @@ final class ChaosProgram {
         try FileManager.default.createDirectory(atPath: clockFolder, withIntermediateDirectories: true)
         clock = try await AdjustableClock(in: clockFolder)
         disk = try ReadOnlyDisk(database: database, library: library)
-        port = try freePort()
-        self.broker = broker
+        link = try Relay(to: broker)
         self.launch = launch
-        try connect()
     }
 
     var isRunning: Bool { program?.isRunning ?? false }
@@ -40,25 +36,17 @@ final class ChaosProgram {
         var environment = clock.environment.merging(disk.environment) { first, _ in first }
         environment["LD_PRELOAD"] = [clock.environment, disk.environment].compactMap { $0["LD_PRELOAD"] }
             .joined(separator: ":")
-        program = try launch("mqtt://127.0.0.1:\(port)", environment, arguments)
+        program = try launch("mqtt://127.0.0.1:\(link.port)", environment, arguments)
     }
 
     func stop(_ signal: Int32) async { await program?.stop(signal) }
 
-    /// Starts the link.
-    private func connect() throws {
-        guard let socat = Programs.installed("socat") else { throw ProgramError("socat is not installed") }
-        relay = try RunningProgram(
-            socat, ["TCP-LISTEN:\(port),bind=127.0.0.1,fork,reuseaddr", "TCP:127.0.0.1:\(broker)"])
-    }
-
     /// Cuts the link, with all connections.
-    func cut() async throws {
-        disconnect()
-        await relay?.waitForExit()
-        try connect()
+    func cut() throws {
+        link.cut()
+        try link.restore()
     }
 
     /// Ends the link.
-    func disconnect() { relay?.signalGroup(SIGKILL) }
+    func disconnect() { link.cut() }
 }

@@ -94,7 +94,7 @@ final class ChaosSystem {
         case .link(let target, let cuts):
             for cut in cuts {
                 try await wait(cut)
-                try await program(target)?.cut()
+                try program(target)?.cut()
             }
         case .stop(.broker, let time):
             system.broker.signal(SIGSTOP)

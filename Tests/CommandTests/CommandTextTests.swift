@@ -8,7 +8,8 @@ import Testing
 struct CommandTextTests {
     /// Each command without subcommands.
     static let commands: [[String]] = [
-        [], ["watch"], ["devices"], ["doctor"], ["command"], ["query"], ["export"], ["verify"], ["copy"], ["clock"],
+        [], ["up"], ["watch"], ["devices"], ["doctor"], ["command"], ["query"], ["export"], ["verify"], ["copy"],
+        ["clock"],
         ["align"], ["refine", "attitude"], ["refine", "steps"], ["refine", "track"], ["analyze", "attitude"],
         ["analyze", "orientation"], ["analyze", "steps"], ["analyze", "walk"], ["rules", "check"], ["rules", "list"],
         ["rules", "test"], ["deliveries"], ["simulate"],
@@ -37,7 +38,7 @@ struct CommandTextTests {
             ),
             (
                 ["quary"],
-                "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?\nUse one of: watch, devices"
+                "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?\nUse one of: up, watch, devices"
             ),
             (["devices"], "use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"),
             (["watch", "--broker", "x"], "use mqtt[s]://[user@]host[:port]"),

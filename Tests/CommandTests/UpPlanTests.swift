@@ -46,7 +46,7 @@ struct UpPlanTests {
         plan.relay = ("demo-2", "mqtt://127.0.0.1:9")
         let parts = try plan.parts { $0 }
         #expect(parts.map(\.name) == ["collector", "demo-1", "demo-2"])
-        #expect(parts.map(\.stage) == [.services, .devices, .devices])
+        #expect(parts.map(\.stage) == [.collector, .devices, .devices])
         #expect(parts[1].arguments.starts(with: ["--broker", "mqtt://127.0.0.1:1883", "--device", "demo-1"]))
         #expect(parts[2].arguments.starts(with: ["--broker", "mqtt://127.0.0.1:9", "--device", "demo-2"]))
         #expect(parts[1...].allSatisfy { $0.arguments.contains("--journal") })

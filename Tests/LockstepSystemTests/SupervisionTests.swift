@@ -10,8 +10,8 @@ struct SupervisionTests {
     @Test("a part that ends before it was ever ready makes the system fail")
     mutating func fatal() {
         var part = Supervision(startedAt: start)
-        let result1 = part.didEnd(at: start, using: &generator)
-        #expect(result1 == .fatal)
+        let verdict = part.didEnd(at: start, using: &generator)
+        #expect(verdict == .fatal)
         #expect(part.deadline == nil)
     }
 
@@ -47,15 +47,24 @@ struct SupervisionTests {
         var part = Supervision(startedAt: start)
         part.didBecomeReady(at: start)
         part.hold()
-        let result2 = part.didEnd(at: start, using: &generator)
-        #expect(result2 == .expected)
+        let killed = part.didEnd(at: start, using: &generator)
+        #expect(killed == .expected)
         #expect(part.deadline == nil && !part.isDue(at: start + .seconds(1000)))
         part.release(at: start + .seconds(5))
         #expect(part.isDue(at: start + .seconds(5)))
         part.didStart(at: start + .seconds(5))
         part.didBecomeReady(at: start + .seconds(6))
-        let result3 = part.didEnd(at: start + .seconds(7), using: &generator)
-        #expect(result3 != .expected)
+        let later = part.didEnd(at: start + .seconds(7), using: &generator)
+        #expect(later != .expected)
+    }
+
+    @Test("a part that waits for its restart is held, too")
+    mutating func heldWhileWaiting() {
+        var part = Supervision(startedAt: start)
+        part.didBecomeReady(at: start)
+        _ = part.didEnd(at: start, using: &generator)
+        part.hold()
+        #expect(part.deadline == nil && !part.isDue(at: start + .seconds(1000)))
     }
 
     @Test("a part that is not ready for long is reported once for each start")
@@ -63,33 +72,33 @@ struct SupervisionTests {
         var part = Supervision(startedAt: start)
         let late = start + Supervision.patience
         #expect(part.deadline == late)
-        let result4 = part.isLate(at: late - .seconds(1))
-        #expect(!result4)
-        let result5 = part.isLate(at: late)
-        #expect(result5)
-        let result6 = part.isLate(at: late + .seconds(1))
-        #expect(!result6)
+        let early = part.isLate(at: late - .seconds(1))
+        #expect(!early)
+        let first = part.isLate(at: late)
+        #expect(first)
+        let second = part.isLate(at: late + .seconds(1))
+        #expect(!second)
         #expect(part.deadline == nil)
         part.didStart(at: late)
-        let result7 = part.isLate(at: late + Supervision.patience)
-        #expect(result7)
+        let again = part.isLate(at: late + Supervision.patience)
+        #expect(again)
     }
 
     @Test("a part that is to be stopped is not started again")
     mutating func stopped() {
         var running = Supervision(startedAt: start)
         running.didBecomeReady(at: start)
-        let result8 = running.willStop()
-        #expect(result8)
-        let result9 = running.didEnd(at: start, using: &generator)
-        #expect(result9 == .expected)
+        let mustStop = running.willStop()
+        #expect(mustStop)
+        let end = running.didEnd(at: start, using: &generator)
+        #expect(end == .expected)
         #expect(running.state == .over)
 
         var waiting = Supervision(startedAt: start)
         waiting.didBecomeReady(at: start)
         _ = waiting.didEnd(at: start, using: &generator)
-        let result10 = waiting.willStop()
-        #expect(!result10)
+        let waitingMustStop = waiting.willStop()
+        #expect(!waitingMustStop)
         #expect(!waiting.isDue(at: start + .seconds(1000)))
     }
 }
@@ -110,18 +119,20 @@ struct FaultPlanTests {
         }
     }
 
-    @Test("actions are returned in order when their time has come")
+    @Test("actions are returned in order when their time has come, and a fault that is not over has an end")
     func next() {
         var plan = FaultPlan(devices: ["a"], hasPage: false)
         #expect(plan.disconnected == "a")
-        let result11 = plan.next(at: 0)
-        #expect(result11 == nil)
-        let result12 = plan.next(at: 0.5)
-        #expect(result12 == .kill("a"))
-        let result13 = plan.next(at: 0.5)
-        #expect(result13 == .restart("a"))
-        let result14 = plan.next(at: 0.5)
-        #expect(result14 == .disconnect("a"))
+        let nothing = plan.next(at: 0)
+        #expect(nothing == nil)
+        #expect(plan.ending == nil)
+        let kill = plan.next(at: 0.5)
+        #expect(kill == .kill("a"))
+        #expect(plan.ending == .restart("a"))
+        let restart = plan.next(at: 0.5)
+        #expect(restart == .restart("a"))
+        let disconnect = plan.next(at: 0.5)
+        #expect(disconnect == .disconnect("a"))
     }
 }
 

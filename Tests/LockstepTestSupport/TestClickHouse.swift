@@ -1,5 +1,6 @@
 public import Foundation
 import FoundationNetworking
+import LockstepSystem
 import Synchronization
 
 /// A ClickHouse server on free loopback ports.
@@ -50,39 +51,10 @@ public final class TestClickHouse: Sendable {
         to path: String, in folder: String, listensOn address: String, port: UInt16, nativePort: UInt16,
         settings: String
     ) throws {
-        let users = folder + "/users.xml"
-        let clients = address == "127.0.0.1" ? "127.0.0.1" : "::/0"
-        try """
-        <yandex>
-            <logger><level>warning</level><console>1</console></logger>
-            <listen_host>\(address)</listen_host>
-            <http_port>\(port)</http_port>
-            <tcp_port>\(nativePort)</tcp_port>
-            <path>\(folder)/data/</path>
-            <tmp_path>\(folder)/tmp/</tmp_path>
-            <mark_cache_size>67108864</mark_cache_size>
-            <users_config>\(users)</users_config>
-            <default_profile>default</default_profile>
-            <default_database>default</default_database>
-            \(settings)
-        </yandex>
-        """.write(toFile: path, atomically: true, encoding: .utf8)
-        try """
-        <yandex>
-            <profiles><default/></profiles>
-            <quotas><default/></quotas>
-            <users>
-                <default>
-                    <password></password><networks><ip>\(clients)</ip></networks>
-                    <profile>default</profile><quota>default</quota>
-                </default>
-                <guarded>
-                    <password>secret</password><networks><ip>\(clients)</ip></networks>
-                    <profile>default</profile><quota>default</quota>
-                </guarded>
-            </users>
-        </yandex>
-        """.write(toFile: users, atomically: true, encoding: .utf8)
+        let settings = ClickHouseSettings(
+            folder: folder, address: address, port: port, nativePort: nativePort, more: settings)
+        try settings.text.write(toFile: path, atomically: true, encoding: .utf8)
+        try settings.users.write(toFile: settings.usersFile, atomically: true, encoding: .utf8)
     }
 
     /// Returns the address of a database.

@@ -23,8 +23,8 @@ struct UpCommand: ParsableCommand {
             The programs do not use the environment variables LOCKSTEP_….
 
             With --demo, simulated devices run in a system of their own, on free ports and in a temporary folder \
-            unless --folder is given. At the end, every accepted sample is looked up in the store; the exit status is \
-            0 only if each is stored once.
+            unless --folder is given. At the end, after --seconds or Ctrl-C, every accepted sample is looked up in \
+            the store; the exit status is 0 only if each is stored once. SIGTERM ends a demo without this.
 
             EXAMPLES
               lockstep up

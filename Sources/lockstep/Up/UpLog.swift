@@ -76,7 +76,7 @@ struct UpLog {
         var object = JSONObjectWriter()
         object.member("part", "up")
         object.member("event", "ready")
-        for (name, text) in addresses { object.member(name, text) }
+        for (name, text) in addresses { object.member(name.replacing(" ", with: "_"), text) }
         write(String(decoding: object.finish(), as: UTF8.self) + "\n")
     }
 

@@ -31,9 +31,11 @@ struct UpPlan {
     /// Returns the parts other than the broker.
     /// - Throws: ``CommandFailure`` for a program that is not installed.
     func parts(program: (String) -> String?) throws -> [SystemPart] {
-        func part(_ name: String, _ program: String, _ arguments: [String]) -> SystemPart {
+        func part(
+            _ name: String, _ program: String, _ arguments: [String], stage: SystemPart.Stage = .services
+        ) -> SystemPart {
             let settings = exists("\(folder)/\(name).yaml") ? ["--config", "\(folder)/\(name).yaml"] : []
-            return SystemPart(name, program: program, arguments + settings + logOptions, stage: .services)
+            return SystemPart(name, program: program, arguments + settings + logOptions, stage: stage)
         }
         func find(_ name: String, else advice: String) throws -> String {
             guard let path = program(name) else {
@@ -46,7 +48,7 @@ struct UpPlan {
         parts.append(
             part(
                 "collector", try find("lockstep-collector", else: "install it beside lockstep"),
-                ["--broker", broker, "--store", store] + rules))
+                ["--broker", broker, "--store", store] + rules, stage: .collector))
         if hasPage {
             let serve = try find("lockstep-serve", else: "install it beside lockstep, or add --no-page")
             var page = part(

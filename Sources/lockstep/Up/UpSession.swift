@@ -18,6 +18,8 @@ final class UpSession {
     private var brokerPort: UInt16?
     private var relay: Relay?
     private var faults: FaultPlan?
+    /// Whether all parts were ready once.
+    private var isUp = false
 
     init(_ command: UpCommand) throws {
         self.command = command
@@ -43,19 +45,23 @@ final class UpSession {
             try start()
             try runUntilEnd()
         } catch let error as ProgramError {
-            system.stop(isUrgent: { self.interrupt.isSet })
+            system.stop(isUrgent: { self.interrupt.isRepeated })
             throw CommandFailure(error.description)
         } catch {
-            system.stop(isUrgent: { self.interrupt.isSet })
+            system.stop(isUrgent: { self.interrupt.isRepeated })
             throw error
         }
-        guard command.demo != nil, !interrupt.isRepeated else {
-            log.event("", "stopping")
-            system.stop(isUrgent: { self.interrupt.isRepeated })
-            return true
+        // Who asks with SIGTERM does not want to wait for the backlog of a demo.
+        if command.demo != nil, isUp, !mustEnd {
+            return try verify()
         }
-        return try verify()
+        log.event("", command.demo == nil ? "stopping" : "stopping without a verification")
+        system.stop(isUrgent: { self.interrupt.isRepeated })
+        return command.demo == nil
     }
+
+    /// Whether the user does not want to wait for what takes long.
+    private var mustEnd: Bool { interrupt.isRepeated || interrupt.signal ?? SIGINT != SIGINT }
 
     // MARK: - Start
 
@@ -70,9 +76,25 @@ final class UpSession {
             }
         }
         if command.demo != nil, plan.hasPage, plan.listen == nil { plan.listen = "127.0.0.1:\(try freePort())" }
-        for part in try plan.parts(program: ProgramLocation.lockstep) { try system.start(part) }
-        try system.run(until: .now + .seconds(60)) { !system.isReady && !interrupt.isSet }
-        if system.isReady { log.ready(addresses) }
+        let parts = try plan.parts(program: ProgramLocation.lockstep)
+        // Nothing needs the others to start. But without a store, a new page would begin with a warning.
+        for stage in SystemPart.Stage.allCases where !interrupt.isSet {
+            for part in parts where part.stage == stage { try system.start(part) }
+            try waitUntilReady()
+        }
+        guard !interrupt.isSet else { return }
+        isUp = true
+        log.ready(addresses)
+    }
+
+    /// Waits until all parts that were started are ready, or the user interrupts it.
+    private func waitUntilReady() throws {
+        // A part that takes long is reported, and may wait for something that a person has to do.
+        let limit: Duration = command.demo == nil ? .seconds(86_400) : .seconds(120)
+        try system.run(until: .now + limit) { !system.isReady && !interrupt.isSet }
+        if !system.isReady, !interrupt.isSet {
+            throw CommandFailure("the system is not ready after \(limit): see the log of its parts above")
+        }
     }
 
     private func startBroker() throws {
@@ -108,7 +130,7 @@ final class UpSession {
             SystemPart(
                 "broker", program: mosquitto, ["-c", file], stage: .broker, readyLine: " running",
                 patience: .seconds(5)))
-        try system.run(until: .now + .seconds(30)) { !system.isReady && !interrupt.isSet }
+        try waitUntilReady()
     }
 
     /// What a user needs to know of a system that is ready.
@@ -163,14 +185,8 @@ final class UpSession {
             let until = min(end ?? .now + .seconds(3600), next ?? .now + .seconds(3600))
             try system.run(until: until) { !interrupt.isSet }
         }
-        // What was down when the user interrupted the run has samples to deliver.
-        while let step = faults?.steps.first, interrupt.isSet {
-            _ = faults?.next(at: 1)
-            switch step.action {
-            case .restart, .reconnect: try apply(step.action)
-            case .kill, .disconnect: break
-            }
-        }
+        // What is down when the user interrupts the run has samples to deliver.
+        if let ending = faults?.ending { try apply(ending) }
     }
 
     private func apply(_ action: FaultPlan.Action) throws {
@@ -203,7 +219,7 @@ final class UpSession {
         log.event("", "verifying every accepted sample against the store")
         let deadline = ContinuousClock.now + .seconds(30)
         var result = try Self.lockstep(plan.verification)
-        while result.status != 0, ContinuousClock.now < deadline, !interrupt.isRepeated {
+        while result.status != 0, ContinuousClock.now < deadline, !mustEnd {
             try system.run(until: .now + .milliseconds(200)) { true }
             result = try Self.lockstep(plan.verification)
         }
@@ -224,9 +240,9 @@ final class UpSession {
     /// Supervises the system until a condition holds, the time is over, or the user does not want to wait.
     private func run(within limit: Duration, until condition: () -> Bool) throws {
         let deadline = ContinuousClock.now + limit
-        while !condition(), ContinuousClock.now < deadline, !interrupt.isRepeated {
+        while !condition(), ContinuousClock.now < deadline, !mustEnd {
             // A status is no event that ends `run`, so look again soon.
-            try system.run(until: min(deadline, .now + .milliseconds(200))) { !condition() && !interrupt.isRepeated }
+            try system.run(until: min(deadline, .now + .milliseconds(200))) { !condition() && !mustEnd }
         }
     }
 

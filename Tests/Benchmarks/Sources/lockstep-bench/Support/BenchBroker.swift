@@ -1,13 +1,14 @@
 import Foundation
+import LockstepSystem
 
-/// A mosquitto without queue limits, on a random port.
+/// A mosquitto without queue limits, on a free port.
 struct BenchBroker {
     let port: Int
     let process: Launched
 
     /// - Parameter folder: The folder of its settings file.
     init(in folder: String) throws {
-        port = Int.random(in: 20_000...30_000)
+        port = Int(try freePort())
         let settings = """
             listener \(port) 127.0.0.1
             allow_anonymous true

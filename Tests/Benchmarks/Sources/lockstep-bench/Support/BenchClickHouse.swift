@@ -1,4 +1,5 @@
 import Foundation
+import LockstepSystem
 
 /// A ClickHouse server on random ports.
 struct BenchClickHouse {
@@ -17,38 +18,13 @@ struct BenchClickHouse {
         guard FileManager.default.isExecutableFile(atPath: "/usr/sbin/clickhouse-server") else {
             throw Failure("clickhouse-server is missing: install the packages clickhouse-server and clickhouse-client")
         }
-        port = try freePort()
-        clientPort = try freePort()
+        port = Int(try freePort())
+        clientPort = Int(try freePort())
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let settings = """
-            <yandex>
-                <logger><level>error</level><console>1</console></logger>
-                <listen_host>127.0.0.1</listen_host>
-                <http_port>\(port)</http_port>
-                <tcp_port>\(clientPort)</tcp_port>
-                <path>\(folder)/data/</path>
-                <tmp_path>\(folder)/tmp/</tmp_path>
-                <mark_cache_size>67108864</mark_cache_size>
-                <users_config>\(folder)/users.xml</users_config>
-                <default_profile>default</default_profile>
-                <default_database>default</default_database>
-                \(more)
-            </yandex>
-            """
-        let users = """
-            <yandex>
-                <profiles><default/></profiles>
-                <quotas><default/></quotas>
-                <users>
-                    <default>
-                        <password></password><networks><ip>127.0.0.1</ip></networks>
-                        <profile>default</profile><quota>default</quota>
-                    </default>
-                </users>
-            </yandex>
-            """
-        try settings.write(toFile: folder + "/server.xml", atomically: true, encoding: .utf8)
-        try users.write(toFile: folder + "/users.xml", atomically: true, encoding: .utf8)
+        let settings = ClickHouseSettings(
+            folder: folder, port: UInt16(port), nativePort: UInt16(clientPort), more: more)
+        try settings.text.write(toFile: folder + "/server.xml", atomically: true, encoding: .utf8)
+        try settings.users.write(toFile: settings.usersFile, atomically: true, encoding: .utf8)
         process = try AccountedProcess("/usr/sbin/clickhouse-server", ["--config-file=\(folder)/server.xml"])
         // With replicas, it starts only when the keeper answers.
         let query = more.isEmpty ? "SELECT 1" : "SELECT count() FROM system.zookeeper WHERE path = '/'"

@@ -1,4 +1,5 @@
 import Foundation
+import LockstepSystem
 
 /// A database of a collector: one ClickHouse server, or replicas with a keeper.
 struct BenchDatabase {
@@ -57,7 +58,7 @@ struct BenchKeeper {
         guard FileManager.default.fileExists(atPath: "/usr/share/java/zookeeper.jar") else {
             throw Failure("ZooKeeper is missing: install the packages libzookeeper-java and default-jre-headless")
         }
-        port = try freePort()
+        port = Int(try freePort())
         let settings = """
             tickTime=500
             dataDir=\(folder)/keeper

@@ -1,0 +1,184 @@
+import Foundation
+import FoundationNetworking
+import LockstepTestSupport
+import Testing
+
+@Suite("lockstep up", .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
+struct UpTests {
+    @Test("a system starts, stores samples, restarts a killed part, and leaves no process after Ctrl-C")
+    func whole() async throws {
+        try await withUp { up in
+            #expect(await up.program.waitForOutput("agent on another machine"), "\(up.text)")
+            let (body, response) = try await URLSession.shared.data(from: up.page)
+            #expect((response as? HTTPURLResponse)?.statusCode == 200)
+            #expect(String(decoding: body, as: UTF8.self).contains("<html"))
+
+            let agent = try RunningProgram(
+                Programs.built("lockstep-agent"),
+                [
+                    "--broker", "mqtt://127.0.0.1:\(up.port)", "--device", "walker", "--source", "simulate:1",
+                    "--outbox", up.folder + "/walker.outbox", "--journal", "--window", "200ms",
+                ])
+            #expect(await up.program.waitForState("active", of: "default/walker"), "\(up.text)")
+
+            let children = up.children
+            #expect(
+                Set(children.values) == ["mosquitto", "lockstep-collec", "lockstep-serve"], "\(children) \(up.text)")
+            let collector = try #require(children.first { $0.value == "lockstep-collec" }?.key)
+            kill(collector, SIGKILL)
+            #expect(await up.program.waitForOutput("collector ended unexpectedly (killed by signal 9)"), "\(up.text)")
+            await expectEventually("\(up.text)") { up.count("collector is ready") == 2 }
+
+            let other = try await RunningProgram.run(
+                Programs.built("lockstep"), ["up", "--folder", up.folder, "--port", "\(try freePort())"])
+            #expect(other.status == 1)
+            #expect(other.text.contains("is running with the folder \(up.folder) already"), "\(other.text)")
+
+            await agent.stop()
+            #expect(await up.program.waitForState("terminated", of: "default/walker"), "\(up.text)")
+            let verification = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                [
+                    "verify", "--store", "sqlite:\(up.folder)/samples.db", "--journal",
+                    "walker=\(up.folder)/walker.outbox",
+                ])
+            #expect(verification.status == 0, "\(verification.text)")
+
+            let last = up.children.keys
+            #expect(last.count == 3)
+            up.program.signal(SIGINT)
+            #expect(await up.program.waitForExit() == 0, "\(up.text)")
+            #expect(last.allSatisfy { hasEnded($0) })
+            #expect(!up.text.contains("was killed") && !up.text.contains("did not stop"), "\(up.text)")
+        }
+    }
+
+    @Test("no program outlives a command that is killed")
+    func orphans() async throws {
+        try await withUp { up in
+            #expect(await up.program.waitForOutput("page  "), "\(up.text)")
+            let children = up.children.keys
+            #expect(children.count == 3)
+            up.program.signal(SIGKILL)
+            await expectEventually(within: .seconds(10)) { children.allSatisfy { hasEnded($0) } }
+        }
+    }
+
+    @Test("a demo with faults verifies its samples, removes its folder, and prints JSON lines on request")
+    func demo() async throws {
+        try await withTemporaryFolder { folder in
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                ["up", "--demo", "2", "--faults", "--seconds", "10", "--no-page", "--json"],
+                environment: ["TMPDIR": folder], within: .seconds(120))
+            #expect(run.status == 0, "\(run.text)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+            for fault in ["demo-1", "collector", "broker"] {
+                #expect(run.text.contains(#""about":"\#(fault)","event":"was killed with SIGKILL"}"#), "\(run.text)")
+            }
+            #expect(run.text.contains(#"{"part":"demo-2","#) && run.text.contains(#"{"complete":true,"#))
+            let lines = run.text.split(separator: "\n").prefix { !$0.hasPrefix("[") }
+            for line in lines {
+                #expect(throws: Never.self, "\(line)") { try JSONSerialization.jsonObject(with: Data(line.utf8)) }
+            }
+        }
+    }
+
+    @Test("a running broker is used and stays")
+    func broker() async throws {
+        try await withBroker { broker in
+            try await withUp(port: broker.port) { up in
+                #expect(await up.program.waitForOutput("page  "), "\(up.text)")
+                #expect(up.text.contains("using the broker that listens on port \(broker.port) already"))
+                up.program.signal(SIGTERM)
+                #expect(await up.program.waitForExit() == 0, "\(up.text)")
+            }
+            #expect(canConnect(port: broker.port))
+        }
+    }
+
+    @Test("a port of another program is an error with advice")
+    func otherProgram() async throws {
+        let listener = try LoopbackListener()
+        Thread.detachNewThread { while let connection = listener.accept() { close(connection) } }
+        defer { listener.close() }
+        try await withUp(port: listener.port) { up in
+            #expect(await up.program.waitForExit() == 1)
+            #expect(
+                up.text.contains("127.0.0.1:\(listener.port) is no MQTT broker") && up.text.contains("use --port"),
+                "\(up.text)")
+        }
+    }
+
+    @Test("a part that cannot start is named with its reason, and the others end")
+    func portOfPage() async throws {
+        let listener = try LoopbackListener()
+        defer { listener.close() }
+        try await withUp(pagePort: listener.port) { up in
+            #expect(await up.program.waitForExit() == 1)
+            #expect(up.text.contains("page failed to start (exit status 1)"), "\(up.text)")
+            #expect(up.text.contains("another program uses this port"), "\(up.text)")
+        }
+    }
+
+    @Test("a missing mosquitto is an error with advice", .enabled(if: geteuid() == 0, "needs the rights of root"))
+    func noBroker() async throws {
+        try await withTemporaryFolder { folder in
+            let mosquitto = try #require(Programs.installed("mosquitto"))
+            let run = try await RunningProgram.run(
+                "/usr/bin/unshare",
+                [
+                    "--mount", "sh", "-c", "mount --bind /dev/null \(mosquitto) && exec \"$@\"", "-",
+                    Programs.built("lockstep"), "up", "--folder", folder, "--port", "\(try freePort())",
+                ])
+            #expect(run.status == 1)
+            #expect(run.text.contains("mosquitto is not installed") && run.text.contains("--broker"), "\(run.text)")
+        }
+    }
+}
+
+/// A running `lockstep up`.
+private struct RunningUp {
+    let program: RunningProgram
+    let folder: String
+    let port: UInt16
+    let page: URL
+
+    var text: String { program.text }
+
+    func count(_ part: String) -> Int { text.components(separatedBy: part).count - 1 }
+
+    /// The ids and names of its children.
+    var children: [Int32: String] {
+        var found: [Int32: String] = [:]
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let id = Int32(name), let text = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
+                text.contains("PPid:\t\(program.pid)\n"),
+                let comm = try? String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8)
+            else { continue }
+            found[id] = comm.trimmingCharacters(in: .newlines)
+        }
+        return found
+    }
+}
+
+private func hasEnded(_ id: Int32) -> Bool { kill(id, 0) != 0 }
+
+/// Calls `body` with a started `lockstep up`, and kills it when `body` returns or throws.
+private func withUp(
+    port: UInt16? = nil, pagePort: UInt16? = nil, _ body: (RunningUp) async throws -> Void
+) async throws {
+    try await withTemporaryFolder { folder in
+        let port = try port ?? freePort()
+        let pagePort = try pagePort ?? freePort()
+        let page = try #require(URL(string: "http://127.0.0.1:\(pagePort)/"))
+        let program = try RunningProgram(
+            Programs.built("lockstep"),
+            ["up", "--folder", folder, "--port", "\(port)", "--listen", "127.0.0.1:\(pagePort)"])
+        defer {
+            program.signal(SIGKILL)
+            program.waitForEnd()
+        }
+        try await body(RunningUp(program: program, folder: folder, port: port, page: page))
+    }
+}
