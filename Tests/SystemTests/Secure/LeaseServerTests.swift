@@ -1,4 +1,5 @@
 import Foundation
+import LockstepMQTT
 import LockstepNATS
 import LockstepTestSupport
 import Testing
