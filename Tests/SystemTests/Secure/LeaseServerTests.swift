@@ -1,5 +1,6 @@
 import Foundation
 import LockstepCollector
+import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
