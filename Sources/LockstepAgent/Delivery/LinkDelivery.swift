@@ -124,8 +124,8 @@ package struct LinkDelivery: Sendable {
     package var isEmpty: Bool { devices.allSatisfy(\.delivery.isEmpty) }
     /// Returns whether a device has batches that are not acknowledged.
     package func isActive(_ device: Int) -> Bool { !devices[device].delivery.isEmpty }
-    /// The number of batches without a PUBACK.
-    package var inFlightCount: Int { inFlight.count }
+    /// The number of batches without a PUBACK and without an acknowledgement.
+    package var inFlightCount: Int { devices.reduce(0) { $0 + $1.delivery.inFlightCount } }
     /// The number of unsent batches.
     package var unsentCount: Int64 { devices.reduce(0) { $0 + $1.delivery.unsentCount } }
     /// Whether backlog may be published now or soon, without a PUBACK.

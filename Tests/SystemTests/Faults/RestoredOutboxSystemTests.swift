@@ -16,7 +16,7 @@ struct RestoredOutboxSystemTests {
             try copy(path, to: path + "-copy")
             let copied = try batchCount(at: path)
             try await run(until: copied + 60, in: system)
-            let epoch = try database(at: path).text("SELECT value FROM meta WHERE key = 'epoch'")
+            let epoch = try database(at: path).text("SELECT epoch FROM devices")
 
             // The restored outbox reuses the numbers of stored batches. Stop the collector, so that nothing is detected
             // yet.
@@ -32,7 +32,7 @@ struct RestoredOutboxSystemTests {
 
             let verification = try await system.verify(["walker"])
             #expect(verification.status == 0, "\(verification.text)")
-            #expect(try database(at: path).text("SELECT value FROM meta WHERE key = 'epoch'") != epoch)
+            #expect(try database(at: path).text("SELECT epoch FROM devices") != epoch)
         }
     }
 

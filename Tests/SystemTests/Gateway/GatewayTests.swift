@@ -290,7 +290,7 @@ struct GatewayTests {
             let second = try system.startGateway()
             await expectEventually(second.text) { client.phases == ["foreground", "background"] }
             try await expectEventually {
-                try lock.integer("SELECT count(*) FROM presences WHERE phase = 'background' AND published = 1") == 1
+                try lock.integer("SELECT count(*) FROM senders WHERE phase = 'background' AND published = 1") == 1
             }
         }
     }
