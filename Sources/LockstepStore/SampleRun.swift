@@ -71,7 +71,8 @@ public struct SampleRun: Sendable {
         for batch in other.batches {
             batches.append(
                 Batch(
-                    position: batch.position, isLive: batch.isLive, receivedAt: batch.receivedAt, end: start + batch.end))
+                    position: batch.position, isLive: batch.isLive, receivedAt: batch.receivedAt, end: start + batch.end
+                ))
         }
     }
 

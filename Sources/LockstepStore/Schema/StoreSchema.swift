@@ -104,7 +104,8 @@ enum StoreSchema {
             for stream in try StreamTable.catalog(in: database).streams {
                 guard let id = try StreamTable.id(of: stream, in: database),
                     try storedSQL(of: stream.rowTable, in: database) != nil,
-                    try database.integer("SELECT count(*) FROM _waiting WHERE stream_id = \(id) AND rows IS NOT NULL") == 0
+                    try database.integer("SELECT count(*) FROM _waiting WHERE stream_id = \(id) AND rows IS NOT NULL")
+                        == 0
                 else { continue }
                 try replace(stream.plainView, in: database)
             }

@@ -16,7 +16,9 @@ struct WaitingLimitTests {
     @Test("a merge starts at some pages of each device and stream, within limits")
     func fullSize() {
         let limits = MergeLimits()
-        for (streams, size) in [(0, 262_144), (10, 262_144), (100, 1_638_400), (1000, 16_384_000), (4000, 65_536_000), (9999, 67_108_864)] {
+        for (streams, size) in [
+            (0, 262_144), (10, 262_144), (100, 1_638_400), (1000, 16_384_000), (4000, 65_536_000), (9999, 67_108_864),
+        ] {
             #expect(limits.fullSize(streams: streams, pageSize: 2048) == size)
         }
         #expect(limits.dueShare(size: 0, fullSize: 100) == -1 && limits.dueShare(size: 50, fullSize: 100) == 0)
