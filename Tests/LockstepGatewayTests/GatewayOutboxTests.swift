@@ -63,7 +63,8 @@ struct GatewayOutboxTests {
         #expect(sameBody.body != stored.body)
     }
 
-    @Test("a lost file is written again with batches, senders and filters, and the error for another file names the gateway")
+    @Test(
+        "a lost file is written again with batches, senders and filters; the error for another file names the gateway")
     func lostFile() throws {
         let outbox = try open()
         let a = index("a", in: outbox)
@@ -115,7 +116,8 @@ struct GatewayOutboxTests {
         }
         let numbers = SequenceSet([1...18])
         _ = try outbox.accept(
-            [.init(device: 1, samples: block(21))], removing: [0: [epochs[0]: numbers], 1: [epochs[1]: numbers]], at: 21)
+            [.init(device: 1, samples: block(21))], removing: [0: [epochs[0]: numbers], 1: [epochs[1]: numbers]], at: 21
+        )
         let rows = try outbox.batches.database.integer("SELECT count(*) FROM entries")
         #expect(rows == 41, "their rows are deleted later")
         for copy in [outbox, try openCopy()] {
@@ -133,7 +135,8 @@ struct GatewayOutboxTests {
             let (a, b) = (index("a", in: outbox), index("b", in: outbox))
             var dropped: Int64 = 0
             for time in 1...6 as ClosedRange<Int64> {
-                let accepted = try outbox.accept([.init(device: time.isMultiple(of: 2) ? b : a, samples: block(time))], at: 0)
+                let device = time.isMultiple(of: 2) ? b : a
+                let accepted = try outbox.accept([.init(device: device, samples: block(time))], at: 0)
                 dropped += accepted.dropped.samples
             }
             #expect(dropped == outbox.devices[a].droppedSamples + outbox.devices[b].droppedSamples && dropped >= 2)
@@ -149,12 +152,13 @@ struct GatewayOutboxTests {
         }
     }
 
-    @Test("on a full disk, acknowledged batches are removed, none is dropped, and new ones are refused if they do not fit")
+    @Test("on a full disk, acknowledged batches are removed, none is dropped, and new ones that do not fit are refused")
     func fullDisk() throws {
         let outbox = try open()
         let a = index("a", in: outbox)
         let samples = SampleBlock(
-            stream: .accelerometer, times: (0..<200).map { $0 }, columns: (0..<3).map { _ in (0..<200).map { Double($0) / 7 } })
+            stream: .accelerometer, times: (0..<200).map { $0 },
+            columns: (0..<3).map { _ in (0..<200).map { Double($0) / 7 } })
         for time in 1...60 as ClosedRange<Int64> {
             _ = try outbox.accept([.init(device: a, samples: samples)], at: time)
         }
@@ -168,7 +172,8 @@ struct GatewayOutboxTests {
         }
         #expect(error?.isFull == true && outbox.devices[a].pending == [epoch: SequenceSet([1...60])])
         let accepted = try outbox.accept(
-            (1...10).map { _ in .init(device: a, samples: samples) }, removing: [a: [epoch: SequenceSet([1...30])]], at: 62)
+            (1...10).map { _ in .init(device: a, samples: samples) }, removing: [a: [epoch: SequenceSet([1...30])]],
+            at: 62)
         #expect(accepted.entries.map(\.position.seq) == Array(61...70) && accepted.dropped == Outbox.Dropped())
         #expect(outbox.devices[a].pending == [epoch: SequenceSet([31...70])])
     }

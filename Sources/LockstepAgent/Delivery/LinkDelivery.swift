@@ -283,7 +283,9 @@ package struct LinkDelivery: Sendable {
     }
 
     /// Requests a commit within the removal delay.
-    package mutating func requestCommit(at boot: Int64) { removalDeadline = removalDeadline ?? boot + Self.removalDelay }
+    package mutating func requestCommit(at boot: Int64) {
+        removalDeadline = removalDeadline ?? boot + Self.removalDelay
+    }
 
     /// Records that the removable batches were removed.
     package mutating func didRemove() {

@@ -91,7 +91,8 @@ public final class Outbox {
         public let isLate: Bool
 
         /// Creates an entry.
-        public init(device: Int = 0, position: BatchPosition, stream: SensorStream, body: [UInt8], isLate: Bool = false) {
+        public init(device: Int = 0, position: BatchPosition, stream: SensorStream, body: [UInt8], isLate: Bool = false)
+        {
             self.device = device
             self.position = position
             self.stream = stream
@@ -196,7 +197,8 @@ public final class Outbox {
     ) throws {
         do {
             file = try OutboxFile(path: path) { try OutboxSchema.open($0, of: owner, tables: tables) }
-            let reservedSpace = ReservedSpace(path: file.path + "-ballast", maxSize: owner == .gateway ? 16 << 20 : 4 << 20)
+            let reservedSpace = ReservedSpace(
+                path: file.path + "-ballast", maxSize: owner == .gateway ? 16 << 20 : 4 << 20)
             self.reservedSpace = reservedSpace
             hasDiskSpace = { reservedSpace.hasDiskSpace }
             self.owner = owner
@@ -211,7 +213,9 @@ public final class Outbox {
             lastUndatedRow = try statements.meta("undated")
             let unused: [Int64]
             (contents, unused) = try statements.contents(keepsEpochs: owner.keepsEpochs)
-            if case .agent(let device) = owner { previousDevice = try previousOwner(for: device, hasJournal: hasEntries) }
+            if case .agent(let device) = owner {
+                previousDevice = try previousOwner(for: device, hasJournal: hasEntries)
+            }
             // The journal has the names of its epochs there.
             try begin(clock, removing: hasEntries ? [] : unused)
             file.hasSameContent = { [unowned self] in try hasSameContent($0) }

@@ -40,7 +40,8 @@ extension GatewayLoop {
         let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
         let dropped = outbox.devices.indices.reduce(Int64(0)) { $0 + outbox.devices[$1].droppedSamples }
         let health = GatewayHealth(
-            status: status, at: Moment.now().wall, problem: outboxProblem ?? delivery.unreadable, devices: outbox.devices.count,
+            status: status, at: Moment.now().wall, problem: outboxProblem ?? delivery.unreadable,
+            devices: outbox.devices.count,
             accepted: Int(accepted), refused: Int(refused), leftOut: Int(leftOut), refusedLogins: inbox.refusedLogins,
             outboxBytes: Int(outbox.batches.bytes), dropped: Int(dropped),
             version: configuration.version, started: started, memory: ProcessMemory.now()?.current,

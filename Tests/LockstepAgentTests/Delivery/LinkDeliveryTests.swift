@@ -1,5 +1,5 @@
-import LockstepModel
 import LockstepMQTT
+import LockstepModel
 import Testing
 
 @testable import LockstepAgent
