@@ -235,9 +235,7 @@ struct VerifyCommandTests {
         try await withStore { store in
             let outbox = store + ".outbox"
             do {
-                let open = try Outbox(
-                    path: outbox, owner: .agent(DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))),
-                    keepsJournal: false)
+                let open = try Outbox(path: outbox, owner: owner, keepsJournal: false)
                 _ = try open.commit([.init(samples: block([1000], x: [1]))], at: 5000)
             }
             for journal in [outbox, "left=\(outbox)"] {
@@ -285,6 +283,8 @@ struct VerifyCommandTests {
         }
     }
 
+    private let owner = Outbox.Owner.agent(DeviceAddress(group: .standard, device: DeviceID(unchecked: "left")))
+
     /// Creates an outbox with a journal of two batches. The body also receives the batches, a function that returns
     /// their positions, and the path for a new store.
     private func withJournal(
@@ -294,9 +294,7 @@ struct VerifyCommandTests {
         try await withTemporaryFolder { folder in
             let outbox = folder + "/" + name
             let blocks = [block([1000, 2000], x: [1, 2]), block([3000], x: [3])]
-            let open = try Outbox(
-                path: outbox, owner: .agent(DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))),
-                keepsJournal: true)
+            let open = try Outbox(path: outbox, owner: owner, keepsJournal: true)
             _ = try open.commit(blocks.map { .init(samples: $0) }, at: 5000)
             let epoch = open.epoch
             try await body(outbox, blocks, { BatchPosition(epoch: epoch, seq: $0) }, folder + "/store.db")

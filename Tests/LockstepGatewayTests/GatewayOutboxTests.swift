@@ -64,8 +64,7 @@ struct GatewayOutboxTests {
     }
 
     @Test(
-        "a lost file is written again with batches, senders and filters, and the error for another file names the gateway"
-    )
+        "a lost file is written again with batches, senders and filters; the error for another file names the gateway")
     func lostFile() throws {
         let outbox = try open()
         let a = index("a", in: outbox)
@@ -136,8 +135,8 @@ struct GatewayOutboxTests {
             let (a, b) = (index("a", in: outbox), index("b", in: outbox))
             var dropped: Int64 = 0
             for time in 1...6 as ClosedRange<Int64> {
-                let accepted = try outbox.accept(
-                    [.init(device: time.isMultiple(of: 2) ? b : a, samples: block(time))], at: 0)
+                let device = time.isMultiple(of: 2) ? b : a
+                let accepted = try outbox.accept([.init(device: device, samples: block(time))], at: 0)
                 dropped += accepted.dropped.samples
             }
             #expect(dropped == outbox.devices[a].droppedSamples + outbox.devices[b].droppedSamples && dropped >= 2)
@@ -153,9 +152,7 @@ struct GatewayOutboxTests {
         }
     }
 
-    @Test(
-        "on a full disk, acknowledged batches are removed, none is dropped, and new ones are refused if they do not fit"
-    )
+    @Test("on a full disk, acknowledged batches are removed, none is dropped, and new ones that do not fit are refused")
     func fullDisk() throws {
         let outbox = try open()
         let a = index("a", in: outbox)

@@ -305,13 +305,15 @@ package struct LinkDelivery: Sendable {
         var hasBacklog = false
         for index in devices.indices where devices[index].needsTick {
             devices[index].delivery.tick(at: boot)
-            let delivery = devices[index].delivery
-            devices[index].refusals.remove { !delivery.contains($0) }
-            hasBacklog = hasBacklog || delivery.hasBacklog
-            if let refusal = devices[index].refusals.take(at: boot) {
-                reports.append(refusal.report(of: index))
+            hasBacklog = hasBacklog || devices[index].delivery.hasBacklog
+            if devices[index].refusals.isAny {
+                let delivery = devices[index].delivery
+                devices[index].refusals.remove { !delivery.contains($0) }
+                if let refusal = devices[index].refusals.take(at: boot) { reports.append(refusal.report(of: index)) }
             }
-            if let since = delivery.waitingSince, since < waiting?.since ?? .max, !devices[index].refusals.isAny {
+            if !devices[index].refusals.isAny, let since = devices[index].delivery.waitingSince,
+                since < waiting?.since ?? .max
+            {
                 waiting = (since, index)
             }
         }

@@ -39,11 +39,13 @@ extension Outbox {
         for epoch in contents.devices[index].epochs.indices {
             contents.devices[index].epochs[epoch].dropped = SequenceSet()
         }
-        try statements.removeDropped(of: contents.devices[index])
+        try sql.run(
+            "DELETE FROM dropped WHERE epoch IN (SELECT id FROM epochs WHERE device = ?)",
+            .integer(contents.devices[index].id))
         try beginEpoch(of: index, in: &contents)
         // The epochs before are those of the other device.
         contents.devices[index].previousEpoch = nil
-        try statements.update(contents.devices[index])
+        try save(contents.devices[index])
     }
 }
 

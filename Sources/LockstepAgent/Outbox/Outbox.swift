@@ -1,5 +1,5 @@
 public import LockstepModel
-public import LockstepSQLite
+import LockstepSQLite
 public import LockstepWire
 
 /// A durable queue of the batches of one or many devices, in one SQLite file. An agent has one device, a gateway many.
@@ -30,124 +30,12 @@ public import LockstepWire
 ///
 /// Use it from one thread only.
 public final class Outbox {
-    /// The program that an outbox belongs to.
-    public enum Owner: Sendable, Hashable {
-        /// An agent, whose device is the first one of the outbox.
-        case agent(DeviceAddress)
-        /// A gateway.
-        case gateway
-
-        /// Whether epochs continue over restarts. Otherwise, each start begins new ones.
-        var keepsEpochs: Bool { self != .gateway }
-        /// The program and its option, for errors.
-        var names: (owner: String, option: String) { self == .gateway ? ("gateway", "--id") : ("agent", "--device") }
-    }
-
-    /// The limits above which the oldest batches are dropped.
-    public struct Limits: Sendable, Hashable {
-        /// The maximum size of all bodies in bytes.
-        public var bytes: Int64
-        /// The maximum age of a batch in µs.
-        ///
-        /// The age is measured on the boot clock, so that a wrong clock does not cause drops. It is only known for batches
-        /// written since the machine last started. Other batches are limited by size alone.
-        public var age: Int64
-
-        /// Creates limits. The defaults are 256 MiB and seven days.
-        public init(bytes: Int64 = 256 << 20, age: Int64 = 7 * 86_400_000_000) {
-            self.bytes = bytes
-            self.age = age
-        }
-    }
-
-    /// The samples of a new batch.
-    public struct Addition: Sendable, Equatable {
-        /// The index of the device.
-        public let device: Int
-        /// The samples.
-        public let samples: SampleBlock
-        /// Whether they were written long before they arrived.
-        public let isLate: Bool
-
-        /// Creates an addition.
-        public init(device: Int = 0, samples: SampleBlock, isLate: Bool = false) {
-            self.device = device
-            self.samples = samples
-            self.isLate = isLate
-        }
-    }
-
-    /// A batch.
-    public struct Entry: Sendable {
-        /// The index of the device.
-        public let device: Int
-        /// The epoch and number of the batch.
-        public let position: BatchPosition
-        /// The stream of its samples.
-        public let stream: SensorStream
-        /// The encoded batch without its position.
-        public let body: [UInt8]
-        /// Whether its samples were written long before they were accepted.
-        public let isLate: Bool
-
-        /// Creates an entry.
-        public init(device: Int = 0, position: BatchPosition, stream: SensorStream, body: [UInt8], isLate: Bool = false)
-        {
-            self.device = device
-            self.position = position
-            self.stream = stream
-            self.body = body
-            self.isLate = isLate
-        }
-
-        /// Returns the message to publish.
-        /// - Parameter isBacklog: whether it is sent later than it was accepted, or again.
-        public func payload(isBacklog: Bool) -> [UInt8] {
-            BatchEncoding.payload(of: body, at: position, isLive: !isBacklog && !isLate)
-        }
-    }
-
-    /// The batches dropped because of the limits or a full disk.
-    public struct Dropped: Sendable, Hashable {
-        /// The numbers of the batches, by the index of the device.
-        public var batches: [Int: [Epoch: SequenceSet]] = [:]
-        /// The number of samples in them.
-        public var samples: Int64 = 0
-        /// The number of samples dropped because of their age.
-        public var agedSamples: Int64 = 0
-
-        /// Creates the result of a commit that drops nothing.
-        public init() {}
-
-        mutating func formUnion(_ other: Dropped) {
-            for (device, numbers) in other.batches { batches[device, default: [:]].formUnion(numbers) }
-            samples += other.samples
-            agedSamples += other.agedSamples
-        }
-
-        func contains(_ entry: Entry) -> Bool {
-            batches[entry.device]?[entry.position.epoch]?.contains(entry.position.seq) == true
-        }
-    }
-
-    /// The result of writing batches.
-    public struct Accepted: Sendable {
-        /// The batches that were written and not dropped.
-        public var entries: [Entry] = []
-        /// The batches that were dropped because of the limits or a full disk.
-        public var dropped = Dropped()
-        /// The additions that could not be written.
-        public var unwritten: [Addition] = []
-        /// The reason why additions could not be written.
-        public var error: OutboxError?
-        /// Whether the disk was full.
-        public var wasDiskFull = false
-    }
-
     /// Writes to the owner's own tables in the transaction of a commit.
     /// - Parameter id: returns the id of a device in the file, which it then has.
-    public typealias TableWriter = (_ database: SQLiteDatabase, _ id: (Int) throws -> Int64) throws -> Void
+    public typealias TableWriter = (_ sql: OutboxSQL, _ id: (Int) throws -> Int64) throws -> Void
 
+    /// The maximum number of rows that one transaction deletes, so that it blocks the program for a short time only.
+    static let maxDeletions: Int64 = 4096
     /// The maximum length of the text that records the unpublished batches in a row.
     private static let maxRecordedLength = 200
 
@@ -171,7 +59,7 @@ public final class Outbox {
 
     /// The open file.
     let file: OutboxFile
-    private(set) var statements: OutboxStatements
+    private(set) var sql: OutboxSQL
     /// What was done since the last call of ``takeRestoration()``, because the file was removed or moved.
     private var restoration: OutboxFile.Restoration?
     /// The space that is released when the disk is full.
@@ -207,12 +95,13 @@ public final class Outbox {
             self.keepsJournal = keepsJournal
             self.streams = streams
             try Self.limitLog(of: file.database, reservedSpace)
-            statements = try OutboxStatements(file.database)
-            let hasEntries = try statements.hasJournal()
+            sql = OutboxSQL(file.database)
+            let hasEntries =
+                try sql.first("SELECT EXISTS (SELECT * FROM entries WHERE journal)") { $0.int64(at: 0) == 1 } ?? false
             hasJournal = keepsJournal || hasEntries
-            lastUndatedRow = try statements.meta("undated")
+            lastUndatedRow = try sql.number("undated")
             let unused: [Int64]
-            (contents, unused) = try statements.contents(keepsEpochs: owner.keepsEpochs)
+            (contents, unused) = try sql.contents(keepsEpochs: owner.keepsEpochs)
             if case .agent(let device) = owner {
                 previousDevice = try previousOwner(for: device, hasJournal: hasEntries)
             }
@@ -225,13 +114,13 @@ public final class Outbox {
     }
 
     private func begin(_ clock: OutboxClock, removing unused: [Int64]) throws {
-        let lastClock = try statements.lastClock()
+        let lastClock = try sql.text("boot_id").map { (bootID: $0, offset: try sql.number("clock_offset")) }
         try write { contents in
-            try statements.removeEpochs(unused)
-            try statements.setClock(clock)
+            for id in unused { try sql.run("DELETE FROM epochs WHERE id = ?", .integer(id)) }
+            try save(clock)
             if !clock.isSameBoot(as: lastClock) {
                 lastUndatedRow = contents.lastRow
-                try statements.setMeta("undated", lastUndatedRow)
+                try sql.set("undated", .integer(lastUndatedRow))
             }
             guard case .agent(let device) = owner else { return }
             let index = contents.devices.count > 0 ? 0 : contents.devices.add(OutboxDevice(address: device))
@@ -244,6 +133,11 @@ public final class Outbox {
                 if clockChange != .steady { try beginEpoch(of: index, in: &contents) }
             }
         }
+    }
+
+    private func save(_ clock: OutboxClock) throws {
+        try sql.set("boot_id", .text(clock.bootID))
+        try sql.set("clock_offset", .integer(clock.offset))
     }
 
     /// The devices. An index is valid until the program ends.
@@ -330,17 +224,17 @@ public final class Outbox {
         return try write { contents in
             for (device, batches) in removed {
                 let rows = contents.devices.remove(batches, of: device)
-                let freed = try statements.size(of: rows)
+                let freed = try size(of: rows)
                 contents.rows.insert(rows, bytes: freed, at: boot)
                 contents.bytes -= freed
             }
             let entries = try insert(additions, bodies, into: &contents, at: boot)
-            try writeTables?(database) { try register($0, in: &contents) }
+            try writeTables?(sql) { try register($0, in: &contents) }
             let dropped = try drop(above: limits.bytes, from: &contents, at: boot)
             let hasDropped = !dropped.batches.isEmpty
             if hasDropped || additions.isEmpty || contents.rows.isDeletionDue(at: boot) {
                 // If the newest batch was dropped, no row records which batches are acknowledged.
-                try deleteAcknowledged(from: &contents, limit: hasDropped ? .max : OutboxStatements.maxDeletions)
+                try deleteAcknowledged(from: &contents, limit: hasDropped ? .max : Self.maxDeletions)
             }
             if additions.isEmpty, contents.unpublished.isUnsaved { try saveState(&contents) }
             return (hasDropped ? entries.filter { !dropped.contains($0) } : entries, dropped)
@@ -353,10 +247,12 @@ public final class Outbox {
         guard let row = devices[device].row(of: position) else { return nil }
         do {
             // The settings may have changed since the batch was written, so that its stream is no longer declared.
-            guard let (name, body) = try statements.body(row), let stream = streams.reference(named: name) else {
-                return nil
+            let found = try sql.first("SELECT stream, body FROM entries WHERE id = ?", .integer(row)) { row in
+                row.text(at: 0).flatMap(streams.reference(named:)).map {
+                    Entry(device: device, position: position, stream: $0, body: row.bytes(at: 1) ?? [])
+                }
             }
-            return Entry(device: device, position: position, stream: stream, body: body)
+            return found ?? nil
         } catch {
             throw OutboxError(path: path, owner: owner, error)
         }
@@ -369,8 +265,8 @@ public final class Outbox {
         let last = contents.lastRow + Int64(additions.count)
         let watermark = contents.watermark
         var unpublished = contents.unpublished.toSave
-        if owner.keepsEpochs, OutboxStatements.text(unpublished).utf8.count > Self.maxRecordedLength {
-            try statements.setUnpublished(unpublished, last: last)
+        if unpublished.text.utf8.count > Self.maxRecordedLength {
+            try save(unpublished: unpublished, last: last)
             unpublished = SequenceSet()
         }
         contents.unpublished.didSave()
@@ -385,10 +281,15 @@ public final class Outbox {
             let (position, epochID) = contents.devices.append(row: row, to: device)
             let entry = Entry(
                 device: device, position: position, stream: samples.stream, body: body, isLate: addition.isLate)
-            try statements.insert(
-                entry, row: row, epochID: epochID, samples: samples, journal: keepsJournal,
-                watermark: row == last ? watermark : nil, unpublished: row == last ? unpublished : SequenceSet(),
-                at: boot)
+            try sql.run(
+                """
+                INSERT INTO entries (id, epoch, seq, stream, samples, newest, boot, journal, done, unpublished, body)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                .integer(row), .integer(epochID), .integer(position.seq), .text(samples.stream.name),
+                .integer(Int64(samples.count)), .integer(samples.times.last ?? 0), .integer(boot),
+                .integer(keepsJournal ? 1 : 0), .integer(row == last ? watermark : nil),
+                .text(row == last && !unpublished.isEmpty ? unpublished.text : nil), .blob(body))
             contents.bytes += Int64(body.count)
             entries.append(entry)
             guard owner.keepsEpochs else { continue }
@@ -406,9 +307,14 @@ public final class Outbox {
     /// next batches fit without further drops.
     /// - Returns: the dropped batches, or nil if the file has no batches.
     private func dropOldest(at boot: Int64) throws -> Dropped? {
-        let journaled = contents.rows.journaled
-        let deleted = try database.transaction { try statements.deleteOldestJournal(journaled) }
-        if deleted > 0 { return Dropped() }
+        for range in contents.rows.journaled.ranges {
+            let deleted = try sql.run(
+                """
+                DELETE FROM entries WHERE id IN (
+                    SELECT id FROM entries WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 256)
+                """, .integer(range.lowerBound), .integer(range.upperBound))
+            if deleted > 0 { return Dropped() }
+        }
         guard bytes > 0 else { return nil }
         let limit = max(0, bytes - max(bytes / 8, 65_536))
         // Their rows do not stay in the journal either.
@@ -423,14 +329,25 @@ public final class Outbox {
         var dropped = Dropped()
         guard contents.bytes > limit || limits.age < .max else { return dropped }
         var last = contents.watermark
-        while let row = try statements.next(after: last) {
+        while let row = try next(after: last) {
             last = row.id
             guard let (device, position) = contents.devices.pendingBatch(epochID: row.epochID, seq: row.seq) else {
                 continue
             }
             let isTooOld = row.id > lastUndatedRow && boot - row.boot > limits.age
             guard contents.bytes > limit || isTooOld else { break }
-            if try statements.drop(row, keepsJournal: keepsJournal) { contents.rows.keep(row.id) }
+            let deleted = try sql.run(
+                "DELETE FROM entries WHERE id = ? AND NOT (journal AND ?)", .integer(row.id),
+                .integer(keepsJournal ? 1 : 0))
+            if deleted == 0 { contents.rows.keep(row.id) }
+            if try sql.run(
+                "UPDATE dropped SET last = ?2 WHERE epoch = ?1 AND last = ?2 - 1", .integer(row.epochID),
+                .integer(row.seq)) == 0
+            {
+                try sql.run(
+                    "INSERT INTO dropped (epoch, first, last) VALUES (?1, ?2, ?2)", .integer(row.epochID),
+                    .integer(row.seq))
+            }
             if contents.bytes <= limit { dropped.agedSamples += row.samples }
             contents.bytes -= row.bytes
             contents.devices.drop(position, of: device, samples: row.samples)
@@ -439,8 +356,8 @@ public final class Outbox {
             dropped.samples += row.samples
         }
         guard !dropped.batches.isEmpty else { return dropped }
-        if hasJournal { try statements.setJournaled(contents.rows.journaled) }
-        for device in dropped.batches.keys { try statements.update(contents.devices[device]) }
+        if hasJournal { try save(journaled: contents.rows.journaled) }
+        for device in dropped.batches.keys { try save(contents.devices[device]) }
         try saveState(&contents)
         return dropped
     }
@@ -455,12 +372,21 @@ public final class Outbox {
 
     /// Deletes the rows of acknowledged batches, except for those of the journal.
     private func deleteAcknowledged(
-        from contents: inout OutboxContents, limit: Int64 = OutboxStatements.maxDeletions
+        from contents: inout OutboxContents, limit: Int64 = maxDeletions
     ) throws {
         guard !contents.rows.rows.isEmpty else { return }
-        if try statements.deleteAcknowledged(contents.rows.rows, limit: limit) {
+        var left = limit
+        for range in contents.rows.rows.ranges where left > 0 {
+            let deleted = try sql.run(
+                """
+                DELETE FROM entries WHERE id IN (
+                    SELECT id FROM entries WHERE id BETWEEN ? AND ? AND NOT journal ORDER BY id LIMIT ?)
+                """, .integer(range.lowerBound), .integer(range.upperBound), .integer(left))
+            left -= Int64(deleted)
+        }
+        if left > 0 {
             contents.rows.didDelete(keepingJournalTo: hasJournal ? contents.watermark : nil)
-            if hasJournal { try statements.setJournaled(contents.rows.journaled) }
+            if hasJournal { try save(journaled: contents.rows.journaled) }
         }
         // The newest row, which recorded the state, may be among the deleted ones.
         try saveState(&contents)
@@ -468,11 +394,61 @@ public final class Outbox {
 
     /// Saves the state that the newest row records otherwise.
     private func saveState(_ contents: inout OutboxContents) throws {
-        try statements.setMeta("last", contents.lastRow)
+        try sql.set("last", .integer(contents.lastRow))
         guard owner.keepsEpochs else { return }
-        for index in contents.devices.indices { try statements.saveProgress(of: contents.devices[index]) }
-        try statements.setUnpublished(contents.unpublished.toSave, last: contents.lastRow)
+        for index in contents.devices.indices {
+            guard let id = contents.devices[index].id, let epoch = contents.devices[index].current else { continue }
+            try sql.run("UPDATE epochs SET seq = ? WHERE id = ?", .integer(epoch.lastSeq), .integer(epoch.id))
+            for (stream, time) in contents.devices[index].newest {
+                try sql.run(
+                    "INSERT OR REPLACE INTO newest (device, stream, time) VALUES (?, ?, ?)", .integer(id),
+                    .text(stream), .integer(time))
+            }
+        }
+        try save(unpublished: contents.unpublished.toSave, last: contents.lastRow)
         contents.unpublished.didSave()
+    }
+
+    private func save(unpublished rows: SequenceSet, last: Int64) throws {
+        try sql.set("unpublished", .text(rows.text))
+        try sql.set("saved", .integer(last))
+    }
+
+    private func save(journaled rows: SequenceSet) throws {
+        try sql.run("DELETE FROM journaled")
+        for range in rows.ranges {
+            try sql.run(
+                "INSERT INTO journaled (first, last) VALUES (?, ?)", .integer(range.lowerBound),
+                .integer(range.upperBound))
+        }
+    }
+
+    /// Returns the first batch after a row.
+    private func next(
+        after row: Int64
+    ) throws -> (id: Int64, epochID: Int64, seq: Int64, samples: Int64, boot: Int64, bytes: Int64)? {
+        try sql.first(
+            "SELECT id, epoch, seq, samples, boot, length(body) FROM entries WHERE id > ? ORDER BY id LIMIT 1",
+            .integer(row)
+        ) { row in
+            (
+                row.int64(at: 0), row.int64(at: 1), row.int64(at: 2), row.int64(at: 3), row.int64(at: 4),
+                row.int64(at: 5)
+            )
+        }
+    }
+
+    /// Returns the size of the bodies of batches in bytes.
+    private func size(of rows: SequenceSet) throws -> Int64 {
+        var size: Int64 = 0
+        for range in rows.ranges {
+            let sum = try sql.first(
+                "SELECT sum(length(body)) FROM entries WHERE id BETWEEN ? AND ?", .integer(range.lowerBound),
+                .integer(range.upperBound)
+            ) { $0.int64(at: 0) }
+            size += sum ?? 0
+        }
+        return size
     }
 
     // MARK: - Epochs
@@ -483,7 +459,7 @@ public final class Outbox {
     public func startEpoch(of device: Int = 0, clock: OutboxClock = .now()) throws {
         try write { contents in
             try beginEpoch(of: device, in: &contents)
-            try statements.setClock(clock)
+            try save(clock)
         }
     }
 
@@ -495,13 +471,16 @@ public final class Outbox {
             if let current = contents.devices[index].current {
                 contents.unpublished.rows.subtract(current.rows(of: current.pending))
             }
-            try statements.removeNewestTimes(of: contents.devices[index])
+            try sql.run("DELETE FROM newest WHERE device = ?", .integer(contents.devices[index].id))
             if !continuesTimes { contents.devices[index].newest = [:] }
         }
         let epoch = Epoch.random()
-        let id = try statements.insert(epoch, of: contents.devices[index])
-        contents.devices.add(OutboxDevice.EpochRows(id: id, epoch: epoch), to: index, isCurrent: true)
-        try statements.update(contents.devices[index])
+        try sql.run(
+            "INSERT INTO epochs (device, epoch) VALUES (?, ?)", .integer(contents.devices[index].id),
+            .text(epoch.rawValue))
+        let rows = OutboxDevice.EpochRows(id: database.lastInsertRowID, epoch: epoch)
+        contents.devices.add(rows, to: index, isCurrent: true)
+        try save(contents.devices[index])
         if owner.keepsEpochs { try saveState(&contents) }
     }
 
@@ -509,9 +488,22 @@ public final class Outbox {
     /// - Returns: its id.
     private func register(_ index: Int, in contents: inout OutboxContents) throws -> Int64 {
         if let id = contents.devices[index].id { return id }
-        let id = try statements.insert(contents.devices[index].address)
-        contents.devices[index].id = id
-        return id
+        let address = contents.devices[index].address
+        try sql.run(
+            "INSERT INTO devices (group_name, device) VALUES (?, ?)", .text(address.group.rawValue),
+            .text(address.device.rawValue))
+        contents.devices[index].id = database.lastInsertRowID
+        return database.lastInsertRowID
+    }
+
+    /// Writes the row of a device.
+    func save(_ device: OutboxDevice) throws {
+        try sql.run(
+            "UPDATE devices SET group_name = ?, device = ?, epoch = ?, previous_epoch = ?, dropped_samples = ? WHERE id = ?",
+            .text(device.address.group.rawValue), .text(device.address.device.rawValue),
+            .text((device.epoch ?? device.previousEpoch)?.rawValue),
+            .text(device.epoch == nil ? nil : device.previousEpoch?.rawValue), .integer(device.droppedSamples),
+            .integer(device.id))
     }
 
     /// Returns whether an acknowledgement lists batches of a device that this outbox never published.
@@ -540,7 +532,9 @@ public final class Outbox {
             _ = contents.devices.remove([old.epoch: numbers], of: device)
             for row in rows.ranges.joined() {
                 let (position, epochID) = contents.devices.append(row: row, to: device)
-                try statements.move(row, toEpoch: epochID, seq: position.seq)
+                try sql.run(
+                    "UPDATE entries SET epoch = ?, seq = ? WHERE id = ?", .integer(epochID), .integer(position.seq),
+                    .integer(row))
                 didMove()
             }
             try saveState(&contents)
@@ -562,7 +556,7 @@ public final class Outbox {
         guard contents.unpublished.isUnsaved else { return }
         do {
             try write { contents in
-                try statements.setUnpublished(contents.unpublished.toSave, last: contents.lastRow)
+                try save(unpublished: contents.unpublished.toSave, last: contents.lastRow)
                 contents.unpublished.didSave()
             }
         } catch {
@@ -580,8 +574,8 @@ public final class Outbox {
     /// - Throws: ``OutboxError``.
     public func startSession(at now: Timestamp) throws -> Int64 {
         try write { _ in
-            let session = max(now.microseconds, try statements.meta("session") + 1)
-            try statements.setMeta("session", session)
+            let session = max(now.microseconds, try sql.number("session") + 1)
+            try sql.set("session", .integer(session))
             return session
         }
     }
@@ -602,29 +596,23 @@ public final class Outbox {
         }
     }
 
-    /// Writes to the owner's own tables in a transaction.
+    /// Reads or writes the owner's own tables in a transaction.
     /// - Throws: ``OutboxError``.
-    public func writeTables<Result>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
-        try write { _ in try body(database) }
-    }
-
-    /// Reads the owner's own tables.
-    /// - Throws: ``OutboxError``.
-    public func readTables<Result>(_ body: (SQLiteDatabase) throws -> Result) throws -> Result {
-        do { return try body(database) } catch { throw OutboxError(path: path, owner: owner, error) }
+    package func writeTables<Result>(_ body: (OutboxSQL) throws -> Result) throws -> Result {
+        try write { _ in try body(sql) }
     }
 
     /// Writes the file again if it was removed or moved, see ``OutboxFile``.
     private func restoreFile() throws {
         if let done = try file.restore() { restoration = done }
-        // They are prepared in a later call if that failed.
-        guard statements.database !== database else { return }
+        // This is done in a later call if the file could not be opened.
+        guard sql.database !== database else { return }
         try Self.limitLog(of: database, reservedSpace)
-        statements = try OutboxStatements(database)
+        sql = OutboxSQL(database)
     }
 
     private func hasSameContent(_ database: SQLiteDatabase) throws -> Bool {
-        let (other, _) = try OutboxStatements(database).contents(keepsEpochs: owner.keepsEpochs)
+        let (other, _) = try OutboxSQL(database).contents(keepsEpochs: owner.keepsEpochs)
         guard other.lastRow == contents.lastRow else { return false }
         return devices.indices.allSatisfy { index in
             guard devices[index].id != nil else { return true }
@@ -655,6 +643,11 @@ public final class Outbox {
 
     /// Copies the write-ahead log into the file. Errors are ignored: a reader or a full disk may prevent the copy.
     func checkpoint(truncate: Bool = false) { _ = try? database.checkpoint(truncate: truncate) }
+}
+
+extension SequenceSet {
+    /// The ranges as text: `1-40 42-42`.
+    fileprivate var text: String { ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: " ") }
 }
 
 extension Int64 {

@@ -102,43 +102,39 @@ struct UnpublishedBatches {
     mutating func didSave() { saved = toSave }
 }
 
-extension OutboxStatements {
+extension OutboxSQL {
     /// Reads the state of the file, and which epochs have neither batches nor dropped ones.
     /// - Parameter keepsEpochs: whether the epochs of the last run continue.
     func contents(keepsEpochs: Bool) throws -> (OutboxContents, unusedEpochs: [Int64]) {
         var contents = OutboxContents()
+        var currentEpochs: [Int64: Epoch] = [:]
         var indexes: [Int64: Int] = [:]
-        var lastEpochs: [Int: Epoch] = [:]
-        let devices = try database.prepare(
-            "SELECT id, group_name, device, epoch, previous_epoch, dropped_samples FROM devices ORDER BY id")
-        while try devices.step() {
+        try each("SELECT id, group_name, device, epoch, previous_epoch, dropped_samples FROM devices ORDER BY id") {
+            row in
             var device = OutboxDevice(
                 address: DeviceAddress(
-                    group: try GroupID(validating: devices.text(at: 1) ?? ""),
-                    device: try DeviceID(validating: devices.text(at: 2) ?? "")))
-            device.id = devices.int64(at: 0)
-            let epoch = try devices.text(at: 3).map { try Epoch(validating: $0) }
-            device.previousEpoch = keepsEpochs ? try devices.text(at: 4).map { try Epoch(validating: $0) } : epoch
-            device.droppedSamples = devices.int64(at: 5)
-            let index = contents.devices.add(device)
-            indexes[devices.int64(at: 0)] = index
-            if keepsEpochs { lastEpochs[index] = epoch }
+                    group: try GroupID(validating: row.text(at: 1) ?? ""),
+                    device: try DeviceID(validating: row.text(at: 2) ?? "")))
+            device.id = row.int64(at: 0)
+            let epoch = try row.text(at: 3).map { try Epoch(validating: $0) }
+            device.previousEpoch = keepsEpochs ? try row.text(at: 4).map { try Epoch(validating: $0) } : epoch
+            device.droppedSamples = row.int64(at: 5)
+            indexes[row.int64(at: 0)] = contents.devices.add(device)
+            if keepsEpochs { currentEpochs[row.int64(at: 0)] = epoch }
         }
-        var epochs: [Int64] = []
-        let rows = try database.prepare("SELECT id, device, epoch, seq FROM epochs ORDER BY id")
-        while try rows.step() {
-            guard let index = indexes[rows.int64(at: 1)] else { continue }
+        var unused: [Int64] = []
+        try each("SELECT id, device, epoch, seq FROM epochs ORDER BY id") { row in
+            guard let index = indexes[row.int64(at: 1)] else { return }
             var epoch = OutboxDevice.EpochRows(
-                id: rows.int64(at: 0), epoch: try Epoch(validating: rows.text(at: 2) ?? ""))
-            epoch.lastSeq = rows.int64(at: 3)
-            contents.devices.add(epoch, to: index, isCurrent: lastEpochs[index] == epoch.epoch)
-            epochs.append(epoch.id)
+                id: row.int64(at: 0), epoch: try Epoch(validating: row.text(at: 2) ?? ""))
+            epoch.lastSeq = row.int64(at: 3)
+            contents.devices.add(epoch, to: index, isCurrent: currentEpochs[row.int64(at: 1)] == epoch.epoch)
+            unused.append(epoch.id)
         }
         try readRows(into: &contents)
-        let dropped = try database.prepare("SELECT epoch, first, last FROM dropped")
-        while try dropped.step() {
-            contents.devices.update(epochID: dropped.int64(at: 0)) {
-                $0.dropped.insert(dropped.int64(at: 1)...dropped.int64(at: 2))
+        try each("SELECT epoch, first, last FROM dropped") { row in
+            contents.devices.update(epochID: row.int64(at: 0)) {
+                $0.dropped.insert(row.int64(at: 1)...row.int64(at: 2))
             }
         }
         if keepsEpochs { try readProgress(into: &contents) }
@@ -151,29 +147,25 @@ extension OutboxStatements {
             }
         }
         // The highest id must not be given again.
-        return (contents, epochs.dropLast().filter { !used.contains($0) })
+        return (contents, unused.dropLast().filter { !used.contains($0) })
     }
 
     private func readRows(into contents: inout OutboxContents) throws {
-        let done = try database.integer("SELECT done FROM entries ORDER BY id DESC LIMIT 1")
-        let ranges = try database.prepare("SELECT first, last FROM journaled")
-        var journaled = SequenceSet()
-        while try ranges.step() { journaled.insert(ranges.int64(at: 0)...ranges.int64(at: 1)) }
-        var left = SequenceSet()
-        contents.lastRow = try max(meta("last"), database.integer("SELECT ifnull(max(id), 0) FROM entries"))
-        let query = try database.prepare(
-            "SELECT id, epoch, seq, length(body) FROM entries WHERE id > \(journaled.watermark) ORDER BY id")
-        while try query.step() {
-            let (row, seq) = (query.int64(at: 0), query.int64(at: 2))
+        let (last, done) =
+            try first("SELECT id, done FROM entries ORDER BY id DESC LIMIT 1") { ($0.int64(at: 0), $0.int64(at: 1)) }
+            ?? (0, 0)
+        contents.lastRow = max(last, try number("last"))
+        var (left, journaled) = (SequenceSet(), SequenceSet())
+        try each("SELECT first, last FROM journaled") { journaled.insert($0.int64(at: 0)...$0.int64(at: 1)) }
+        try each(
+            "SELECT id, epoch, seq, length(body) FROM entries WHERE id > ? ORDER BY id", .integer(journaled.watermark)
+        ) { entry in
+            let (row, seq) = (entry.int64(at: 0), entry.int64(at: 2))
             let isPending = row > done && !journaled.contains(row)
-            contents.devices.update(epochID: query.int64(at: 1)) { epoch in
+            contents.devices.update(epochID: entry.int64(at: 1)) { epoch in
                 if isPending { epoch.insert(seq, row: row) } else { epoch.lastSeq = max(epoch.lastSeq, seq) }
             }
-            if isPending {
-                contents.bytes += query.int64(at: 3)
-            } else if !journaled.contains(row) {
-                left.insert(row)
-            }
+            if isPending { contents.bytes += entry.int64(at: 3) } else if !journaled.contains(row) { left.insert(row) }
         }
         contents.rows = AcknowledgedRows(left: left, journaled: journaled)
     }
@@ -182,27 +174,25 @@ extension OutboxStatements {
     private func readProgress(into contents: inout OutboxContents) throws {
         var pending = SequenceSet()
         for index in contents.devices.indices {
-            guard let id = contents.devices[index].id, let epoch = contents.devices[index].current else { continue }
+            guard let epoch = contents.devices[index].current else { continue }
             pending.formUnion(epoch.rows(of: epoch.pending))
-            let query = try database.prepare(
+            try each(
                 """
                 SELECT stream, max(time) FROM (
                     SELECT stream, time FROM newest WHERE device = ?
                     UNION ALL SELECT stream, newest FROM entries WHERE epoch = ? AND id > ?)
                 GROUP BY stream
-                """)
-            try query.bind(id, at: 1)
-            try query.bind(epoch.id, at: 2)
-            try query.bind(contents.rows.journaled.watermark, at: 3)
-            while try query.step() { contents.devices[index].newest[query.text(at: 0) ?? ""] = query.int64(at: 1) }
+                """, .integer(contents.devices[index].id), .integer(epoch.id),
+                .integer(contents.rows.journaled.watermark)
+            ) { contents.devices[index].newest[$0.text(at: 0) ?? ""] = $0.int64(at: 1) }
         }
         // The newest batch has the newest set, unless the set was saved after it.
-        let saved = try meta("saved")
-        let newest = try database.prepare("SELECT id, unpublished FROM entries ORDER BY id DESC LIMIT 1")
-        var text = try text("unpublished") ?? ""
-        if try newest.step(), newest.int64(at: 0) > saved { text = newest.text(at: 1) ?? "" }
+        let newest = try first(
+            "SELECT unpublished FROM entries WHERE id = ? AND id > ?", .integer(contents.lastRow),
+            .integer(try number("saved"))
+        ) { $0.text(at: 0) ?? "" }
         var rows = SequenceSet()
-        for range in text.split(separator: " ") {
+        for range in try (newest ?? text("unpublished") ?? "").split(separator: " ") {
             let ends = range.split(separator: "-").compactMap { Int64($0) }
             if let first = ends.first, let last = ends.last, first <= last { rows.insert(first...last) }
         }

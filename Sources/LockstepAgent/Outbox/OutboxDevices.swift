@@ -100,9 +100,16 @@ public struct OutboxDevices: Sendable {
     /// Returns the lowest row of a pending batch, or nil if there is none.
     mutating func lowestRow() -> Int64? {
         if case .known(let row) = lowest { return row }
-        let row = devices.lazy.flatMap(\.epochs).compactMap(\.lowestRow).min()
-        lowest = .known(row)
-        return row
+        var row = Int64.max
+        // By index, because copies would count references.
+        for index in devices.indices {
+            for epoch in devices[index].epochs.indices {
+                row = min(row, devices[index].epochs[epoch].lowestRow ?? .max)
+            }
+        }
+        let found = row < .max ? row : nil
+        lowest = .known(found)
+        return found
     }
 }
 

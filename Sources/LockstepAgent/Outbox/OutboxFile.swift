@@ -54,7 +54,7 @@ package final class OutboxFile {
     /// Checks that the path leads to the open file, and writes the file again if it was removed or moved. A copy with the same
     /// content at the path is used instead, such as after a disk was removed and mounted again. Call it before each write that
     /// must last.
-    /// - Returns: nil if nothing was to be done. Otherwise another file is open now, and all statements must be prepared again.
+    /// - Returns: nil if nothing was to be done. Otherwise another file is open now, and statements of the earlier one must not be used.
     /// - Throws: `ReplacedFileError` if another file is at the path, `FileLockError` if another process uses the path, or
     ///   `SQLiteError` if the file cannot be written. The next call tries again.
     func restore() throws -> Restoration? {

@@ -25,7 +25,7 @@ public final class GatewayOutbox {
     ) throws {
         batches = try Outbox(
             path: path, owner: .gateway, limits: limits, encoding: encoding, streams: streams, tables: Self.tables)
-        let saved = try batches.readTables(Self.senders)
+        let saved = try batches.writeTables(Self.senders)
         for index in batches.devices.indices {
             senders.append(saved[batches.devices[index].address] ?? OutboxSender(name: "", isSaved: true))
         }
@@ -62,8 +62,8 @@ public final class GatewayOutbox {
             changed[device] = senders[device]
             changed[device]?.presence = presence
         }
-        let accepted = try batches.accept(additions, removing: removed, at: boot) { database, id in
-            for (device, sender) in changed { try Self.write(sender, of: try id(device), to: database) }
+        let accepted = try batches.accept(additions, removing: removed, at: boot) { sql, id in
+            for (device, sender) in changed { try Self.write(sender, of: try id(device), with: sql) }
         }
         for (device, sender) in changed {
             senders[device] = OutboxSender(name: sender.name, presence: sender.presence, isSaved: true)
@@ -77,15 +77,10 @@ public final class GatewayOutbox {
     /// - Throws: `OutboxError`.
     public func replaceFilters(with filters: [String]) throws -> [String] {
         // None is ever removed, because it is not known whether the broker has received the end of a subscription.
-        let all = try batches.writeTables { database in
-            let insert = try database.prepare("INSERT OR IGNORE INTO filters (filter) VALUES (?)")
-            for filter in filters {
-                try insert.bind(filter, at: 1)
-                try insert.run()
-            }
-            let select = try database.prepare("SELECT filter FROM filters ORDER BY filter")
+        let all = try batches.writeTables { sql in
+            for filter in filters { try sql.run("INSERT OR IGNORE INTO filters (filter) VALUES (?)", .text(filter)) }
             var all: [String] = []
-            while try select.step() { if let filter = select.text(at: 0) { all.append(filter) } }
+            try sql.each("SELECT filter FROM filters ORDER BY filter") { all.append($0.text(at: 0) ?? "") }
             return all
         }
         return all.filter { !filters.contains($0) }
@@ -107,38 +102,33 @@ public final class GatewayOutbox {
         ) WITHOUT ROWID;
         """
 
-    private static func write(_ sender: OutboxSender, of device: Int64, to database: SQLiteDatabase) throws {
-        let replace = try database.prepare("INSERT OR REPLACE INTO senders VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+    private static func write(_ sender: OutboxSender, of device: Int64, with sql: OutboxSQL) throws {
         let presence = sender.presence
-        try replace.bind(device, at: 1)
-        try replace.bind(sender.name, at: 2)
-        try replace.bind(presence?.phase.rawValue, at: 3)
-        try replace.bind(presence?.reason, at: 4)
-        try replace.bind(presence?.at.microseconds, at: 5)
-        try replace.bind(presence?.format, at: 6)
-        try replace.bind(presence?.heardAt.microseconds, at: 7)
-        try replace.bind(presence.map { Int64($0.isPublished ? 1 : 0) }, at: 8)
-        try replace.run()
+        try sql.run(
+            "INSERT OR REPLACE INTO senders VALUES (?, ?, ?, ?, ?, ?, ?, ?)", .integer(device), .text(sender.name),
+            .text(presence?.phase.rawValue), .text(presence?.reason), .integer(presence?.at.microseconds),
+            .text(presence?.format), .integer(presence?.heardAt.microseconds),
+            .integer(presence.map { $0.isPublished ? 1 : 0 }))
     }
 
-    private static func senders(_ database: SQLiteDatabase) throws -> [DeviceAddress: OutboxSender] {
-        let rows = try database.prepare(
+    private static func senders(_ sql: OutboxSQL) throws -> [DeviceAddress: OutboxSender] {
+        var result: [DeviceAddress: OutboxSender] = [:]
+        try sql.each(
             """
             SELECT d.group_name, d.device, s.name, s.phase, s.reason, s.at, s.format, s.heard_at, s.published
             FROM senders s JOIN devices d ON d.id = s.device
-            """)
-        var result: [DeviceAddress: OutboxSender] = [:]
-        while try rows.step() {
+            """
+        ) { row in
             let address = DeviceAddress(
-                group: try GroupID(validating: rows.text(at: 0) ?? ""),
-                device: try DeviceID(validating: rows.text(at: 1) ?? ""))
-            let presence = rows.text(at: 3).flatMap(Phase.init).map { phase in
+                group: try GroupID(validating: row.text(at: 0) ?? ""),
+                device: try DeviceID(validating: row.text(at: 1) ?? ""))
+            let presence = row.text(at: 3).flatMap(Phase.init).map { phase in
                 OutboxPresence(
-                    phase: phase, reason: rows.text(at: 4) ?? "", at: Timestamp(microseconds: rows.int64(at: 5)),
-                    format: rows.text(at: 6) ?? "", heardAt: Timestamp(microseconds: rows.int64(at: 7)),
-                    isPublished: rows.int64(at: 8) == 1)
+                    phase: phase, reason: row.text(at: 4) ?? "", at: Timestamp(microseconds: row.int64(at: 5)),
+                    format: row.text(at: 6) ?? "", heardAt: Timestamp(microseconds: row.int64(at: 7)),
+                    isPublished: row.int64(at: 8) == 1)
             }
-            result[address] = OutboxSender(name: rows.text(at: 2) ?? "", presence: presence, isSaved: true)
+            result[address] = OutboxSender(name: row.text(at: 2) ?? "", presence: presence, isSaved: true)
         }
         return result
     }

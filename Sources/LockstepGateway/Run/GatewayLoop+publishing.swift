@@ -33,7 +33,7 @@ extension GatewayLoop {
         retrySubscriptions(at: moment.boot)
         log(delivery.tick(at: moment.boot))
         for index in devices.indices {
-            if delivery.isActive(index) { subscribe(index, at: moment.boot) }
+            if delivery.needsSubscription(index), delivery.isActive(index) { subscribe(index, at: moment.boot) }
             let problem = delivery.problem(of: index, at: moment.boot)
             guard devices[index].problem != problem else { continue }
             devices[index].problem = problem

@@ -86,7 +86,7 @@ struct OutboxDeletionTests {
     @Test("a large deletion is divided among several commits")
     func divided() throws {
         let outbox = try openOutbox()
-        let count = OutboxStatements.maxDeletions + 100
+        let count = Outbox.maxDeletions + 100
         _ = try outbox.commit(appending: (1...count).map { block([$0]) }, at: 0)
         let removable = [outbox.epoch: SequenceSet([1...count])]
         _ = try outbox.commit(appending: [block([0])], removing: removable, at: 1)

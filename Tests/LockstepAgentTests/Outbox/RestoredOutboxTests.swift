@@ -83,9 +83,8 @@ struct RestoredOutboxTests {
         let outbox = try outbox(holding: 5)
         let old = outbox.epoch
         var moved = 0
-        try outbox.startEpoch(after: Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)) {
-            moved += 1
-        }
+        let ack = Acknowledgement(epoch: old, through: 1, missing: [2...3], highest: 9)
+        try outbox.startEpoch(after: ack) { moved += 1 }
         let new = outbox.epoch
         #expect(moved == 3)
         #expect(new != old && outbox.previousEpoch == old)
