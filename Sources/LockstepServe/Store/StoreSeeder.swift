@@ -11,33 +11,25 @@ struct StoreSeeder {
     let picture: LivePicture
     let knownStreams: KnownStreams
     let logger: Logger
-    /// The time between two reads. A page that asks for the state of the store reports within 5 s that it cannot be read.
-    var interval = Duration.seconds(2)
-    /// Only one of this number of reads is of the counters and events, which takes longer than the others.
-    private static let readsPerUpdate = 2
+    /// The time between two reads of the counters. People see a store that cannot be read within 5 s, with the time that
+    /// the page takes to ask.
+    var interval = Duration.milliseconds(2500)
 
     /// Runs until the task is cancelled.
     func run() async {
         // States and newest samples take longer to read than the counters, and arrive by MQTT later.
         var isOpen = false
-        var reads = 0
         var lastProblem: String?
         while !Task.isCancelled {
             do {
                 let isFirst = !isOpen
-                defer { reads += 1 }
-                guard isFirst || reads.isMultiple(of: Self.readsPerUpdate) else {
-                    // Also later, because a collector may start with further streams.
-                    knownStreams.use(stored: try await store.read { reader, _ in try reader.catalog() })
-                    try? await Task.sleep(for: interval)
-                    continue
-                }
                 let (catalog, seeds) = try await store.read { reader, cancellation in
                     let catalog = try reader.catalog()
                     return (
                         catalog, isFirst ? try Self.seeds(reader, catalog, cancellation) : try Self.counters(reader)
                     )
                 }
+                // Also later, because a collector may start with further streams.
                 knownStreams.use(stored: catalog)
                 picture.seed(seeds)
                 // Also events that no message reports, because their rules have no way out by MQTT.
