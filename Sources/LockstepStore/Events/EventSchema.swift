@@ -2,7 +2,7 @@
 let eventTables = [
     """
     CREATE TABLE events (
-        -- What rules have notified, each once. See also the view v_events.
+        -- What rules have notified, each once.
         event_id INTEGER PRIMARY KEY,
         rule TEXT NOT NULL, -- name of the rule
         device_id INTEGER NOT NULL, -- 0 for the collector's machine
