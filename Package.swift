@@ -189,7 +189,7 @@ let package = Package(
         tests("SensorsTests", "Model Motion Sensors TestSupport SensorTestSupport"),
         tests("DeviceTests", "Model Store Motion Sensors Device TestSupport SensorTestSupport"),
         tests("SupervisionTests", "Supervision TestSupport"),
-        tests("LockstepSystemTests", "MQTT System TestSupport"),
+        tests("LockstepSystemTests", "Model System TestSupport"),
         tests(
             "AgentTests",
             "Model Wire MQTT SQLite Motion Sensors Supervision Agent TestSupport SensorTestSupport Logging"),

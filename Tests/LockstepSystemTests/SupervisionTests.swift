@@ -1,4 +1,4 @@
-import LockstepMQTT
+import LockstepModel
 import LockstepSystem
 import Testing
 
