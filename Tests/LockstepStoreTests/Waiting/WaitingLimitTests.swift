@@ -114,7 +114,7 @@ struct WaitingLimitTests {
             greatest = max(greatest, store.waiting.open.size)
         }
         // Up to half of the size of the next merge, it waits for maintenance.
-        #expect(progress.prefix(5).allSatisfy { $0 == 0 } && Set(progress).count > 5)
+        #expect(progress.prefix(5).allSatisfy { $0 == 0 } && progress.contains { $0 > 0 })
         #expect(greatest < 22_000)
         #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 30_000)
         try store.mergeAll()
