@@ -18,8 +18,8 @@ struct CollectorRefusals: Sendable {
 
         func isReportable(at boot: Int64) -> Bool { boot - since >= delay }
 
-        func report(of device: Int) -> LinkDelivery.Report {
-            LinkDelivery.Report(
+        func report(of device: Int) -> OutboxDelivery.Report {
+            OutboxDelivery.Report(
                 level: .warning, message: "collector refuses batches, kept in outbox",
                 metadata: [
                     "epoch": "\(position.epoch)", "seq": "\(position.seq)", "error": "\(reason)",

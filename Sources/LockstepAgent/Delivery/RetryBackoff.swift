@@ -10,7 +10,7 @@ struct RetryBackoff: Sendable {
     private(set) var waiting: [Epoch: SequenceSet] = [:]
     /// The batches being retried.
     private var retrying: [Epoch: SequenceSet] = [:]
-    private var delay = Delivery.initialRetryDelay
+    private var delay = DeviceDelivery.initialRetryDelay
     /// The time of the next retry in µs of the boot clock.
     private var retryTime: Int64 = 0
     /// The last batch that was retried, after which the next retry continues.
@@ -21,7 +21,7 @@ struct RetryBackoff: Sendable {
     /// Adds a batch that failed.
     mutating func add(_ position: BatchPosition, at boot: Int64) {
         if waiting.isEmpty, retrying.isEmpty {
-            delay = Delivery.initialRetryDelay
+            delay = DeviceDelivery.initialRetryDelay
             retryTime = boot + delay
         }
         retrying.remove(position)
@@ -34,8 +34,8 @@ struct RetryBackoff: Sendable {
         delay = min(delay * 2, maxDelay)
         retryTime = boot + delay
         // Continue after the last batch, so that batches that always fail do not block the others.
-        var batches = take(Delivery.probeCount, after: lastRetried)
-        batches += take(Delivery.probeCount - batches.count, after: nil)
+        var batches = take(DeviceDelivery.probeCount, after: lastRetried)
+        batches += take(DeviceDelivery.probeCount - batches.count, after: nil)
         lastRetried = batches.last
         return batches
     }

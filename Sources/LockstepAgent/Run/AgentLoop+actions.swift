@@ -55,7 +55,7 @@ extension AgentLoop {
         send(event, at: moment)
     }
 
-    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> LinkDelivery.Outcome {
+    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> OutboxDelivery.Outcome {
         do {
             let payload = entry.payload(isBacklog: isBacklog)
             let message = MQTTMessage(
@@ -77,7 +77,7 @@ extension AgentLoop {
         }
     }
 
-    private func publishBacklog(_ position: BatchPosition, at moment: Moment) -> LinkDelivery.Outcome {
+    private func publishBacklog(_ position: BatchPosition, at moment: Moment) -> OutboxDelivery.Outcome {
         do {
             guard let entry = try outbox.entry(at: position) else { return .missing }
             do { try outbox.willSendBacklog() } catch { send(.backlogNotRecorded(error), at: moment) }

@@ -79,7 +79,7 @@ extension AgentState {
         return [.subscribe]
     }
 
-    private func log(_ reports: [LinkDelivery.Report]) -> [Action] {
+    private func log(_ reports: [OutboxDelivery.Report]) -> [Action] {
         reports.map { .log($0.level, $0.message, $0.metadata) }
     }
 
@@ -109,7 +109,7 @@ extension AgentState {
     }
 
     mutating func didPublish(
-        _ position: BatchPosition, isBacklog: Bool, _ outcome: LinkDelivery.Outcome, at boot: Int64
+        _ position: BatchPosition, isBacklog: Bool, _ outcome: OutboxDelivery.Outcome, at boot: Int64
     ) -> [Action] {
         log(delivery.didPublish(position, isBacklog: isBacklog, outcome, at: boot))
     }

@@ -39,9 +39,9 @@ extension AgentState {
         /// - Parameter batches: the number of the blocks.
         case flushed(AgentRequest, batches: Int)
         /// The result of publishing a live batch.
-        case live(BatchPosition, LinkDelivery.Outcome)
+        case live(BatchPosition, OutboxDelivery.Outcome)
         /// The result of publishing a batch of the backlog.
-        case backlog(BatchPosition, LinkDelivery.Outcome)
+        case backlog(BatchPosition, OutboxDelivery.Outcome)
         /// The outbox could not record that backlog is about to be published.
         case backlogNotRecorded(any Error)
         /// The presence was published as message `id`.

@@ -59,7 +59,7 @@ struct AgentState {
 
     // Broker and collector.
     var isConnected: Bool { delivery.isConnected }
-    var delivery: LinkDelivery
+    var delivery: OutboxDelivery
     var takeover = Takeover()
     /// The time to retry a refused subscription, in µs of the boot clock.
     var subscriptionRetry: Int64?
@@ -87,7 +87,7 @@ struct AgentState {
         publisher = graph.addSubscriber()
         runningSources = configuration.sources.count
         presence = PresenceState(heartbeat: configuration.heartbeat)
-        delivery = LinkDelivery(
+        delivery = OutboxDelivery(
             waitsForCollector: configuration.acknowledgedBy == .collector, backlogRate: configuration.backlogRate)
         delivery.add(pending: pending, at: moment.boot)
     }

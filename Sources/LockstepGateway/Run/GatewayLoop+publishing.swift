@@ -4,7 +4,7 @@ import LockstepModel
 import LockstepWire
 import Logging
 
-/// Batches: carries out what ``/LockstepAgent/LinkDelivery`` decides.
+/// Batches: carries out what ``/LockstepAgent/OutboxDelivery`` decides.
 extension GatewayLoop {
     func publishLive(_ entry: Outbox.Entry, at boot: Int64) {
         subscribe(entry.device, at: boot)
@@ -12,7 +12,7 @@ extension GatewayLoop {
         log(delivery.didPublish(entry.position, of: entry.device, isBacklog: false, outcome, at: boot))
     }
 
-    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> LinkDelivery.Outcome {
+    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> OutboxDelivery.Outcome {
         do {
             let payload = entry.payload(isBacklog: isBacklog)
             let message = MQTTMessage(
@@ -41,7 +41,7 @@ extension GatewayLoop {
         }
         delivery.beginBacklog()
         while let (device, position) = delivery.nextBacklogBatch(at: moment.boot) {
-            let outcome: LinkDelivery.Outcome
+            let outcome: OutboxDelivery.Outcome
             do {
                 let entry = try outbox.batches.entry(at: position, of: device)
                 outcome = entry.map { publish($0, isBacklog: true) } ?? .missing
@@ -65,7 +65,7 @@ extension GatewayLoop {
         }
     }
 
-    func log(_ reports: [LinkDelivery.Report]) {
+    func log(_ reports: [OutboxDelivery.Report]) {
         for report in reports {
             let device = report.device.map { ["device": "\(outbox.devices[$0].address)"] as Logger.Metadata } ?? [:]
             logger.log(

@@ -29,7 +29,7 @@ final class GatewayLoop {
     /// The devices, as in the outbox.
     var devices: [GatewayDevice] = []
     /// What is published next, and what may be removed from the outbox.
-    var delivery: LinkDelivery
+    var delivery: OutboxDelivery
     /// The index of the device of each topic of acknowledgements.
     var deviceOfAckTopic: [String: Int] = [:]
     /// The filters of subscriptions without an answer, by message id; those that the broker refused; and when they are tried
@@ -89,7 +89,7 @@ final class GatewayLoop {
         outbox = try GatewayOutbox(
             path: configuration.outboxPath, limits: Outbox.Limits(bytes: configuration.outboxSize, age: .max),
             encoding: configuration.encoding, streams: configuration.root.streams)
-        delivery = LinkDelivery(backlogRate: configuration.backlogRate)
+        delivery = OutboxDelivery(backlogRate: configuration.backlogRate)
         intake = GatewayIntake(configuration)
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             MQTTOptions(

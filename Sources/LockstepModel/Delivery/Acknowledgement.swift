@@ -1,13 +1,14 @@
-/// A collector's acknowledgement of the committed batches of one device and epoch.
+/// A collector's acknowledgement of the batches of one device and epoch that need not be sent again: they are committed, or
+/// never will be, because the agent has dropped them or the collector has rejected them for good.
 public struct Acknowledgement: Hashable, Sendable {
     /// The acknowledged epoch.
     public let epoch: Epoch
-    /// The watermark: all batches from 1 to this number are on disk.
+    /// The watermark: all batches from 1 to this number are acknowledged.
     public let through: Int64
     /// The gaps above `through` in ascending order: batches that the agent must send again. If there are too many gaps,
-    /// the first range combines several of them and then also covers batches that are on disk.
+    /// the first range combines several of them and then also covers batches that are acknowledged.
     public let missing: [ClosedRange<Int64>]
-    /// All batches up to this number are on disk, except those in `missing`. At least `through`.
+    /// All batches up to this number are acknowledged, except those in `missing`. At least `through`.
     public let highest: Int64
     /// The hold time in µs: from the commit of the newest acknowledged batch to the publishing of this message. Nil if
     /// the collector does not report it.

@@ -79,7 +79,8 @@ public struct CollectorID: Identifier {
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
 }
 
-/// A random id that an agent chooses when it creates its outbox and whenever its clock steps.
+/// The random id of one sequence of batch numbers of a device. A new one begins when numbers or times cannot continue: with
+/// a new or restored outbox, another device, a step of the clock, and with each start of a gateway.
 ///
 /// Batch numbers are unique within (device, epoch).
 public struct Epoch: Identifier {

@@ -5,7 +5,7 @@
 public struct SampleBlock: Sendable {
     /// The stream of the samples.
     public let stream: SensorStream
-    /// The timestamp of each sample, in µs since 1970.
+    /// The time of each sample in µs: since 1970, or on the boot clock until the agent has put it on its time line.
     public private(set) var times: [Int64]
     /// One array per column of the stream, each with as many values as `times`.
     public private(set) var columns: [[Double]]

@@ -23,7 +23,7 @@ struct ServeResponder: HTTPResponder {
     let limits: ServeLimits
     let refusedLogins: RefusedLogins
     /// The memory for answers to all clients.
-    let budget: ByteBudget
+    let budget: MemoryBudget
     let logger: Logger
 
     func respond(to request: Request, context: ServeContext) async -> Response {

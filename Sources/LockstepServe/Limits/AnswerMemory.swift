@@ -24,7 +24,7 @@ struct AnswerMemory: Sendable {
     /// The time between two attempts to get room.
     private static let retryInterval = Duration.milliseconds(50)
 
-    let budget: ByteBudget
+    let budget: MemoryBudget
     let client: Client
     let channel: any Channel
 
@@ -32,7 +32,7 @@ struct AnswerMemory: Sendable {
     struct Page: Sendable {
         /// The maximum number of rows.
         let rows: Int
-        let reservation: ByteBudget.Reservation
+        let reservation: MemoryBudget.Reservation
     }
 
     /// The answer if there is no room.
@@ -106,7 +106,7 @@ struct AnswerMemory: Sendable {
         return held
     }
 
-    private func reserve(_ bytes: Int, part: Double) -> ByteBudget.Reservation? {
+    private func reserve(_ bytes: Int, part: Double) -> MemoryBudget.Reservation? {
         budget.reserve(bytes, for: client.limitKey, part: part)
     }
 }

@@ -12,7 +12,7 @@ struct MetricsRoute {
     let store: StorePool
     let connections: OpenConnections
     let streams: EventStreamCounters
-    let budget: ByteBudget
+    let budget: MemoryBudget
     let refusedLogins: RefusedLogins
 
     func add(to routes: inout RouteTable<APIHandler>) {

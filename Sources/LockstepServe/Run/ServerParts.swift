@@ -17,14 +17,14 @@ struct ServerParts: Sendable {
     let streams = EventStreamCounters()
     let knownStreams: KnownStreams
     /// The memory for answers to all clients.
-    let budget: ByteBudget
+    let budget: MemoryBudget
     let refusedLogins: RefusedLogins
     private let policy: AccessPolicy
 
     init(_ configuration: ServeConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        budget = ByteBudget(maximum: configuration.limits.unsentBytes)
+        budget = MemoryBudget(maximum: configuration.limits.unsentBytes)
         refusedLogins = RefusedLogins(logger: logger)
         policy = AccessPolicy(
             tokens: configuration.tokens, isReadOnly: configuration.isReadOnly, usesTLS: configuration.tls != nil)

@@ -51,7 +51,8 @@ let storeTables = [
     """,
     """
     CREATE TABLE dropped (
-        -- Numbers of the batches that the agent dropped and will never send, as ranges like those in batches.
+        -- Numbers of the batches that will never be stored, because the agent has dropped or the collector rejected them,
+        -- as ranges like those in batches.
         device_id INTEGER NOT NULL REFERENCES _devices,
         epoch TEXT NOT NULL,
         first INTEGER NOT NULL,

@@ -27,7 +27,7 @@ struct GatewayResponder: HTTPResponder {
     let accept: @Sendable (ForeignMessage) async -> RequestOutcome
     /// The request bodies that are being read or wait for a commit. One sender may have a quarter of them, so that its slow
     /// requests leave room for those of others.
-    let pending: ByteBudget
+    let pending: MemoryBudget
     let logger: Logger
     /// Counts a refused login.
     let countRefusedLogin: @Sendable () -> Void
@@ -47,7 +47,7 @@ struct GatewayResponder: HTTPResponder {
         self.logger = logger
         self.countRefusedLogin = countRefusedLogin
         refusedLogins = RefusedLogins(logger: logger)
-        pending = ByteBudget(maximum: configuration.pendingBytes)
+        pending = MemoryBudget(maximum: configuration.pendingBytes)
     }
 
     func respond(to request: Request, context: GatewayContext) async -> Response {

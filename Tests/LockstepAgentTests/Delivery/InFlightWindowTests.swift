@@ -145,7 +145,7 @@ struct InFlightWindowTests {
     @Test("batches that no collector stores do not block other epochs")
     func neverStored() {
         let other = Epoch(unchecked: "f")
-        var delivery = Delivery(pending: [epoch: SequenceSet([1...1000]), other: SequenceSet([1...200])])
+        var delivery = DeviceDelivery(pending: [epoch: SequenceSet([1...1000]), other: SequenceSet([1...200])])
         var stored = SequenceSet()
         for second in 0..<300 as Range<Int64> {
             let boot = second * 1_000_000
@@ -165,7 +165,7 @@ struct InFlightWindowTests {
     @Test("the window opens again after a timeout if only live batches are acknowledged")
     func opensAgain() {
         let live = Epoch(unchecked: "live")
-        var delivery = Delivery(pending: [epoch: SequenceSet([1...1000])])
+        var delivery = DeviceDelivery(pending: [epoch: SequenceSet([1...1000])])
         while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {
             delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
             _ = delivery.didReceivePuback(Int32(next.seq), at: 0)
@@ -184,7 +184,7 @@ struct InFlightWindowTests {
 
     @Test("the window is not limited if the broker acknowledges")
     func brokerAcknowledges() {
-        var delivery = Delivery(pending: [epoch: SequenceSet([1...100])], waitsForCollector: false)
+        var delivery = DeviceDelivery(pending: [epoch: SequenceSet([1...100])], waitsForCollector: false)
         for _ in 0..<100 {
             guard delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first else { break }
             delivery.didPublishBacklog(next, as: Int32(next.seq), at: 0)
@@ -195,7 +195,7 @@ struct InFlightWindowTests {
 
     @Test("a batch stays in the window until the collector acknowledges it or it is forgotten")
     func waits() {
-        var delivery = Delivery(pending: [epoch: SequenceSet([1...100])])
+        var delivery = DeviceDelivery(pending: [epoch: SequenceSet([1...100])])
         var sent: [BatchPosition] = []
         func send() {
             while delivery.canSendBacklog, let next = delivery.nextBacklog(limit: 1).first {

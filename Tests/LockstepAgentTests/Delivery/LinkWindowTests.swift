@@ -112,6 +112,6 @@ struct LinkWindowTests {
             id += 1
             window.didPublish(id, bytes: 1, isBacklog: true, at: 0)
         }
-        #expect(Int(id) < Delivery.maxInFlight)
+        #expect(Int(id) < DeviceDelivery.maxInFlight)
     }
 }

@@ -27,7 +27,7 @@ struct LossyDeliveryTests {
 private struct World {
     var random: SeededGenerator
     let gapLimit: Int
-    var delivery = Delivery(pending: [:])
+    var delivery = DeviceDelivery(pending: [:])
     /// The numbers of all batches that the agent has produced.
     var produced: [Epoch: SequenceSet] = [:]
     /// The numbers of the batches that the collector has stored.

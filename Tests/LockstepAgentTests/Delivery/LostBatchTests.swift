@@ -7,7 +7,7 @@ import Testing
 struct LostBatchTests {
     @Test("a missing batch is sent again if a batch published after it is stored")
     func missing() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...4)
         delivery.handle(Acknowledgement(epoch: epoch, through: 1, missing: [2...3], highest: 4), at: 0)
         #expect(delivery.backlog == [2, 3])
@@ -15,7 +15,7 @@ struct LostBatchTests {
 
     @Test("the first published batch is sent again if it is missing")
     func missingFirst() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...2)
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 2), at: 0)
         #expect(delivery.backlog == [1])
@@ -23,7 +23,7 @@ struct LostBatchTests {
 
     @Test("missing batches of a burst are sent again")
     func missingInBurst() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         for first in [1, 4, 7] as [Int64] {
             for number in first...(first + 2) { delivery.didPublish(at(number), as: Int32(number)) }
             for number in first...(first + 2) { _ = delivery.didReceivePuback(Int32(number)) }
@@ -34,7 +34,7 @@ struct LostBatchTests {
 
     @Test("a missing batch is not sent again if the stored batch was published before it")
     func publishedAfter() {
-        var delivery = Delivery(pending: [epoch: [5...5]])
+        var delivery = DeviceDelivery(pending: [epoch: [5...5]])
         delivery.didPublish(at(10), as: 10)
         delivery.didPublish(at(5), as: 5)
         _ = delivery.didReceivePuback(10)
@@ -48,7 +48,7 @@ struct LostBatchTests {
 
     @Test("a missing batch is not sent again if no batch published after its PUBACK is stored")
     func laterNotStored() {
-        var delivery = Delivery(pending: [epoch: [1...2]])
+        var delivery = DeviceDelivery(pending: [epoch: [1...2]])
         for number in 1...2 as ClosedRange<Int64> { delivery.didPublish(at(number), as: Int32(number)) }
         for number in 1...2 as ClosedRange<Int64> { _ = delivery.didReceivePuback(Int32(number)) }
         delivery.deliver(3...3)
@@ -60,7 +60,7 @@ struct LostBatchTests {
 
     @Test("a missing batch is not sent again before its PUBACK")
     func inFlight() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.didPublish(at(1), as: 1)
         delivery.deliver(2...4)
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 4), at: 0)
@@ -69,7 +69,7 @@ struct LostBatchTests {
 
     @Test("a gap in another epoch has no effect")
     func otherEpoch() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...2)
         let other = Acknowledgement(epoch: Epoch(unchecked: "f"), through: 0, missing: [1...1], highest: 2)
         delivery.handle(other, at: 0)
@@ -78,7 +78,7 @@ struct LostBatchTests {
 
     @Test("a lost batch is sent again at once three times, then with backoff")
     func neverStored() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...2)
         for followers in 3...5 as ClosedRange<Int64> {
             delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: followers - 1), at: 0)
@@ -89,18 +89,18 @@ struct LostBatchTests {
         let ack = Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: 5)
         delivery.handle(ack, at: 0)
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
-        delivery.tick(at: Delivery.initialRetryDelay - 1)
+        delivery.tick(at: DeviceDelivery.initialRetryDelay - 1)
         #expect(!delivery.hasBacklog)
-        delivery.tick(at: Delivery.initialRetryDelay)
+        delivery.tick(at: DeviceDelivery.initialRetryDelay)
         #expect(delivery.backlog == [1])
         delivery.deliver(1...1)
-        delivery.handle(Acknowledgement(epoch: epoch, through: 5), at: Delivery.initialRetryDelay)
+        delivery.handle(Acknowledgement(epoch: epoch, through: 5), at: DeviceDelivery.initialRetryDelay)
         #expect(delivery.isEmpty)
     }
 
     @Test("when a retried batch is stored, all other batches in backoff are sent again at once")
     func retriedBatchStored() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...21)
         for followers in 22...25 as ClosedRange<Int64> {
             delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...20], highest: followers - 1), at: 0)
@@ -109,7 +109,7 @@ struct LostBatchTests {
         }
         delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...20], highest: 25), at: 0)
         #expect(!delivery.hasBacklog)
-        delivery.tick(at: Delivery.initialRetryDelay)
+        delivery.tick(at: DeviceDelivery.initialRetryDelay)
         #expect(delivery.backlog == Array(1...10))
         delivery.deliver(1...10)
         delivery.handle(Acknowledgement(epoch: epoch, through: 1, missing: [2...20], highest: 25), at: 0)
@@ -118,7 +118,7 @@ struct LostBatchTests {
 
     @Test("a batch in backoff is sent again on the next connection")
     func nextConnection() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...2)
         for followers in 3...6 as ClosedRange<Int64> {
             delivery.handle(Acknowledgement(epoch: epoch, through: 0, missing: [1...1], highest: followers - 1), at: 0)
@@ -133,7 +133,7 @@ struct LostBatchTests {
 
     @Test("missing batches are found after many batches without an acknowledgement")
     func manyBuckets() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.deliver(1...503)
         #expect(!delivery.hasBacklog && !delivery.isEmpty)
         let missing: [ClosedRange<Int64>] = [1...7, 100...100, 400...440, 498...500]
@@ -147,10 +147,10 @@ struct LostBatchTests {
 @Suite("The retry delay of batches that await their acknowledgement")
 struct RetryDelayTests {
     private let second: Int64 = 1_000_000
-    private let first = Delivery.initialRetryDelay
+    private let first = DeviceDelivery.initialRetryDelay
 
-    private func delivery(awaiting count: Int64) -> Delivery {
-        var delivery = Delivery(pending: [:])
+    private func delivery(awaiting count: Int64) -> DeviceDelivery {
+        var delivery = DeviceDelivery(pending: [:])
         delivery.didConnect(at: 0)
         delivery.deliver(1...count)
         return delivery
@@ -222,7 +222,7 @@ struct RetryDelayTests {
 
     @Test("after an idle time, the delay starts with the publication of the next batch")
     func idle() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         delivery.didConnect(at: 0)
         for now in 1...3600 as ClosedRange<Int64> { delivery.tick(at: now * second) }
         delivery.deliver(1...1)

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Batches that the broker refuses")
 struct RefusedBatchTests {
-    private let first = Delivery.initialRetryDelay
+    private let first = DeviceDelivery.initialRetryDelay
 
-    private func delivery(refusing numbers: ClosedRange<Int64>) -> Delivery {
-        var delivery = Delivery(pending: [:])
+    private func delivery(refusing numbers: ClosedRange<Int64>) -> DeviceDelivery {
+        var delivery = DeviceDelivery(pending: [:])
         delivery.didConnect(at: 0)
         for number in numbers { delivery.refuse(number, at: 0) }
         return delivery
@@ -77,7 +77,7 @@ struct RefusedBatchTests {
     }
 }
 
-extension Delivery {
+extension DeviceDelivery {
     /// Publishes a batch with its number as message id, and handles its refusal.
     fileprivate mutating func refuse(_ number: Int64, at boot: Int64) {
         didPublish(at(number), as: Int32(number))

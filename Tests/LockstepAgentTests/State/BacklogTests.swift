@@ -25,8 +25,8 @@ struct BacklogTests {
 
     @Test(
         "an outbox that could not be read is no problem any more if the batch is missing, too large or delivered",
-        arguments: [LinkDelivery.Outcome.missing, .tooLarge, nil])
-    mutating func readAgain(outcome: LinkDelivery.Outcome?) {
+        arguments: [OutboxDelivery.Outcome.missing, .tooLarge, nil])
+    mutating func readAgain(outcome: OutboxDelivery.Outcome?) {
         let position = BatchPosition(epoch: loop.epoch, seq: 1)
         loop = FakeLoop(pending: [1...1])
         loop.outcomes[position] = .failed(outboxError)
@@ -153,7 +153,7 @@ struct BacklogTests {
         loop.turn(after: 1_000_000)
         let missing = published().count
         #expect(first == 20 && none == 0 && half == 10)
-        #expect(missing == LinkDelivery.maxReads)
+        #expect(missing == OutboxDelivery.maxReads)
     }
 
     @Test("no backlog is published while the link is full, and a PUBACK continues it")

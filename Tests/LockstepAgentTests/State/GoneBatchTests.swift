@@ -29,7 +29,7 @@ struct GoneBatchTests {
 
     @Test("only batches that do not wait for an acknowledgement are gone")
     func gone() {
-        var delivery = Delivery(pending: [epoch: [2...3, 5...5]])
+        var delivery = DeviceDelivery(pending: [epoch: [2...3, 5...5]])
         delivery.didPublish(at(5), as: 1)
         delivery.didPublish(at(6), as: 2)
         _ = delivery.didReceivePuback(2)

@@ -38,10 +38,10 @@ struct OutboxWriteTests {
     mutating func maxInFlight() {
         loop = FakeLoop { $0.coalescing.samples = 1 }
         loop.connect()
-        loop.add(1...Int64(Delivery.maxInFlight + 5))
+        loop.add(1...Int64(DeviceDelivery.maxInFlight + 5))
         loop.turn()
         let actions = loop.take()
-        #expect(actions.filter { $0.hasPrefix("live") }.count == Delivery.maxInFlight)
+        #expect(actions.filter { $0.hasPrefix("live") }.count == DeviceDelivery.maxInFlight)
         #expect(actions.filter { $0.hasPrefix("not live") }.count == 5)
         #expect(loop.state.delivery.unsentCount == 5)
     }

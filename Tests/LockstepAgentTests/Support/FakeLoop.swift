@@ -39,7 +39,7 @@ struct FakeLoop {
     var epochError: OutboxError?
     var isOutboxOlder = true
     /// The results of publishing batches that differ from success.
-    var outcomes: [BatchPosition: LinkDelivery.Outcome] = [:]
+    var outcomes: [BatchPosition: OutboxDelivery.Outcome] = [:]
 
     private(set) var epoch = Epoch(unchecked: "e")
     private var seq: Int64 = 0
@@ -179,7 +179,7 @@ struct FakeLoop {
         send(.live(entry.position, canPublish ? outcome(of: entry.position) : .notPublished))
     }
 
-    private mutating func outcome(of position: BatchPosition) -> LinkDelivery.Outcome {
+    private mutating func outcome(of position: BatchPosition) -> OutboxDelivery.Outcome {
         if let outcome = outcomes[position] { return outcome }
         guard state.isConnected else { return .notPublished }
         lastID += 1

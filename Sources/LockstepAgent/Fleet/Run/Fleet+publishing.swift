@@ -12,7 +12,7 @@ extension Fleet {
         outcome.accepted.batches += 1
         outcome.accepted.samples += plan.sampleCount(seq)
         outcome.lateness.record(lateness)
-        guard devices[device].delivery.inFlightCount < Delivery.maxInFlight,
+        guard devices[device].delivery.inFlightCount < DeviceDelivery.maxInFlight,
             publish(seq, of: device) != nil
         else { return devices[device].delivery.enqueue(BatchPosition(epoch: devices[device].epoch, seq: seq)) }
     }

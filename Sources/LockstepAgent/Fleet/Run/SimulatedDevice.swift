@@ -4,7 +4,7 @@ import LockstepModel
 struct SimulatedDevice {
     let address: DeviceAddress
     let epoch: Epoch
-    var delivery: Delivery
+    var delivery: DeviceDelivery
     /// Limits the rate of backlog.
     var budget: ByteBudget
     var log = DeliveryLog()
@@ -13,7 +13,7 @@ struct SimulatedDevice {
         address = plan.address(index)
         epoch = plan.epoch(index)
         let backlog = plan.backlogBatches
-        delivery = Delivery(pending: backlog > 0 ? [epoch: SequenceSet([1...backlog])] : [:])
+        delivery = DeviceDelivery(pending: backlog > 0 ? [epoch: SequenceSet([1...backlog])] : [:])
         budget = ByteBudget(rate: backlogRate, at: boot)
     }
 }

@@ -23,7 +23,7 @@ public import LockstepModel
 /// receive every batch continuously.
 ///
 /// All times are in µs of the boot clock.
-public struct Delivery: Sendable {
+public struct DeviceDelivery: Sendable {
     /// The maximum number of messages in flight of one agent. A ``LinkWindow`` leaves room for live batches.
     package static let maxInFlight = LinkWindow.maxMessages + 100
     /// The first delay before batches are sent again, in µs.
@@ -49,14 +49,14 @@ public struct Delivery: Sendable {
 
     private var unsent: [Epoch: SequenceSet]
     private var tooLarge: [Epoch: SequenceSet] = [:]
-    private var refused = RetryBackoff(maxDelay: Delivery.maxRetryDelay)
-    private var neverStored = RetryBackoff(maxDelay: Delivery.maxLossRetryDelay)
+    private var refused = RetryBackoff(maxDelay: DeviceDelivery.maxRetryDelay)
+    private var neverStored = RetryBackoff(maxDelay: DeviceDelivery.maxLossRetryDelay)
     /// At index n, the batches that were lost more than n times.
-    private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: Delivery.maxLosses)
+    private var losses: [[Epoch: SequenceSet]] = Array(repeating: [:], count: DeviceDelivery.maxLosses)
     private var inFlight: [Int32: BatchPosition] = [:]
     private var awaiting: [Bucket] = [Bucket()]
     private var window = InFlightWindow()
-    private var retryDelay = Delivery.initialRetryDelay
+    private var retryDelay = DeviceDelivery.initialRetryDelay
     /// The time of the last acknowledgement, connection or retry, or of the first PUBACK after all was acknowledged, in µs of
     /// the boot clock.
     private var progressAt: Int64 = 0

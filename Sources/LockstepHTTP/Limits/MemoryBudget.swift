@@ -2,7 +2,7 @@ import Synchronization
 
 /// The bytes that are kept in memory for clients, such as answers that they have not taken yet, up to a maximum for all
 /// of them and up to a quarter of it for each.
-package final class ByteBudget: Sendable {
+package final class MemoryBudget: Sendable {
     private struct State {
         var total = 0
         var byClient: [String: Int] = [:]
@@ -49,11 +49,11 @@ package final class ByteBudget: Sendable {
 
     /// Bytes that are reserved until the reservation is released.
     package final class Reservation: Sendable {
-        private let budget: ByteBudget
+        private let budget: MemoryBudget
         private let client: String?
         private let bytes: Atomic<Int>
 
-        fileprivate init(_ budget: ByteBudget, _ client: String?, _ bytes: Int) {
+        fileprivate init(_ budget: MemoryBudget, _ client: String?, _ bytes: Int) {
             self.budget = budget
             self.client = client
             self.bytes = Atomic(bytes)

@@ -20,7 +20,7 @@ package import Logging
 ///   backoff if broker or collector refuses it.
 /// - **Told.** What a person has to solve is reported once for each connection or interval, and is in ``problem(of:at:)`` until
 ///   it is solved.
-package struct LinkDelivery: Sendable {
+package struct OutboxDelivery: Sendable {
     /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
     static let removalDelay: Int64 = 2_000_000
     /// The delay from the subscription to the first backlog, in µs. The retained acknowledgement arrives in this time
@@ -63,7 +63,7 @@ package struct LinkDelivery: Sendable {
     }
 
     private struct Device: Sendable {
-        var delivery: Delivery
+        var delivery: DeviceDelivery
         /// The limit of the backlog's byte rate.
         var budget: ByteBudget
         /// The earliest time for backlog; `.max` until the acknowledgements are subscribed to.
@@ -107,13 +107,13 @@ package struct LinkDelivery: Sendable {
     package mutating func add(pending: [Epoch: SequenceSet], at boot: Int64) {
         devices.append(
             Device(
-                delivery: Delivery(pending: pending, waitsForCollector: waitsForCollector),
+                delivery: DeviceDelivery(pending: pending, waitsForCollector: waitsForCollector),
                 budget: ByteBudget(rate: backlogRate, at: boot)))
     }
 
     /// Replaces everything about a device, whose batches have new numbers.
     mutating func replace(_ device: Int, pending: [Epoch: SequenceSet]) {
-        devices[device].delivery = Delivery(pending: pending, waitsForCollector: waitsForCollector)
+        devices[device].delivery = DeviceDelivery(pending: pending, waitsForCollector: waitsForCollector)
     }
 
     // MARK: - State
@@ -166,7 +166,7 @@ package struct LinkDelivery: Sendable {
 
     /// Returns whether a live batch of a device may be published now.
     package func canPublishLive(of device: Int) -> Bool {
-        inFlight.count < Self.maxInFlight && devices[device].delivery.inFlightCount < Delivery.maxInFlight
+        inFlight.count < Self.maxInFlight && devices[device].delivery.inFlightCount < DeviceDelivery.maxInFlight
     }
 
     /// Begins the turns of all devices with backlog.

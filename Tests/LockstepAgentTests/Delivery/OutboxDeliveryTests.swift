@@ -5,9 +5,9 @@ import Testing
 @testable import LockstepAgent
 
 @Suite("The delivery of many devices over one link")
-struct LinkDeliveryTests {
+struct OutboxDeliveryTests {
     private let epoch = Epoch(unchecked: "e")
-    private var delivery = LinkDelivery(backlogRate: 10_000)
+    private var delivery = OutboxDelivery(backlogRate: 10_000)
     private var lastID: Int32 = 0
     private var boot: Int64 = 10_000_000
 
@@ -18,19 +18,19 @@ struct LinkDeliveryTests {
     private mutating func connect() {
         delivery.didConnect(at: boot)
         for device in 0..<delivery.count { delivery.didSubscribe(device, at: boot) }
-        boot += LinkDelivery.acknowledgementDelay
+        boot += OutboxDelivery.acknowledgementDelay
     }
 
     /// Publishes a live batch.
     private mutating func live(_ seq: Int64, of device: Int) {
         lastID += 1
-        let outcome = LinkDelivery.Outcome.published(id: lastID, bytes: 1000)
+        let outcome = OutboxDelivery.Outcome.published(id: lastID, bytes: 1000)
         _ = delivery.didPublish(
             BatchPosition(epoch: epoch, seq: seq), of: device, isBacklog: false, outcome, at: boot)
     }
 
     /// Publishes backlog as long as it may be published, and returns the devices.
-    private mutating func backlog(bytes: Int = 1000, _ outcome: LinkDelivery.Outcome? = nil) -> [Int] {
+    private mutating func backlog(bytes: Int = 1000, _ outcome: OutboxDelivery.Outcome? = nil) -> [Int] {
         var devices: [Int] = []
         delivery.beginBacklog()
         while let (device, position) = delivery.nextBacklogBatch(at: boot) {
@@ -92,7 +92,7 @@ struct LinkDeliveryTests {
     mutating func liveLimit() {
         add(2)
         connect()
-        for seq in 1...Int64(Delivery.maxInFlight) { live(seq, of: 0) }
+        for seq in 1...Int64(DeviceDelivery.maxInFlight) { live(seq, of: 0) }
         #expect(!delivery.canPublishLive(of: 0) && delivery.canPublishLive(of: 1))
     }
 

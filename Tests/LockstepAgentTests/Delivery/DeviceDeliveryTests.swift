@@ -7,7 +7,7 @@ let epoch = Epoch(unchecked: "e")
 
 func at(_ seq: Int64, _ epoch: Epoch = epoch) -> BatchPosition { BatchPosition(epoch: epoch, seq: seq) }
 
-extension Delivery {
+extension DeviceDelivery {
     /// Publishes batches one by one with their number as message id, and handles their PUBACKs.
     mutating func deliver(_ numbers: ClosedRange<Int64>) {
         for number in numbers {
@@ -24,7 +24,7 @@ extension Delivery {
 struct DeliveryTests {
     @Test("the batches in the outbox are backlog, lowest numbers first")
     func pending() {
-        let delivery = Delivery(pending: [epoch: [5...6, 9...9], Epoch(unchecked: "none"): []])
+        let delivery = DeviceDelivery(pending: [epoch: [5...6, 9...9], Epoch(unchecked: "none"): []])
         #expect(!delivery.isEmpty && delivery.hasBacklog)
         #expect(delivery.unsentCount == 3)
         #expect(delivery.nextBacklog(limit: 2) == [at(5), at(6)])
@@ -34,7 +34,7 @@ struct DeliveryTests {
 
     @Test("a batch is unsent, then in flight, then awaits its acknowledgement")
     func states() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         #expect(delivery.isEmpty && !delivery.hasBacklog)
         delivery.enqueue(at(1))
         #expect(delivery.backlog == [1])
@@ -48,22 +48,22 @@ struct DeliveryTests {
 
     @Test("the retry delay of a batch starts with its PUBACK, for a new device and after a long time without batches")
     func retryDelayAfterSilence() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         for (seq, start) in [(1, 100_000_000), (2, 200_000_000)] as [(Int64, Int64)] {
             delivery.didPublish(at(seq), as: 7, at: start)
             _ = delivery.didReceivePuback(7, at: start)
-            delivery.tick(at: start + Delivery.initialRetryDelay - 1)
+            delivery.tick(at: start + DeviceDelivery.initialRetryDelay - 1)
             #expect(!delivery.hasBacklog)
             var late = delivery
-            late.tick(at: start + Delivery.initialRetryDelay)
+            late.tick(at: start + DeviceDelivery.initialRetryDelay)
             #expect(late.backlog == [seq])
-            delivery.handle(Acknowledgement(epoch: epoch, through: seq), at: start + Delivery.initialRetryDelay)
+            delivery.handle(Acknowledgement(epoch: epoch, through: seq), at: start + DeviceDelivery.initialRetryDelay)
         }
     }
 
     @Test("the PUBACK of a message without a batch is ignored")
     func unknownMessage() {
-        var delivery = Delivery(pending: [:])
+        var delivery = DeviceDelivery(pending: [:])
         #expect(delivery.didReceivePuback(7) == nil)
         delivery.didRefuse(7, at: 0)
         #expect(delivery.isEmpty)
@@ -71,7 +71,7 @@ struct DeliveryTests {
 
     @Test("an acknowledgement removes a batch in any state")
     func acknowledged() {
-        var delivery = Delivery(pending: [epoch: [1...3]])
+        var delivery = DeviceDelivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(2), as: 2)
         delivery.didPublish(at(3), as: 3)
         _ = delivery.didReceivePuback(3)
@@ -84,7 +84,7 @@ struct DeliveryTests {
     @Test("an acknowledgement does not affect other epochs")
     func otherEpoch() {
         let other = Epoch(unchecked: "f")
-        var delivery = Delivery(pending: [epoch: [1...2], other: [1...2]])
+        var delivery = DeviceDelivery(pending: [epoch: [1...2], other: [1...2]])
         delivery.didPublish(at(1, other), as: 1)
         delivery.didPublish(at(2, other), as: 2)
         _ = delivery.didReceivePuback(2)
@@ -96,7 +96,7 @@ struct DeliveryTests {
 
     @Test("when the connection is lost, exactly the batches in flight become backlog")
     func disconnect() {
-        var delivery = Delivery(pending: [epoch: [1...1]])
+        var delivery = DeviceDelivery(pending: [epoch: [1...1]])
         delivery.deliver(2...3)
         delivery.didPublish(at(4), as: 4)
         delivery.didPublish(at(5), as: 5)
@@ -109,7 +109,7 @@ struct DeliveryTests {
 
     @Test("a batch that is too large for the broker is excluded until the next connection")
     func tooLarge() {
-        var delivery = Delivery(pending: [epoch: [1...2]])
+        var delivery = DeviceDelivery(pending: [epoch: [1...2]])
         delivery.markTooLarge(at(1))
         #expect(delivery.backlog == [2] && !delivery.isEmpty)
         delivery.markTooLarge(at(2))
@@ -127,7 +127,7 @@ struct DeliveryTests {
 
     @Test("batches that are no longer in the outbox can be removed")
     func forget() {
-        var delivery = Delivery(pending: [epoch: [1...3]])
+        var delivery = DeviceDelivery(pending: [epoch: [1...3]])
         delivery.didPublish(at(1), as: 1)
         _ = delivery.didReceivePuback(1)
         delivery.forget([epoch: [1...2]])

@@ -9,10 +9,10 @@ import Testing
 @testable import LockstepServe
 
 @Suite("Memory for answers")
-struct ByteBudgetTests {
+struct MemoryBudgetTests {
     @Test("all clients together get the maximum, and each of them a quarter")
     func shares() {
-        let budget = ByteBudget(maximum: 1000)
+        let budget = MemoryBudget(maximum: 1000)
         let first = budget.reserve(200, for: "a")
         #expect(first != nil && budget.reserve(51, for: "a") == nil)
         let others = ["b", "c", "d"].map { budget.reserve(250, for: $0) }
@@ -25,7 +25,7 @@ struct ByteBudgetTests {
 
     @Test("what is released or turns out smaller can be used again")
     func release() {
-        let budget = ByteBudget(maximum: 1000)
+        let budget = MemoryBudget(maximum: 1000)
         var room = budget.reserve(250, for: "a")
         #expect(budget.reserve(1, for: "a") == nil)
         room?.resize(to: 100)
@@ -36,7 +36,7 @@ struct ByteBudgetTests {
 
     @Test("what is larger than the share or the maximum is possible while nothing else is reserved")
     func large() {
-        let budget = ByteBudget(maximum: 1000)
+        let budget = MemoryBudget(maximum: 1000)
         let room = budget.reserve(5000, for: "a")
         #expect(room != nil && budget.reserve(1, for: "b") == nil)
         withExtendedLifetime(room) {}
@@ -50,7 +50,7 @@ struct ByteBudgetTests {
             QueryParameters(target.query, allowed: StreamQuery.parameters), ServeLimits(),
             now: Timestamp(microseconds: 1_000_000))
         let memory = AnswerMemory(
-            budget: ByteBudget(maximum: 8 << 20), client: Client(limitKey: nil, address: "127.0.0.1"),
+            budget: MemoryBudget(maximum: 8 << 20), client: Client(limitKey: nil, address: "127.0.0.1"),
             channel: EmbeddedChannel())
         var pages: [AnswerMemory.Page] = []
         while let page = memory.page(of: query) { pages.append(page) }
