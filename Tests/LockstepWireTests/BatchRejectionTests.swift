@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Rejection of a batch")
 struct BatchRejectionTests {
-    private static let notJSON = "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
+    private func isNotJSON(_ error: PayloadError?) -> Bool { error?.description.hasPrefix("not valid JSON: ") ?? false }
 
     @Test(
         "invalid JSON is rejected",
@@ -14,19 +14,18 @@ struct BatchRejectionTests {
             #"{"t":1,"x":[NaN],"y":[1],"z":[1]}"#, #"{"t":1,"x":[Infinity],"y":[1],"z":[1]}"#,
             #"{"t":1,"x":[-inf],"y":[1],"z":[1]}"#, #"{"t":1,"x":[1 2],"y":[1],"z":[1]}"#, #"{'t':1}"#,
             #"{"t":01,"x":[1],"y":[1],"z":[1]}"#, #"{"t":1,"x":[1],"y":[1],"z":[1]} {}"#,
-            #"{"epoch":"\ud800","seq":1,"t":1,"x":[1],"y":[1],"z":[1]}"#,
         ])
     func notJSON(_ payload: String) {
-        #expect(rejection(data(payload))?.description == Self.notJSON)
+        #expect(isNotJSON(rejection(data(payload))))
     }
 
     @Test("invalid UTF-8 is rejected")
     func notUTF8() {
         let inEpoch = Data(#"{"seq":1,"epoch":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8)
-        #expect(rejection(inEpoch)?.description == Self.notJSON)
-        #expect(rejection(Data([0xff, 0xfe, 0x00]))?.description == Self.notJSON)
+        #expect(isNotJSON(rejection(inEpoch)))
+        #expect(isNotJSON(rejection(Data([0xff, 0xfe, 0x00]))))
         let inUnknown = rejection(Data(#"{"note":""#.utf8 + [0xff, 0xc0] + #"","t":1,"x":[1],"y":[1],"z":[1]}"#.utf8))
-        #expect(inUnknown?.description == Self.notJSON)
+        #expect(isNotJSON(inUnknown))
     }
 
     @Test("a payload truncated at any length is rejected")

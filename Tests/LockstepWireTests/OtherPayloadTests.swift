@@ -31,7 +31,10 @@ struct AcknowledgementJSONTests {
     @Test(
         "an invalid acknowledgement is rejected with a reason",
         arguments: [
-            ("[", "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"),
+            (
+                "[",
+                "not valid JSON: no value at byte 1 (JSON has no NaN or Infinity: use null for an unknown value)"
+            ),
             (#"{"through":1}"#, "'epoch' is missing"),
             (#"{"epoch":"e1"}"#, "'through' is missing"),
             (#"{"epoch":"e1","through":"1"}"#, "'through' is not a whole number"),

@@ -179,7 +179,10 @@ struct PresenceTests {
     @Test(
         "an invalid presence message is rejected with a reason",
         arguments: [
-            ("", "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"),
+            (
+                "",
+                "not valid JSON: no value at byte 0 (JSON has no NaN or Infinity: use null for an unknown value)"
+            ),
             ("{}", "'phase' is missing"),
             (#"{"phase":null}"#, "'phase' is not a string"),
             (#"{"phase":1}"#, "'phase' is not a string"),

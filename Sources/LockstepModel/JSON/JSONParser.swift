@@ -9,6 +9,9 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// A strict parser of JSON (RFC 8259) with limits for hostile input.
 ///
+/// Inside of an array or object, a number that is too large for a double is read as text, and half a surrogate pair as
+/// U+FFFD, so that a member that nobody reads does no harm.
+///
 /// Implemented here because Foundation's decoder converts whole numbers of more than 53 bits to doubles for a value of
 /// unknown type, and throws an error for each type it tries.
 public struct JSONParser {
@@ -17,8 +20,8 @@ public struct JSONParser {
 
     /// What a parser accepts, and what it leaves out.
     public struct Options: Sendable {
-        /// Whether the words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, and numbers
-        /// that are too large, are read as texts in an array or object: only the member that has one is lost.
+        /// Whether the words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, are read as
+        /// texts in an array or object: only the member that has one is lost.
         public var acceptsNotFinite = false
         /// The size of the largest string that is kept, in bytes. A larger one is replaced by an empty one.
         public var maxText = Int.max
@@ -205,14 +208,17 @@ public struct JSONParser {
         case UInt8(ascii: "t"): content.append(0x09)
         case UInt8(ascii: "u"):
             var code = UInt32(try hexadecimal())
-            if (0xd800..<0xdc00).contains(code) {
-                guard skip("\\"), skip("u") else { throw invalid("half a surrogate pair") }
+            if (0xd800..<0xdc00).contains(code), bytes[offset...].starts(with: "\\u".utf8) {
+                let afterHigh = offset
+                offset += 2
                 let low = UInt32(try hexadecimal())
-                guard (0xdc00..<0xe000).contains(low) else { throw invalid("half a surrogate pair") }
-                code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
+                if (0xdc00..<0xe000).contains(low) {
+                    code = 0x10000 + (code - 0xd800) << 10 + (low - 0xdc00)
+                } else {
+                    offset = afterHigh
+                }
             }
-            guard let scalar = Unicode.Scalar(code) else { throw invalid("half a surrogate pair") }
-            content.append(contentsOf: String(Character(scalar)).utf8)
+            content.append(contentsOf: String(Character(Unicode.Scalar(code) ?? "\u{FFFD}")).utf8)
         default: throw invalid("an unknown escape")
         }
     }
@@ -252,7 +258,7 @@ public struct JSONParser {
         if isWhole, let value = Int64(text), value != 0 || text != "-0" { return .integer(value) }
         guard let value = Double(text) else { throw invalid("no number") }
         guard value.isFinite else {
-            guard options.acceptsNotFinite, depth > 0 else { throw invalid("a number that is too large") }
+            guard depth > 0 else { throw invalid("a number that is too large") }
             return .string(text)
         }
         return .real(value)

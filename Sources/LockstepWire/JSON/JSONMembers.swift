@@ -16,7 +16,7 @@ struct JSONMembers: JSONReadable {
     /// Parses a payload that is one object. It only has to be valid during the call.
     init(_ payload: UnsafeRawBufferPointer) throws(PayloadError) {
         let value: JSONValue
-        do { value = try JSONParser.parse(payload).value } catch { throw .notJSON }
+        do { value = try JSONParser.parse(payload).value } catch { throw .notJSON(error) }
         self = try Self.read(value, at: "")
     }
 

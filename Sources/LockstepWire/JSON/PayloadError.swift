@@ -18,5 +18,8 @@ public struct PayloadError: Error, Hashable, CustomStringConvertible {
     }
 
     /// The error for a payload that is not valid JSON.
-    static let notJSON = PayloadError("not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)")
+    static func notJSON(_ error: JSONError) -> PayloadError {
+        let reason = error.description.split(separator: "invalid JSON: ").last ?? ""
+        return PayloadError("not valid JSON: \(reason) (JSON has no NaN or Infinity: use null for an unknown value)")
+    }
 }

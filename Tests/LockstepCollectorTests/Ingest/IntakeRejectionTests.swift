@@ -16,11 +16,11 @@ struct IntakeRejectionTests {
         arguments: [
             (
                 "lockstep/lab/pi/steps", "{",
-                "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
+                "not valid JSON: no name of a member at byte 1 (JSON has no NaN or Infinity: use null for an unknown value)"
             ),
             (
                 "lockstep/lab/pi/steps", "",
-                "not valid JSON (JSON has no NaN or Infinity: use null for an unknown value)"
+                "not valid JSON: no value at byte 0 (JSON has no NaN or Infinity: use null for an unknown value)"
             ),
             (IntakeTests.topic, #"{"t":1,"x":[1],"y":[1]}"#, "'z' is missing"),
             ("lockstep/lab/pi/presence", "{}", "'phase' is missing"),
