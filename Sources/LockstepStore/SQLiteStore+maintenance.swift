@@ -14,7 +14,7 @@ extension SQLiteStore {
         // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
-        do { try mergeSlice() } catch { hasMergeFailed = true }
+        do { try mergeSlice() } catch { didFailToMerge(error) }
     }
 
     /// Whether rows are being merged.
@@ -71,7 +71,9 @@ extension SQLiteStore {
     }
 
     /// Merges in proportion to what the commits append, if they leave no time for it in between. So what waits is limited.
-    func keepPace() {
+    /// - Throws: the error of a merge that fails again and again, when too much waits because of it.
+    func keepPace() throws {
+        if let mergeError, waiting.open.size > 2 * limits.maxSize { throw mergeError }
         guard let size = merge?.size, !hasMergeFailed else { return }
         let full = max(limits.minSize, size)
         do {
@@ -79,12 +81,16 @@ extension SQLiteStore {
                 try mergeSlice(maxDuration: .milliseconds(1))
                 if needsCheckpoint { checkpoint() }
             }
-        } catch { hasMergeFailed = true }
+        } catch { didFailToMerge(error) }
+    }
+
+    private func didFailToMerge(_ error: any Error) {
+        hasMergeFailed = true
+        mergeError = error
     }
 
     func startMerge() throws {
-        waiting.freeze()
-        merge = try WaitingMerge(of: waiting, in: database)
+        merge = try WaitingMerge(freezing: &waiting, in: database)
     }
 
     func finishMerge() throws {
@@ -99,9 +105,9 @@ extension SQLiteStore {
     func mergeSlice(maxDuration: Duration? = nil) throws {
         guard isMerging else { return }
         // A merge only moves rows that are already durable, so it does not wait for the disk. The next commit syncs it.
-        let synchronous = try database.integer("PRAGMA synchronous")
         try database.execute("PRAGMA synchronous = NORMAL")
-        defer { try? database.execute("PRAGMA synchronous = \(synchronous)") }
+        isSyncLowered = true
+        defer { try? restoreSync() }
         let end = ContinuousClock.now + (maxDuration ?? limits.slice)
         defer { didChangeLogLength() }
         do {
@@ -112,10 +118,18 @@ extension SQLiteStore {
             for index in tables.indices { tables[index].rollBack() }
             throw error
         }
+        mergeError = nil
         guard merge?.isDone == true else { return }
         for index in tables.indices { tables[index].commit() }
         waiting.forgetFrozen()
         merge = nil
+    }
+
+    /// Lets transactions wait for the disk again, as the options of the store say.
+    func restoreSync() throws(SQLiteError) {
+        guard isSyncLowered else { return }
+        try database.execute("PRAGMA synchronous = \(survivesPowerLoss ? "FULL" : "NORMAL")")
+        isSyncLowered = false
     }
 
     /// Moves what waits of a device to the tables.

@@ -31,6 +31,13 @@ extension SQLiteStore {
                         "\(path) contains samples of a stream that this program does not support, and that are not merged "
                             + "yet: use the version of Lockstep that wrote them")
                 }
+                guard index == ClockTable.table || tables[index].knowsAllColumns else {
+                    throw StoreError(
+                        .streams,
+                        "\(path) contains samples of the stream '\(tables[index].stream.name)' with a column that this "
+                            + "program does not know, and that are not merged yet: use the version of Lockstep that wrote "
+                            + "them")
+                }
                 entry.table = index
                 if let first = select.optionalInt64(at: 6), let last = select.optionalInt64(at: 7) {
                     entry.times = first...max(first, last)
@@ -46,8 +53,8 @@ extension SQLiteStore {
         }
         waiting.commit()
         for entry in batches.values { try received.restore(entry.numbers, of: entry.scope) }
-        if try database.integer("SELECT device_done FROM _merge") > 0 {
-            merge = try WaitingMerge(of: waiting, in: database)
+        if try !waiting.frozen.isEmpty || database.integer("SELECT device_done FROM _merge") > 0 {
+            merge = try WaitingMerge(continuing: waiting, in: database)
         }
         try database.transaction {
             for index in tables.indices {

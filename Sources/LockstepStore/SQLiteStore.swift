@@ -111,6 +111,11 @@ public final class SQLiteStore: SampleStore {
     let pageSize: Int
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
     var hasMergeFailed = false
+    /// The error of the last slice of a merge, or nil if it succeeded.
+    var mergeError: (any Error)?
+    /// Whether a transaction waits for the disk, and whether a slice of a merge has turned that off.
+    let survivesPowerLoss: Bool
+    var isSyncLowered = false
 
     /// Opens the store at `path` for writing, and creates it if it does not exist.
     ///
@@ -129,6 +134,7 @@ public final class SQLiteStore: SampleStore {
             try checkFolder(of: path)
             self.path = path
             limits = options.limits
+            survivesPowerLoss = options.survivesPowerLoss
             recent = RecentDevices(now: options.bootTime)
             // They prevent other collectors from opening the store.
             lock = try FileLock(path: path)
@@ -170,7 +176,8 @@ public final class SQLiteStore: SampleStore {
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {
             if !database.isInTransaction {
-                keepPace()
+                try keepPace()
+                try restoreSync()
                 try database.execute("BEGIN IMMEDIATE")
             }
             try insert(group)

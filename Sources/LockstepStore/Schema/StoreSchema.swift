@@ -44,6 +44,8 @@ enum StoreSchema {
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
             for stream in streams { try addColumns(of: stream, in: database) }
             for view in storeViews { try replace(view, in: database) }
+            // It may be missing in a file that was salvaged from a damaged one.
+            try database.execute("INSERT INTO _merge SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM _merge)")
         }
     }
 
@@ -89,12 +91,21 @@ enum StoreSchema {
         let present = try columns(of: stream.rowTable, in: database)
         guard !present.isEmpty else { return }
         let missing = stream.columns.filter { !present.contains($0.name) }
-        // SQLite refuses to alter a table while a view does not match it. The writer creates the view again.
-        if !missing.isEmpty { try database.execute("DROP VIEW IF EXISTS \(stream.table)") }
+        guard !missing.isEmpty else { return }
+        // SQLite refuses to alter a table while a view does not match it.
+        let showsWaiting = try storedSQL(of: stream.table, in: database)?.contains("_waiting") ?? false
+        try database.execute("DROP VIEW IF EXISTS \(stream.table)")
         for column in missing {
             try database.execute(
                 "ALTER TABLE \(stream.rowTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */"
             )
+        }
+        if showsWaiting, let id = try StreamTable.id(of: stream, in: database),
+            let order = try RowColumns(of: stream, in: database)?.order
+        {
+            try replace(stream.waitingView(id: id, order: order), in: database)
+        } else {
+            try replace(stream.plainView, in: database)
         }
     }
 
@@ -103,7 +114,9 @@ enum StoreSchema {
         try database.transaction {
             for stream in try StreamTable.catalog(in: database).streams {
                 guard let id = try StreamTable.id(of: stream, in: database),
-                    try storedSQL(of: stream.rowTable, in: database) != nil,
+                    let columns = try RowColumns(of: stream, in: database),
+                    // The collector of this version has not added its columns yet.
+                    stream.columns.allSatisfy({ columns.order.contains($0.name) }),
                     try database.integer("SELECT count(*) FROM _waiting WHERE stream_id = \(id) AND rows IS NOT NULL")
                         == 0
                 else { continue }

@@ -6,7 +6,7 @@ import LockstepSQLite
 
 /// The condition that excludes those rows of `_waiting` whose samples have been moved to their table.
 let isWaiting =
-    "NOT (n <= (SELECT upto FROM _merge) AND device_id <= (SELECT device_done FROM _merge))"
+    "NOT (n <= ifnull((SELECT upto FROM _merge), 0) AND device_id <= ifnull((SELECT device_done FROM _merge), 0))"
 
 extension SensorStream {
     /// The table of the stream's samples. The view ``table`` shows them together with those in `_waiting`.
@@ -58,7 +58,7 @@ extension SensorStream {
             select: """
                 \(plainView.select)
                 UNION ALL
-                SELECT device_id, first_t + (sample.value ->> 0), \(values.joined(separator: ", "))
+                SELECT device_id, CAST(first_t + (sample.value ->> 0) AS INTEGER), \(values.joined(separator: ", "))
                 FROM _waiting, json_each(rows) AS sample
                 WHERE stream_id = \(id) AND \(isWaiting)
                 """)

@@ -30,7 +30,7 @@ struct MergeLimits {
         min(max(minSize, streams * pagesPerStream * pageSize), maxSize)
     }
 
-    /// Returns the share of a merge that must be done, if the commits leave no time for it in between: nothing until half of
-    /// the next merge waits, and all of it when that is due.
-    func dueShare(size: Int, fullSize: Int) -> Double { 2 * Double(size) / Double(max(1, fullSize)) - 1 }
+    /// Returns the share of a merge that must be done, if the commits leave no time for it in between: nothing until a quarter
+    /// of the next merge waits, and all of it at half, because the end of a merge writes again what waits then.
+    func dueShare(size: Int, fullSize: Int) -> Double { 4 * Double(size) / Double(max(1, fullSize)) - 1 }
 }

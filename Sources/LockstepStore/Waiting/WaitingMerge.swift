@@ -14,10 +14,20 @@ struct WaitingMerge {
     /// The size of what was frozen, in bytes.
     let size: Int
 
-    init(of waiting: WaitingTable, in database: SQLiteDatabase) throws(SQLiteError) {
+    /// Continues the merge of the frozen rows, some of which a mark may hide already.
+    init(continuing waiting: WaitingTable, in database: SQLiteDatabase) throws(SQLiteError) {
+        mark = try database.prepare("UPDATE _merge SET upto = ?, device_done = ?", persistent: true)
         devices = waiting.frozen.devices.keys.map(Int64.init)
         size = waiting.frozen.size
+    }
+
+    /// Freezes what waits, and starts to merge it.
+    /// - Throws: an error of SQLite. Nothing is frozen then.
+    init(freezing waiting: inout WaitingTable, in database: SQLiteDatabase) throws(SQLiteError) {
         mark = try database.prepare("UPDATE _merge SET upto = ?, device_done = ?", persistent: true)
+        waiting.freeze()
+        devices = waiting.frozen.devices.keys.map(Int64.init)
+        size = waiting.frozen.size
     }
 
     /// The share of the devices that are done, from 0 to 1.

@@ -155,6 +155,7 @@ struct WaitingTable {
 
     /// Freezes all rows, for a merge.
     mutating func freeze() {
+        precondition(frozen.isEmpty, "the rows of an unfinished merge would be deleted without being moved")
         frozen = open
         open = WaitingIndex()
         upto = last

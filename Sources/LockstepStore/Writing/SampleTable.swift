@@ -51,6 +51,9 @@ struct SampleTable {
         created = try Created(stream, in: database)
     }
 
+    /// Whether this program knows all columns of the table.
+    var knowsAllColumns: Bool { created?.columns.indexes.allSatisfy { $0 != nil } ?? true }
+
     /// The number of the stream in `_waiting`, or nil if there is no table yet.
     var id: Int64? { created?.id }
 

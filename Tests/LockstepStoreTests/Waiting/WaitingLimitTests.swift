@@ -21,8 +21,8 @@ struct WaitingLimitTests {
         ] {
             #expect(limits.fullSize(streams: streams, pageSize: 2048) == size)
         }
-        #expect(limits.dueShare(size: 0, fullSize: 100) == -1 && limits.dueShare(size: 50, fullSize: 100) == 0)
-        #expect(limits.dueShare(size: 100, fullSize: 100) == 1)
+        #expect(limits.dueShare(size: 0, fullSize: 100) == -1 && limits.dueShare(size: 25, fullSize: 100) == 0)
+        #expect(limits.dueShare(size: 50, fullSize: 100) == 1)
     }
 
     @Test("batches that fill pages go to the table, and its view stays that of the table alone")
@@ -53,6 +53,40 @@ struct WaitingLimitTests {
         #expect(try !isUnion("accelerometer", store))
         #expect(try store.database.rows("SELECT count(*) FROM accelerometer") == ["310"])
         #expect(try store.database.rows("SELECT first, last FROM batches") == ["1|4"])
+    }
+
+    @Test("while samples wait, a query by device and time searches the table by its key")
+    func plans() throws {
+        let store = try newStore(MergeWorkload.options).store
+        try store.write(received(acceleration(0..<100), seq: 1))
+        try store.write(received(acceleration([200]), seq: 2))
+        #expect(try isUnion("accelerometer", store))
+        for condition in [
+            "device_id = 1 ORDER BY t DESC LIMIT 1",
+            "device_id = (SELECT device_id FROM devices WHERE device = 'left') ORDER BY t DESC LIMIT 5",
+            "device_id = 1 AND t >= 0",
+        ] {
+            let plan = try store.database.rows("EXPLAIN QUERY PLAN SELECT t, x FROM accelerometer WHERE \(condition)")
+            #expect(plan.contains { $0.contains("SEARCH _accelerometer USING PRIMARY KEY (device_id=?") }, "\(plan)")
+            for word in ["SCAN _accelerometer", "MATERIALIZE accelerometer", "CO-ROUTINE accelerometer"] {
+                #expect(!plan.contains { $0.contains(word) }, "\(plan)")
+            }
+        }
+        let join = "SELECT x FROM accelerometer JOIN _devices USING (device_id) WHERE device = 'left'"
+        let plan = try store.database.rows("EXPLAIN QUERY PLAN \(join)")
+        #expect(!plan.contains { $0.contains("MATERIALIZE accelerometer") }, "\(plan)")
+    }
+
+    @Test("a file that was salvaged without the row of '_merge' shows what waits, and keeps it")
+    func salvaged() throws {
+        let (store, path) = try newStore(MergeWorkload.options)
+        try store.write(received(acceleration([0, 10]), seq: 1))
+        try store.database.execute("DELETE FROM _merge")
+        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 2)
+        withExtendedLifetime(consume store) {}
+        let reopened = try SQLiteStore(path: path)
+        try reopened.mergeAll()
+        #expect(try reopened.database.integer("SELECT count(*) FROM _accelerometer") == 2)
     }
 
     @Test("the change of a view is reverted with its transaction, and a restart keeps the view that is needed")
@@ -113,7 +147,7 @@ struct WaitingLimitTests {
             if let merge = store.merge { progress.append(merge.progress) }
             greatest = max(greatest, store.waiting.open.size)
         }
-        // Up to half of the size of the next merge, it waits for maintenance.
+        // Up to a quarter of the size of the next merge, it waits for maintenance.
         #expect(progress.prefix(5).allSatisfy { $0 == 0 } && progress.contains { $0 > 0 })
         #expect(greatest < 22_000)
         #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 30_000)
