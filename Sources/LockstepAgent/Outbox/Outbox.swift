@@ -84,6 +84,7 @@ public final class Outbox {
         keepsJournal: Bool = false, streams: StreamCatalog = .builtIn, clock: OutboxClock = .now(), tables: String = ""
     ) throws {
         do {
+            ReservedSpace.releaseIfFull(realPath(path) + "-ballast")
             file = try OutboxFile(path: path) { try OutboxSchema.open($0, of: owner, tables: tables) }
             let reservedSpace = ReservedSpace(
                 path: file.path + "-ballast", maxSize: owner == .gateway ? 16 << 20 : 4 << 20)
@@ -173,12 +174,17 @@ public final class Outbox {
             reservedSpace.remove()
             defer { reservedSpace.restore() }
             limitFile()
-            _ = try commit([], removing: removed, at: boot)
+            var dropped = try commit([], removing: removed, at: boot).dropped
             try deleteAllAcknowledged()
-            guard owner == .gateway else { return acceptOneByOne(additions, at: boot) }
+            guard owner == .gateway else {
+                var result = acceptOneByOne(additions, at: boot)
+                result.dropped.formUnion(dropped)
+                return result
+            }
             checkpoint()
-            let (entries, dropped) = try commit(additions, at: boot, also: writeTables)
-            return Accepted(entries: entries, dropped: dropped, wasDiskFull: true)
+            let result = try commit(additions, at: boot, also: writeTables)
+            dropped.formUnion(result.dropped)
+            return Accepted(entries: result.entries, dropped: dropped, wasDiskFull: true)
         }
     }
 

@@ -129,6 +129,9 @@ public struct OutboxDevice: Sendable {
         /// The row of each number is that of the last run at or before it, plus the difference of the numbers. An outbox of
         /// one device has one run.
         private var runs: [(seq: Int64, row: Int64)] = []
+        /// The number of runs from which those without a pending number are removed. The rows of many devices alternate, so a
+        /// number that stays pending would keep all later ones.
+        private var compactionSize = 128
 
         init(id: Int64, epoch: Epoch) {
             self.id = id
@@ -184,8 +187,18 @@ public struct OutboxDevice: Sendable {
             }
             let unused = run(of: first)
             if unused > 64 { runs.removeFirst(unused) }
+            if runs.count >= compactionSize {
+                runs = runs.indices.filter { index in
+                    let end = index + 1 < runs.count ? runs[index + 1].seq - 1 : max(lastSeq, runs[index].seq)
+                    return pending.overlaps(runs[index].seq...end)
+                }.map { runs[$0] }
+                compactionSize = max(128, 2 * runs.count)
+            }
             return rows
         }
+
+        /// The number of runs, for tests.
+        var runCount: Int { runs.count }
 
         private func run(of seq: Int64) -> Int {
             var (low, high) = (0, runs.count)

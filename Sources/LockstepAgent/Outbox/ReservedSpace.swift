@@ -18,6 +18,11 @@ struct ReservedSpace {
         restore()
     }
 
+    /// Releases what an earlier run has reserved, if the disk has no space even to open the outbox.
+    static func releaseIfFull(_ path: String) {
+        if free(beside: path) < minSize { unlink(path) }
+    }
+
     /// Whether the disk has more free space than the file needs. Only meaningful while the file is deleted.
     var hasDiskSpace: Bool { Self.free(beside: path) >= 2 * max(size, Self.minSize) }
 

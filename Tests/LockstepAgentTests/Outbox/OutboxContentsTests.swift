@@ -33,6 +33,18 @@ struct OutboxContentsTests {
         #expect(rows.journaled == [1...6])
     }
 
+    @Test("a batch that stays pending keeps no memory of those that go")
+    func compaction() {
+        var rows = OutboxDevice.EpochRows(id: 1, epoch: epoch)
+        for seq in 1...5000 as ClosedRange<Int64> {
+            rows.append(seq * 2)
+            if seq > 1 { #expect(rows.remove([seq...seq]) == [seq * 2...seq * 2]) }
+        }
+        #expect(rows.runCount <= 128 && rows.row(of: 1) == 2)
+        rows.append(10_001)
+        #expect(rows.row(of: 5001) == 10_001 && rows.row(of: 1) == 2)
+    }
+
     @Test("the batches of interleaved devices are found by their numbers, and the lowest row is known")
     func rows() {
         var devices = OutboxDevices()
