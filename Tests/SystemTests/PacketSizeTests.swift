@@ -19,7 +19,7 @@ struct PacketSizeTests {
             #expect(await agent.waitForOutput("agent started"))
             // Batches that are created before the broker's limit is known.
             try await expectEventually(within: .seconds(120)) {
-                try count("length(payload) > 3000", in: system) > 1 && count("stream = 'location'", in: system) > 2
+                try count("length(body) > 3000", in: system) > 1 && count("stream = 'location'", in: system) > 2
             }
             try await system.broker.start()
             let collector = try system.startCollector()
@@ -27,7 +27,7 @@ struct PacketSizeTests {
             #expect(await agent.waitForOutput("batch too large for broker", within: .seconds(120)))
             let last = try count("true", "max(seq)", in: system)
             try await expectEventually(within: .seconds(120)) {
-                try count("seq <= \(last) AND length(payload) < 1800", in: system) == 0
+                try count("seq <= \(last) AND length(body) < 1800", in: system) == 0
             }
             // New batches are small enough to be delivered.
             try await expectEventually(within: .seconds(120)) {
