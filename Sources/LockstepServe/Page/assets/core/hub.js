@@ -84,7 +84,11 @@ export class Hub {
         this.#follow("events", this.#clients.size > 0 ? "/api/v1/events" : null, {
             event: (event) => this.#addEvents([event]),
             // Of an event that the server no longer keeps.
-            acknowledged: (confirmation) => this.#tell({ kind: "events", acknowledged: confirmation }),
+            acknowledged: (confirmation) => {
+                const known = this.#events.get(keyOf(confirmation));
+                if (known) this.#events.set(keyOf(confirmation), { ...known, acknowledged: confirmation.acknowledged });
+                this.#tell({ kind: "events", acknowledged: confirmation });
+            },
             ready: () => {
                 this.#hasEvents = true;
                 this.#tell({ kind: "events", events: [...this.#events.values()], loaded: true });
@@ -127,7 +131,7 @@ export class Hub {
         this.#streams[name] = { url, ...openEvents(url, handlers, (status) => {
             // The first devices and events after a new connection are all that there are.
             if (name === "fleet" && status === "connecting") this.#hasDevices = false;
-            if (name === "events" && status === "connecting") this.#hasEvents = false;
+            if (name === "events" && status === "connecting") this.#forgetEvents();
             this.#setStatus(name, status);
         }) };
     }
@@ -155,6 +159,11 @@ export class Hub {
             this.#streams[name]?.close();
             this.#streams[name] = null;
         }
+    }
+
+    #forgetEvents() {
+        this.#hasEvents = false;
+        this.#events.clear();
     }
 
     #takeDevices({ at, devices, forgotten = [] }) {
