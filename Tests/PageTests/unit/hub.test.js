@@ -51,3 +51,16 @@ await test("a window that is opened later knows what was acknowledged", () => wi
     source(sources, "events").send("ready");
     equal(later.last("events").events, []);
 }));
+
+await test("a stream that the present connection covers has a new one, for its recent samples", () => withHub(async ({ hub, window, pass, sources }) => {
+    const live = () => sources.filter(({ url }) => url.startsWith("/api/v1/live"));
+    window.say({ wants: ["lab/left steps", "lab/right pressure"] });
+    pass(50);
+    window.say();
+    pass(50);
+    equal(live().length, 1);
+    new Window(hub).say({ wants: ["lab/left pressure"] });
+    pass(50);
+    equal([live().length, live()[0].isClosed], [2, true]);
+    equal(new Set(live().map(({ url }) => url.split("#")[0])).size, 1);
+}));

@@ -110,7 +110,10 @@ export class Hub {
         for (const address of unique(0)) query.append("device", address);
         for (const stream of unique(1)) query.append("stream", stream);
         query.append("hz", "10");
-        this.#follow("live", keys.size > 0 ? `/api/v1/live?${query}` : null, {
+        // Only a new connection begins with the recent samples: the fragment, which is not sent, makes one also for a stream whose
+        // device and name other streams have.
+        const fragment = encodeURIComponent([...keys].sort().join());
+        this.#follow("live", keys.size > 0 ? `/api/v1/live?${query}#${fragment}` : null, {
             hello: ({ at }) => this.#tell({ kind: "time", at }),
             samples: (batch) => {
                 const key = streamKey(batch);
