@@ -5,16 +5,21 @@ const isNode = typeof process !== "undefined" && Boolean(process.versions?.node)
 /** @type {{name: string, error: string|null}[]} */
 const results = [];
 
-function browserTest(name, body) {
+async function browserTest(name, body) {
+    const result = { name, error: "it has not ended" };
+    results.push(result);
     try {
-        body();
-        results.push({ name, error: null });
+        await body();
+        result.error = null;
     } catch (error) {
-        results.push({ name, error: String(error?.stack ?? error) });
+        result.error = String(error?.stack ?? error);
     }
 }
 
+/** Runs a test. A file waits for those that are asynchronous. */
 export const test = isNode ? (await import("node:test")).test : browserTest;
+/** Runs a test that replaces the document or the address of the page, which no browser permits. */
+export const nodeTest = isNode ? test : () => {};
 if (!isNode) globalThis.results = results;
 
 /** Fails unless both have the same JSON. */

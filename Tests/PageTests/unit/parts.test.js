@@ -32,6 +32,14 @@ test("a group is stored if one collector is there for it", () => {
     equal(storingAll(parts, []), "ok");
 });
 
+test("a divided group is known to be stored only if all collectors that name it are there", () => {
+    for (const status of ["stalled", "silent", "offline"]) {
+        const parts = seen({ system: system({ collectors: [collector({ groups: ["lab"] }), collector({ collector: "b", groups: ["lab", "south"], status }), collector({ collector: "c", groups: ["north"] })] }) });
+        equal(["lab", "north", "south"].map((group) => storing(parts, group)), ["unknown", "ok", "away"]);
+        equal([storingAll(parts, ["lab", "north"]), storingAll(parts, ["lab", "south"])], ["unknown", "away"]);
+    }
+});
+
 test("a collector that has stopped without a word is silent", () => {
     let reports = seenReports(new Map(), [collector()], 0);
     equal(withSilent([collector()], reports, 20_000)[0].status, "online");
@@ -71,6 +79,8 @@ test("a store that cannot be read, none, and streams that are refused", () => {
     equal(asKnown({ group: "lab", missing: 0, stored: 3, on_its_way: 0 }, away).missing, null);
     const none = seen({ system: system({ store: { configured: false, readable: false, problem: "none" } }) });
     equal([none.store, noticeOf(none, page())], ["none", null]);
+    const unread = seen({ system: system({ store: { configured: true, readable: null, problem: null } }) });
+    equal([unread.store, noticeOf(unread, page()), stateWords(unread, ["lab"]).text], ["unknown", null, "Live"]);
     check(noticeOf(seen({ status: { ...OPEN, live: "lost" } }), page()).text.includes("Live samples do not arrive"));
 });
 

@@ -67,16 +67,15 @@ async function start() {
     link.addEventListener("unauthorized", () => session.ask());
     link.addEventListener("system", (event) => /** @type {CustomEvent} */ (event).detail.isKnown && session.resume());
     await session.load();
-    await session.ready();
     parts.start();
     fleet.start();
     notifications.start();
     ruleEvents.start();
-    link.start(session.state.version);
-    session.addEventListener("opened", () => {
-        link.reopen();
-        navigate();
-    });
+    session.addEventListener("opened", (event) => /** @type {CustomEvent} */ (event).detail.isNew && link.reopen());
+    session.addEventListener("closed", () => link.lock());
+    link.start(session.state.version, () => session.isOpen);
+    await session.ready();
+    session.addEventListener("opened", () => navigate());
     window.addEventListener("hashchange", () => navigate());
     document.getElementById("skip")?.addEventListener("click", (event) => {
         event.preventDefault();

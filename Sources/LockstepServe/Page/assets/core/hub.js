@@ -3,8 +3,9 @@
  * windows share one set: the devices, the events of rules, the live samples that any window shows, and the state of the
  * parts of the system. It runs in a shared worker, or in the window itself where there are none.
  *
- * A window sends `{kind: "state", visible, wants, replay}`: whether it is visible, the streams it shows, and those of which
- * it needs the recent samples. It repeats this, because nothing reports a window that has crashed.
+ * A window sends `{kind: "state", visible, wants, replay, hasSession}`: whether it is visible, the streams it shows, those of
+ * which it needs the recent samples, and whether it may read. It repeats this, because nothing reports a window that has
+ * crashed. It sends `bye` when it leaves, `lock` when it has ended the session and leaves, and `reopen` with a new session.
  */
 
 import { excess, keyOf } from "../pure/events.js";
@@ -20,6 +21,11 @@ const GONE = 150_000;
 /** Events that are kept for further windows. */
 const KEPT = 2000;
 
+/** Before the first connection. Without wanted samples there is none, and none is missed. */
+const START = /** @type {const} */ ({ fleet: "connecting", events: "connecting", live: "open" });
+
+const NOTHING = { kind: "system", system: null, isKnown: false };
+
 /** @typedef {{port: MessagePort, visible: boolean, wants: string[], heard: number}} Client */
 
 export class Hub {
@@ -28,7 +34,7 @@ export class Hub {
     /** @type {Record<string, {close: () => void, url: string}|null>} */
     #streams = { fleet: null, events: null, live: null };
     /** @type {Record<string, "connecting"|"open"|"lost">} */
-    #status = { fleet: "connecting", events: "connecting", live: "open" };
+    #status = { ...START };
     /** @type {Map<string, any>} */
     #devices = new Map();
     #hasDevices = false;
@@ -37,15 +43,12 @@ export class Hub {
     #hasEvents = false;
     #recent = new RecentBatches();
     /** @type {any} the last answer about the system, and whether it is the present one */
-    #system = { kind: "system", system: null, isKnown: false };
+    #system = NOTHING;
     #poll = 0;
     #liveTimer = 0;
-    /** Whether the server requires a token: nothing is asked until there is a new session, because wrong logins are counted. */
-    #isLocked = false;
-
-    constructor() {
-        setInterval(() => this.#removeGone(), GONE / 5);
-    }
+    /** Nothing is asked until there is a session, because wrong logins are counted. */
+    #isLocked = true;
+    #cleaning = setInterval(() => this.#removeGone(), GONE / 5);
 
     /** Takes a window in. @param {MessagePort} port */
     connect(port) {
@@ -53,17 +56,24 @@ export class Hub {
         port.start();
     }
 
-    #receive(port, data) {
-        if (data.kind === "bye") this.#clients.delete(port);
-        else if (data.kind === "reopen") return this.#reopen();
-        else this.#update(port, data);
-        this.#balance();
+    /** Ends everything. */
+    close() {
+        clearInterval(this.#cleaning);
+        this.#clients.clear();
+        this.#closeAll();
     }
 
-    #update(port, { visible, wants, replay }) {
+    #receive(port, data) {
+        if (data.kind === "reopen") return this.#reopen();
+        if (data.kind === "state") this.#update(port, data);
+        else this.#clients.delete(port);
+        if (data.kind === "lock") this.#lock();
+        else this.#balance();
+    }
+
+    #update(port, { visible, wants, replay, hasSession }) {
         const before = this.#clients.get(port);
-        // A new window begins with a session.
-        if (!before) this.#isLocked = false;
+        if (!before && hasSession) this.#unlock();
         this.#clients.set(port, { port, visible, wants, heard: Date.now() });
         if (!before && this.#hasEvents) port.postMessage({ kind: "events", events: [...this.#events.values()], loaded: true });
         if (visible && !before?.visible) {
@@ -78,27 +88,37 @@ export class Hub {
 
     /** Opens what some window needs, and closes the rest. */
     #balance() {
-        if (this.#isLocked) return;
-        const visible = [...this.#clients.values()].filter((client) => client.visible);
+        if (!this.#isLocked) this.#followAll();
+        if (this.#isVisible && !this.#poll) this.#ask();
+    }
+
+    /** Whether any window is visible. */
+    get #isVisible() {
+        return [...this.#clients.values()].some(({ visible }) => visible);
+    }
+
+    #followAll() {
         // Events are followed also while all windows are hidden, because they may notify.
         this.#follow("events", this.#clients.size > 0 ? "/api/v1/events" : null, {
             event: (event) => this.#addEvents([event]),
             // Of an event that the server no longer keeps.
-            acknowledged: (confirmation) => this.#tell({ kind: "events", acknowledged: confirmation }),
+            acknowledged: (confirmation) => {
+                const known = this.#events.get(keyOf(confirmation));
+                if (known) this.#events.set(keyOf(confirmation), { ...known, acknowledged: confirmation.acknowledged });
+                this.#tell({ kind: "events", acknowledged: confirmation });
+            },
             ready: () => {
                 this.#hasEvents = true;
                 this.#tell({ kind: "events", events: [...this.#events.values()], loaded: true });
             },
         });
-        this.#follow("fleet", visible.length > 0 ? "/api/v1/fleet?every=1s" : null, { devices: (data) => this.#takeDevices(data) });
-        if (visible.length > 0 && !this.#poll) this.#ask();
+        this.#follow("fleet", this.#isVisible ? "/api/v1/fleet?every=1s" : null, { devices: (data) => this.#takeDevices(data) });
         // Several subscriptions that change together need one connection.
         clearTimeout(this.#liveTimer);
         this.#liveTimer = setTimeout(() => this.#followSamples(), 30);
     }
 
     #followSamples() {
-        if (this.#isLocked) return;
         const keys = new Set([...this.#clients.values()].filter(({ visible }) => visible).flatMap(({ wants }) => wants));
         this.#recent.keep(keys);
         const query = new URLSearchParams();
@@ -106,7 +126,10 @@ export class Hub {
         for (const address of unique(0)) query.append("device", address);
         for (const stream of unique(1)) query.append("stream", stream);
         query.append("hz", "10");
-        this.#follow("live", keys.size > 0 ? `/api/v1/live?${query}` : null, {
+        // Only a new connection begins with the recent samples: the fragment, which is not sent, makes one also for a stream whose
+        // device and name other streams have.
+        const fragment = encodeURIComponent([...keys].sort().join());
+        this.#follow("live", keys.size > 0 ? `/api/v1/live?${query}#${fragment}` : null, {
             hello: ({ at }) => this.#tell({ kind: "time", at }),
             samples: (batch) => {
                 const key = streamKey(batch);
@@ -127,8 +150,10 @@ export class Hub {
         this.#streams[name] = { url, ...openEvents(url, handlers, (status) => {
             // The first devices and events after a new connection are all that there are.
             if (name === "fleet" && status === "connecting") this.#hasDevices = false;
-            if (name === "events" && status === "connecting") this.#hasEvents = false;
+            if (name === "events" && status === "connecting") this.#forgetEvents();
             this.#setStatus(name, status);
+            // Events tell no status code. While all windows are hidden, nothing else finds out that the session has ended.
+            if (name === "events" && status === "lost" && !this.#poll) this.#ask({ isHidden: true });
         }) };
     }
 
@@ -145,9 +170,25 @@ export class Hub {
     /** Connects again, for example with a new session. */
     #reopen() {
         this.#closeAll();
-        this.#isLocked = false;
+        this.#unlock();
         this.#balance();
+    }
+
+    /** Closes everything until there is a session. */
+    #lock() {
+        this.#closeAll();
+        this.#isLocked = true;
+        this.#status = { fleet: "lost", events: "lost", live: "lost" };
+        this.#system = NOTHING;
+        this.#recent.keep(new Set());
+        this.#show({ kind: "status", ...this.#status });
+        this.#tell({ kind: "unauthorized" });
         this.#ask();
+    }
+
+    #unlock() {
+        if (this.#isLocked) this.#status = { ...START };
+        this.#isLocked = false;
     }
 
     #closeAll() {
@@ -155,6 +196,16 @@ export class Hub {
             this.#streams[name]?.close();
             this.#streams[name] = null;
         }
+        clearTimeout(this.#liveTimer);
+        clearTimeout(this.#poll);
+        this.#poll = 0;
+        this.#hasDevices = false;
+        this.#forgetEvents();
+    }
+
+    #forgetEvents() {
+        this.#hasEvents = false;
+        this.#events.clear();
     }
 
     #takeDevices({ at, devices, forgotten = [] }) {
@@ -172,27 +223,25 @@ export class Hub {
         if (this.#hasEvents) this.#tell({ kind: "events", events });
     }
 
-    /** Asks for the state of the system, and again after a while. */
-    async #ask() {
+    /**
+     * Asks for the state of the system, and again after a while. While it is locked, it only tells windows that it is there.
+     * @param {{isHidden?: boolean}} [options] whether it asks also if all windows are hidden
+     */
+    async #ask({ isHidden = false } = {}) {
         clearTimeout(this.#poll);
         this.#poll = 0;
-        if (this.#isLocked || ![...this.#clients.values()].some(({ visible }) => visible)) return;
+        if (!this.#isVisible && !isHidden) {
+            // The answer grows old.
+            this.#system = { ...this.#system, isKnown: false };
+            return;
+        }
         const poll = setTimeout(() => this.#ask(), EVERY + ANSWER);
         this.#poll = poll;
-        try {
-            const reply = await fetch("/api/v1/system", { signal: AbortSignal.timeout(ANSWER) });
-            if (reply.status === 401) {
-                this.#isLocked = true;
-                this.#closeAll();
-                this.#tell({ kind: "unauthorized" });
-            }
-            if (!reply.ok) throw new Error(`status ${reply.status}`);
-            this.#system = { kind: "system", system: await reply.json(), isKnown: true };
-        } catch {
-            this.#system = { ...this.#system, isKnown: false };
-        }
-        // A later question is on its way.
-        if (this.#poll !== poll || this.#isLocked) return clearTimeout(poll);
+        const { status, system } = this.#isLocked ? NO_ANSWER : await askSystem();
+        // A later question is on its way, or everything was closed.
+        if (this.#poll !== poll) return;
+        if (status === 401) return this.#lock();
+        this.#system = { kind: "system", system: system ?? this.#system.system, isKnown: system !== null };
         this.#show(this.#system);
         clearTimeout(poll);
         this.#poll = setTimeout(() => this.#ask(), EVERY);
@@ -212,5 +261,17 @@ export class Hub {
     /** Sends a message to all windows. */
     #tell(message) {
         for (const port of this.#clients.keys()) port.postMessage(message);
+    }
+}
+
+const NO_ANSWER = { status: 0, system: null };
+
+/** Returns the state of the system, or null without a good answer. @returns {Promise<{status: number, system: any}>} */
+async function askSystem() {
+    try {
+        const reply = await fetch("/api/v1/system", { signal: AbortSignal.timeout(ANSWER) });
+        return { status: reply.status, system: reply.ok ? await reply.json() : null };
+    } catch {
+        return NO_ANSWER;
     }
 }

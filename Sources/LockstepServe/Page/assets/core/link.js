@@ -13,13 +13,20 @@ const EVERY = 20_000;
 class Link extends EventTarget {
     /** @type {MessagePort|null} */
     #port = null;
+    /** Without shared workers. @type {Hub|null} */
+    #hub = null;
     /** @type {Map<object, string[]>} the streams that each part of the page shows */
     #wants = new Map();
     #heard = 0;
     #name = "";
+    #hasSession = () => false;
 
-    /** @param {string} version of the server: windows with other files of the page have a connection of their own */
-    start(version) {
+    /**
+     * @param {string} version of the server: windows with other files of the page have a connection of their own
+     * @param {() => boolean} hasSession whether the window may read
+     */
+    start(version, hasSession) {
+        this.#hasSession = hasSession;
         this.#name = `lockstep ${version}`;
         this.#connect();
         document.addEventListener("visibilitychange", () => this.#report());
@@ -32,6 +39,11 @@ class Link extends EventTarget {
     /** Connects to the server again, with a new session. */
     reopen() {
         this.#port?.postMessage({ kind: "reopen" });
+    }
+
+    /** Ends the connection of all windows, because this one has ended the session and leaves. */
+    lock() {
+        this.#port?.postMessage({ kind: "lock" });
     }
 
     /**
@@ -58,14 +70,18 @@ class Link extends EventTarget {
     /** Without shared workers, each window has a connection of its own. */
     #connectAlone() {
         const { port1, port2 } = new MessageChannel();
-        new Hub().connect(port2);
-        this.#use(port1);
+        const hub = new Hub();
+        hub.connect(port2);
+        this.#use(port1, hub);
     }
 
-    /** @param {MessagePort} port */
-    #use(port) {
+    /** @param {MessagePort} port @param {Hub|null} [hub] if it is the window's own */
+    #use(port, hub = null) {
+        this.#port?.postMessage({ kind: "bye" });
         this.#port?.close();
+        this.#hub?.close();
         this.#port = port;
+        this.#hub = hub;
         port.onmessage = ({ data }) => {
             this.#heard = performance.now();
             this.dispatchEvent(new CustomEvent(data.kind, { detail: data }));
@@ -80,14 +96,13 @@ class Link extends EventTarget {
 
     /** @param {string[]} [replay] */
     #report(replay = []) {
-        this.#port?.postMessage({ kind: "state", visible: !document.hidden, wants: this.#keys(), replay });
+        this.#port?.postMessage({ kind: "state", visible: !document.hidden, wants: this.#keys(), replay, hasSession: this.#hasSession() });
     }
 
     #watch() {
         if (document.hidden) this.#heard = performance.now();
         if (performance.now() - this.#heard < SILENCE) return;
         this.dispatchEvent(new CustomEvent("status", { detail: { kind: "status", fleet: "lost", events: "lost", live: "lost" } }));
-        this.#port?.postMessage({ kind: "bye" });
         this.#connect();
     }
 }

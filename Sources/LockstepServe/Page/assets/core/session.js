@@ -13,6 +13,15 @@ class Session extends EventTarget {
         return this.state.rights.includes("operate");
     }
 
+    /** Whether the page may read, as far as it knows. */
+    get isOpen() {
+        return !this.#dialog?.open && this.#isAccepted;
+    }
+
+    get #isAccepted() {
+        return !this.state.token_required || this.state.authenticated;
+    }
+
     /** Asks the server; without an answer the page starts and reports the lost connection. */
     async load() {
         try {
@@ -25,7 +34,7 @@ class Session extends EventTarget {
 
     /** Waits until the page may read. */
     async ready() {
-        if (!this.state.token_required || this.state.authenticated) return;
+        if (this.#isAccepted) return;
         this.ask();
         await new Promise((resolve) => this.addEventListener("opened", resolve, { once: true }));
     }
@@ -49,12 +58,19 @@ class Session extends EventTarget {
         dialog.showModal();
     }
 
-    /** Closes the dialog because another window has opened a session. */
-    resume() {
+    /** Closes the dialog if another window has opened a session. */
+    async resume() {
+        if (!this.#dialog?.open) return;
+        await this.load();
+        if (this.#isAccepted) this.#finish({ isNew: false });
+    }
+
+    /** @param {{isNew: boolean}} session whether this window has opened it */
+    #finish({ isNew }) {
         if (!this.#dialog?.open) return;
         this.#dialog.close();
         this.#dialog.remove();
-        this.load();
+        this.dispatchEvent(new CustomEvent("opened", { detail: { isNew } }));
     }
 
     async #open(field, problem, button) {
@@ -63,9 +79,7 @@ class Session extends EventTarget {
         try {
             await request("/session", { method: "POST", body: { token: field.value.trim() } });
             await this.load();
-            this.#dialog?.close();
-            this.#dialog?.remove();
-            this.dispatchEvent(new Event("opened"));
+            this.#finish({ isNew: true });
         } catch (error) {
             problem.textContent = error instanceof ApiError && error.status === 401 ? "The token is not valid. Check it for missing characters." : error.message;
             problem.hidden = false;
@@ -75,9 +89,11 @@ class Session extends EventTarget {
         }
     }
 
-    /** Ends the session on the server. */
+    /** Ends the session on the server, and what other windows receive with it. */
     async close() {
         await request("/session", { method: "DELETE" }).catch(() => {});
+        this.state = { ...this.state, authenticated: false };
+        this.dispatchEvent(new Event("closed"));
         location.reload();
     }
 }

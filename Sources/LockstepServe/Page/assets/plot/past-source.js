@@ -6,6 +6,8 @@ import { meansOf, seriesOf } from "../pure/envelope.js";
 
 /** Time between the last movement and the request, in ms. */
 const SETTLE = 110;
+/** Time until a failed request is repeated, in ms. */
+const RETRY = 2_000;
 /** Samples are stored about this long after their time, in µs. */
 const ARRIVAL = 3e6;
 /** The longest span of averages. */
@@ -117,6 +119,7 @@ export class PastSource {
         this.#abort?.abort();
         const abort = new AbortController();
         this.#abort = abort;
+        const wanted = this.#wanted;
         this.isLoading = true;
         this.onchange();
         const { group, device, stream } = this.source;
@@ -129,7 +132,10 @@ export class PastSource {
         } catch (error) {
             if (isAbort(error)) return;
             this.problem = error.message;
-            this.#wanted = "";
+            if (this.#wanted === wanted) this.#timer = setTimeout(() => {
+                this.reset();
+                this.onchange();
+            }, RETRY);
         }
         this.isLoading = false;
         this.onchange();

@@ -28,10 +28,16 @@ export function partsOf({ status, lostFor, system, isKnown }) {
     const broker = !answers ? "unknown" : system.broker.connected ? "ok" : "away";
     return {
         server, broker, events: stream("events"), live: stream("live"), system,
-        store: !answers ? "unknown" : system.store.configured === false ? "none" : system.store.readable ? "ok" : "away",
+        store: answers ? storeOf(system.store) : "unknown",
         // Their reports come by the broker.
         collectors: broker === "ok" ? system.collectors : [],
     };
+}
+
+/** @param {{configured: boolean, readable: boolean|null}} store null before the server has read it @returns {Known|"none"} */
+function storeOf({ configured, readable }) {
+    if (!configured) return "none";
+    return readable === null ? "unknown" : readable ? "ok" : "away";
 }
 
 /** Collectors report every 10 s. After this time without a report, one has stopped without a word. In ms. */
@@ -78,18 +84,20 @@ export function asKnown(device, parts) {
     return { ...device, ...state, ...rates, ...stored };
 }
 
-/** Whether a collector stores the samples of a group. @param {Parts} parts @param {string} group @returns {Known} */
+/** Whether collectors store the samples of a group: "unknown" if perhaps of a part of its devices only. @param {Parts} parts @param {string} group @returns {Known} */
 export function storing({ broker, collectors }, group) {
     if (broker === "unknown") return "unknown";
-    const isStored = collectors.some((collector) => collector.status === "online" && (!collector.groups || collector.groups.includes(group)));
-    return isStored ? "ok" : "away";
+    const responsible = collectors.filter(({ groups }) => !groups || groups.includes(group));
+    if (!responsible.some(({ status }) => status === "online")) return "away";
+    // Those that name the group may each store a part of its devices.
+    return responsible.some(({ groups, status }) => groups && status !== "online") ? "unknown" : "ok";
 }
 
-/** The same for all groups: "away" if samples of one of them are not stored. @param {Parts} parts @param {string[]} groups */
+/** The same for all groups: "away" if samples of one of them are not stored, then "unknown". @param {Parts} parts @param {string[]} groups */
 export function storingAll(parts, groups) {
     const known = groups.map((group) => storing(parts, group));
     if (!known.length) return parts.broker === "unknown" ? "unknown" : parts.collectors.some(({ status }) => status === "online") ? "ok" : "away";
-    return known.find((value) => value !== "ok") ?? "ok";
+    return /** @type {const} */ (["away", "unknown"]).find((value) => known.includes(value)) ?? "ok";
 }
 
 /** Why samples of some groups are not stored. @param {Parts} parts @param {number} now µs */

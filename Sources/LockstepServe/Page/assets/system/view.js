@@ -47,7 +47,8 @@ function cardsOf({ server, broker, store, system }) {
             ["Version", collector.version ?? UNKNOWN], ["Last report", dateTime(collector.at)],
         ]));
     }
-    if (!system.collectors.length) {
+    // Their reports come by the broker.
+    if (broker === "ok" && !system.collectors.length) {
         const { element, body } = card({ title: "Collectors", id: "collectors" });
         body.append(emptyState({ symbol: "system", title: "No collector has reported", text: "Start lockstep-collector with the same broker: it stores samples and derives the states of devices." }));
         cards.push(element);
