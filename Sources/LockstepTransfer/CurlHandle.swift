@@ -25,6 +25,13 @@ package final class CurlHandle {
     package let pointer: UnsafeMutableRawPointer
     /// The body of the answer.
     package private(set) var received: [UInt8] = []
+
+    /// Returns the body of the answer, and keeps it no longer.
+    package func takeReceived() -> [UInt8] {
+        defer { received = [] }
+        return received
+    }
+
     /// Whether the body was larger than allowed.
     package private(set) var isTooLarge = false
     /// What callbacks of the owner need until the handle is gone.

@@ -120,8 +120,9 @@ final class HTTPConnection {
 
     /// Returns the answer to the request, which was performed with the result `code`.
     func result(_ code: CURLcode) -> Result<Response, Failure> {
+        let body = curl.takeReceived()
         guard code == CURLE_OK else { return .failure(failure(code)) }
-        return .success(Response(status: curl.status, body: curl.received))
+        return .success(Response(status: curl.status, body: body))
     }
 
     func failure(_ code: CURLcode) -> Failure {

@@ -11,6 +11,8 @@ struct SystemStatus: Sendable {
     let brokerProblem: String?
     /// The reason why the store cannot be read, or nil.
     let storeProblem: String?
+    /// Whether the store was read since the start, or could not be.
+    var isStoreKnown = true
     /// Whether a store is configured. Without one, the server is ready to serve live data.
     var hasStore = true
 
@@ -64,7 +66,11 @@ struct HealthRoutes {
         }
         object.member("store") { store in
             store.member("configured", status.hasStore)
-            store.member("readable", status.storeProblem == nil)
+            if status.isStoreKnown || !status.hasStore {
+                store.member("readable", status.storeProblem == nil)
+            } else {
+                store.member("readable", orNull: String?.none)
+            }
             store.member("problem", orNull: status.storeProblem)
         }
         object.key("collectors")

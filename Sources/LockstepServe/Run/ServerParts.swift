@@ -59,7 +59,7 @@ struct ServerParts: Sendable {
         let broker = feed.status
         return SystemStatus(
             isBrokerConnected: broker.isConnected, brokerProblem: broker.problem, storeProblem: store.problem,
-            hasStore: configuration.store != nil)
+            isStoreKnown: store.statistics.reads > 0, hasStore: configuration.store != nil)
     }
 
     /// Ends event streams and reads of the store, and refuses further ones.
