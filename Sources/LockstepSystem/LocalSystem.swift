@@ -47,7 +47,8 @@ public final class LocalSystem {
     private var entries: [String: Entry] = [:]
     /// Why the system cannot run.
     private var failure: ProgramError?
-    private let environment: [String: String]
+    /// The environment variables of all programs.
+    public let environment: [String: String]
     private let report: (String, Report) -> Void
     private var generator = SystemRandomNumberGenerator()
 

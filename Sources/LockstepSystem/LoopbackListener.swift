@@ -30,8 +30,27 @@ public final class LoopbackListener: Sendable {
 
     /// Waits for a connection and returns its descriptor, or nil after ``close()``.
     public func accept() -> Int32? {
-        let connection = Glibc.accept(descriptor, nil, nil)
-        return connection >= 0 ? connection : nil
+        while true {
+            let connection = Glibc.accept(descriptor, nil, nil)
+            if connection >= 0 { return connection }
+            switch Self.step(after: errno) {
+            case .end: return nil
+            case .repeat: continue
+            case .repeatLater: usleep(10_000)
+            }
+        }
+    }
+
+    /// What follows from an error of accept(2).
+    enum Step { case end, `repeat`, repeatLater }
+
+    static func step(after error: Int32) -> Step {
+        switch error {
+        case EINVAL, EBADF: .end
+        case EINTR, ECONNABORTED: .repeat
+        // Such as EMFILE: a descriptor may become free.
+        default: .repeatLater
+        }
     }
 
     /// Ends ``accept()``, and refuses further connections. The descriptor stays open until nothing uses the listener, so

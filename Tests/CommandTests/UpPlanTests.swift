@@ -1,5 +1,9 @@
+import Glibc
 import LockstepCommandLine
+import LockstepModel
+import LockstepSQLite
 import LockstepSystem
+import LockstepTestSupport
 import Testing
 
 @testable import lockstep
@@ -52,9 +56,21 @@ struct UpPlanTests {
         #expect(parts[1...].allSatisfy { $0.arguments.contains("--journal") })
         #expect(
             plan.verification == [
-                "verify", "--store", "sqlite:/data/samples.db", "--journal", "demo-1=/data/demo-1.outbox", "--journal",
-                "demo-2=/data/demo-2.outbox",
+                "verify", "--store", "sqlite:/data/samples.db", "--device", "demo-1", "--journal",
+                "demo-1=/data/demo-1.outbox", "--device", "demo-2", "--journal", "demo-2=/data/demo-2.outbox",
             ])
+    }
+
+    @Test(
+        "devices of an earlier demo may be in the store of a demo, and no others",
+        arguments: [
+            ("default", "demo-1", true), ("default", "demo-50", true), ("default", "demo-kitchen", false),
+            ("default", "walker", false), ("lab", "demo-1", false),
+        ])
+    func simulated(group: String, device: String, isSimulated: Bool) throws {
+        let address = DeviceAddress(
+            group: try GroupID(validating: group), device: try DeviceID(validating: device))
+        #expect(UpPlan.isSimulated(address) == isSimulated)
     }
 
     @Test("a missing program is named with advice")
@@ -84,11 +100,72 @@ struct UpPlanTests {
             let log = UpLog(isJSON: isJSON, terminal: plain) { lines.texts.append($0) }
             log.line(#"{"level":"info"}"#, of: "page")
             log.line("plain \u{1B}text", of: "broker")
+            log.line("{}", of: "broker")
+            log.line("{starting}", of: "broker")
         }
         #expect(
             lines.texts == [
-                "page      │ {\"level\":\"info\"}\n", "broker    │ plain \u{FFFD}text\n",
+                "page      │ {\"level\":\"info\"}\n", "broker    │ plain \u{FFFD}text\n", "broker    │ {}\n",
+                "broker    │ {starting}\n",
                 #"{"part":"page","level":"info"}"# + "\n", #"{"part":"broker","text":"plain \u001btext"}"# + "\n",
+                #"{"part":"broker","text":"{}"}"# + "\n", #"{"part":"broker","text":"{starting}"}"# + "\n",
             ])
+    }
+
+    @Test("a delivery is complete when the batches of its time are acknowledged, whatever was accepted since")
+    func delivery() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/outbox"
+            let outbox = try SQLiteDatabase(path: path)
+            try outbox.execute("CREATE TABLE batches (id INTEGER PRIMARY KEY); INSERT INTO batches VALUES (1), (2)")
+            let mark = try DeliveryMark(outbox: path)
+            try outbox.execute("DELETE FROM batches WHERE id = 1; INSERT INTO batches VALUES (3)")
+            #expect(!mark.isReached)
+            try outbox.execute("DELETE FROM batches WHERE id = 2")
+            #expect(mark.isReached)
+        }
+    }
+}
+
+@Suite("Output of lockstep up")
+struct UpOutputTests {
+    init() { signal(SIGPIPE, SIG_IGN) }
+
+    private func openPipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw ProgramError("no pipe") }
+        return (ends[0], ends[1])
+    }
+
+    private func read(_ descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        return String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+    }
+
+    @Test("a reader that has ended and a full disk are no errors")
+    func errors() throws {
+        let ends = try openPipe()
+        close(ends.read)
+        UpOutput(descriptor: ends.write).write("lost\n")
+        close(ends.write)
+        let full = open("/dev/full", O_WRONLY)
+        UpOutput(descriptor: full).write("lost\n")
+        close(full)
+        UpOutput(descriptor: -1).write("lost\n")
+    }
+
+    @Test("lines that a reader has no room for are left out, and the next one begins on a line of its own")
+    func blocked() throws {
+        let ends = try openPipe()
+        defer { for end in [ends.read, ends.write] { close(end) } }
+        let output = UpOutput(descriptor: ends.write)
+        output.write(String(repeating: "x", count: 1 << 20) + "\n", within: .zero)
+        for _ in 0..<1000 { output.write("lost\n") }
+        let first = read(ends.read)
+        #expect(!first.isEmpty && first.allSatisfy { $0 == "x" })
+        output.write("second\n")
+        output.write("third\n")
+        #expect(read(ends.read) == "\nsecond\nthird\n")
     }
 }

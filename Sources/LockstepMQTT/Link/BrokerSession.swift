@@ -9,7 +9,7 @@ public final class BrokerSession {
         case connected(MQTTVersion)
         /// All subscriptions of this connection are granted. If the session awaits retained messages, they were received.
         case ready
-        /// A subscription was refused. The others stay.
+        /// A subscription was refused, or its filter is invalid. The others stay.
         case denied(filter: String, MQTTError)
         /// The broker acknowledged or refused a message with QoS 1. It may also report that a message with QoS 0 was
         /// written.
@@ -73,7 +73,10 @@ public final class BrokerSession {
         for filter in filters {
             do throws(MQTTError) {
                 if let id = try link.subscribe(to: filter, qos: qos) { progress.requested(filter, id: id) }
-            } catch { events.append(.denied(filter: filter, error)) }
+            } catch {
+                // Any other error means that the connection is ending: `interrupted` follows.
+                if [.invalid, .tooLarge].contains(error.code) { events.append(.denied(filter: filter, error)) }
+            }
         }
         return events + (filters.isEmpty && link.isUp ? [.ready] : [])
     }

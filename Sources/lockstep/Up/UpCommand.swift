@@ -7,7 +7,8 @@ struct UpCommand: ParsableCommand {
         usage: "lockstep up [<options>]",
         discussion: """
             Starts the programs, shows their logs as one, starts those again that fail, and stops them with Ctrl-C or \
-            SIGTERM; a second Ctrl-C kills them. No program survives this command, however it ends.
+            SIGTERM; a second Ctrl-C kills them. None of these programs survives this command, however it ends; only a \
+            command that a rule has just started may run on.
 
             If a broker listens on the port already, it is used. Otherwise mosquitto is started, with the \
             configuration that Lockstep ships: it accepts everyone on this machine.
@@ -23,8 +24,9 @@ struct UpCommand: ParsableCommand {
             The programs do not use the environment variables LOCKSTEP_….
 
             With --demo, simulated devices run in a system of their own, on free ports and in a temporary folder \
-            unless --folder is given. At the end, after --seconds or Ctrl-C, every accepted sample is looked up in \
-            the store; the exit status is 0 only if each is stored once. SIGTERM ends a demo without this.
+            unless --folder is given; its store must have no other devices. At the end, after --seconds or Ctrl-C, \
+            every accepted sample is looked up in the store; the exit status is 0 only if each is stored once. \
+            SIGTERM ends a demo without this.
 
             EXAMPLES
               lockstep up

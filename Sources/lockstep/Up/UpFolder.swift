@@ -42,6 +42,8 @@ final class UpFolder {
             }
             throw CommandFailure("\(error)")
         }
+        // A folder that was named may be an earlier temporary one, and stays from now on.
+        _ = lock.setNote(isTemporary ? Self.temporaryNote : "")
     }
 
     /// The path if the folder stays.
@@ -63,6 +65,9 @@ final class UpFolder {
         (ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp") + "/lockstep-up-"
     }
 
+    /// What the lock of a temporary folder says. A user may give any name to a folder.
+    private static let temporaryNote = "temporary"
+
     /// Removes the temporary folders of commands that were killed: nobody holds their lock.
     private static func removeAbandoned() {
         let prefix = temporaryPrefix
@@ -71,7 +76,8 @@ final class UpFolder {
             let folder = parent + "/" + name
             var status = stat()
             guard folder.hasPrefix(prefix), lstat(folder, &status) == 0, status.st_uid == geteuid(),
-                access(folder + "/up.lock", F_OK) == 0, let lock = try? FileLock(path: folder + "/up")
+                access(folder + "/up.lock", F_OK) == 0, let lock = try? FileLock(path: folder + "/up"),
+                lock.note == temporaryNote
             else { continue }
             try? FileManager.default.removeItem(atPath: folder)
             withExtendedLifetime(lock) {}

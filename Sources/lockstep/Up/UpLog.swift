@@ -11,8 +11,7 @@ struct UpLog {
     /// The width of the names.
     private static let width = 9
 
-    init(isJSON: Bool, terminal: Terminal = .output, write: @escaping (String) -> Void = { Terminal.output.write($0) })
-    {
+    init(isJSON: Bool, terminal: Terminal = .output, write: @escaping (String) -> Void) {
         self.isJSON = isJSON
         self.terminal = terminal
         self.write = write
@@ -38,7 +37,9 @@ struct UpLog {
     /// Writes a line of a part.
     func line(_ line: String, of name: String) {
         guard isJSON else { return write(prefix(name, .faint) + line.printable + "\n") }
-        if line.hasPrefix("{"), line.hasSuffix("}") {
+        if line.hasPrefix("{"), case .object(let members)? = try? JSONParser.parse(Array(line.utf8)),
+            !members.isEmpty
+        {
             var object = JSONObjectWriter()
             object.member("part", name)
             let start = String(decoding: object.finish(), as: UTF8.self).dropLast()

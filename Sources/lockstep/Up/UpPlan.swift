@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepCommandLine
+import LockstepModel
 import LockstepSystem
 
 /// Which programs `lockstep up` starts, and with which arguments. A value without effects.
@@ -22,9 +23,16 @@ struct UpPlan {
     /// The store.
     var store: String { "sqlite:\(folder)/samples.db" }
     /// The names of the simulated devices.
-    var deviceNames: [String] { (0..<devices).map { "demo-\($0 + 1)" } }
+    var deviceNames: [String] { (0..<devices).map { "\(Self.devicePrefix)\($0 + 1)" } }
+    private static let devicePrefix = "demo-"
     /// Whether there is a gateway.
     var hasGateway: Bool { exists("\(folder)/gateway.yaml") }
+    /// Returns whether a device has the name of a simulated one, of this demo or another one.
+    static func isSimulated(_ address: DeviceAddress) -> Bool {
+        let name = address.device.rawValue
+        return address.group == .standard && name.hasPrefix(devicePrefix)
+            && UInt(name.dropFirst(devicePrefix.count)) != nil
+    }
     /// Returns the outbox of a simulated device.
     func outbox(of device: String) -> String { "\(folder)/\(device).outbox" }
 
@@ -77,7 +85,8 @@ struct UpPlan {
 
     /// Returns the arguments of `lockstep verify` that look up every accepted sample of the simulated devices.
     var verification: [String] {
-        ["verify", "--store", store] + deviceNames.flatMap { ["--journal", "\($0)=\(outbox(of: $0))"] }
+        ["verify", "--store", store]
+            + deviceNames.flatMap { ["--device", $0, "--journal", "\($0)=\(outbox(of: $0))"] }
     }
 
     /// Returns the default folder.

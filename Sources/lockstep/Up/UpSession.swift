@@ -3,13 +3,14 @@ import Glibc
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
-import LockstepSQLite
+import LockstepStore
 import LockstepSystem
 
 /// One run of `lockstep up`.
 final class UpSession {
     private let command: UpCommand
     private var plan: UpPlan
+    private let output: UpOutput
     private let log: UpLog
     private let system: LocalSystem
     private let interrupt: Interrupt
@@ -23,7 +24,9 @@ final class UpSession {
 
     init(_ command: UpCommand) throws {
         self.command = command
-        let log = UpLog(isJSON: command.json)
+        let output = UpOutput()
+        self.output = output
+        let log = UpLog(isJSON: command.json) { output.write($0) }
         self.log = log
         system = LocalSystem { log.show($0, $1) }
         // Before anything is started, so that no signal leaves something behind.
@@ -44,16 +47,14 @@ final class UpSession {
         do {
             try start()
             try runUntilEnd()
+            // Who asks with SIGTERM does not want to wait for the backlog of a demo.
+            if command.demo != nil, isUp, !mustEnd { return try verify() }
         } catch let error as ProgramError {
             system.stop(isUrgent: { self.interrupt.isRepeated })
             throw CommandFailure(error.description)
         } catch {
             system.stop(isUrgent: { self.interrupt.isRepeated })
             throw error
-        }
-        // Who asks with SIGTERM does not want to wait for the backlog of a demo.
-        if command.demo != nil, isUp, !mustEnd {
-            return try verify()
         }
         log.event("", command.demo == nil ? "stopping" : "stopping without a verification")
         system.stop(isUrgent: { self.interrupt.isRepeated })
@@ -66,6 +67,7 @@ final class UpSession {
     // MARK: - Start
 
     private func start() throws {
+        try checkStore()
         if command.broker == nil { try startBroker() }
         if command.faults {
             faults = FaultPlan(devices: plan.deviceNames, hasPage: plan.hasPage)
@@ -85,6 +87,19 @@ final class UpSession {
         guard !interrupt.isSet else { return }
         isUp = true
         log.ready(addresses)
+    }
+
+    /// A demo does not mix its samples with those of real devices.
+    private func checkStore() throws {
+        let path = folder.path + "/samples.db"
+        guard command.demo != nil, FileManager.default.fileExists(atPath: path),
+            // The collector reports a store that cannot be read.
+            let known = try? StoreReader(path: path).devices(),
+            let other = known.map(\.address).first(where: { !UpPlan.isSimulated($0) })
+        else { return }
+        throw CommandFailure(
+            "the store \(path) has devices that are not of a demo, such as \(other): choose another --folder, or leave "
+                + "out --folder")
     }
 
     /// Waits until all parts that were started are ready, or the user interrupts it.
@@ -211,30 +226,45 @@ final class UpSession {
     /// Delivers what is left, stops the system, and verifies the samples of a demo.
     private func verify() throws -> Bool {
         log.event("", "the time is over: waiting until no device has a backlog")
-        try run(within: .seconds(60 + plan.devices)) {
-            self.plan.deviceNames.allSatisfy { self.system.status(of: $0).contains("backlog of 0 ") }
-        }
+        try waitForDelivery()
         log.event("", "stopping the devices")
         let isClean = system.stop(.devices, isUrgent: { self.interrupt.isRepeated })
         log.event("", "verifying every accepted sample against the store")
         let deadline = ContinuousClock.now + .seconds(30)
-        var result = try Self.lockstep(plan.verification)
-        while result.status != 0, ContinuousClock.now < deadline, !mustEnd {
-            try system.run(until: .now + .milliseconds(200)) { true }
-            result = try Self.lockstep(plan.verification)
+        while try lockstep(plan.verification)?.status != 0, ContinuousClock.now < deadline, !mustEnd {
+            try system.run(until: .now + .milliseconds(200)) { !mustEnd }
         }
         system.stop(isUrgent: { self.interrupt.isRepeated })
         let json = plan.isJSON ? ["--json"] : []
-        let devices = try Self.lockstep(["devices", "--store", plan.store] + json)
-        result = try Self.lockstep(plan.verification + json)
-        guard !plan.isJSON else {
-            Terminal.output.write(devices.text + result.text)
-            return result.status == 0 && isClean
+        guard let devices = try lockstep(["devices", "--store", plan.store] + json),
+            let result = try lockstep(plan.verification + json)
+        else {
+            log.event("", "ended without a verification")
+            return false
         }
-        Terminal.output.write("\n\(devices.text)\n\(result.text)\n")
-        if result.status == 0 { Terminal.output.write("Every accepted sample is stored exactly once.\n") }
-        if let kept = folder.keptPath { Terminal.output.write("Store, outboxes and logs are in \(kept)\n") }
-        return result.status == 0 && isClean
+        let isComplete = result.status == 0
+        var text = plan.isJSON ? devices.text + result.text : "\n\(devices.text)\n\(result.text)\n"
+        if !plan.isJSON {
+            if isComplete { text += "Every accepted sample is stored exactly once.\n" }
+            if let kept = folder.keptPath { text += "Store, outboxes and logs are in \(kept)\n" }
+        }
+        // Nothing is supervised any more.
+        output.write(text, within: .seconds(10))
+        return isComplete && isClean
+    }
+
+    /// Waits until the collector has acknowledged what the devices have accepted by now.
+    private func waitForDelivery() throws {
+        var marks: [String: DeliveryMark] = [:]
+        var left = plan.deviceNames
+        try run(within: .seconds(60 + plan.devices)) {
+            for device in left where marks[device] == nil {
+                marks[device] = try? DeliveryMark(outbox: plan.outbox(of: device))
+            }
+            left.removeAll { marks[$0]?.isReached == true }
+            return left.isEmpty
+                && plan.deviceNames.allSatisfy { system.status(of: $0).contains("backlog of 0 ") }
+        }
     }
 
     /// Supervises the system until a condition holds, the time is over, or the user does not want to wait.
@@ -242,14 +272,20 @@ final class UpSession {
         let deadline = ContinuousClock.now + limit
         while !condition(), ContinuousClock.now < deadline, !mustEnd {
             // A status is no event that ends `run`, so look again soon.
-            try system.run(until: min(deadline, .now + .milliseconds(200))) { !condition() && !mustEnd }
+            try system.run(until: min(deadline, .now + .milliseconds(200))) { !mustEnd }
         }
     }
 
-    /// Runs this program with other arguments, and returns its output.
-    private static func lockstep(_ arguments: [String]) throws -> (status: Int32, text: String) {
-        let program = try RunningProgram(ProgramLocation.own, arguments)
-        let status = program.waitForEnd() ?? -1
+    /// Runs this program with other arguments while the system is supervised, and returns its output; nil if the user does
+    /// not want to wait.
+    private func lockstep(_ arguments: [String]) throws -> (status: Int32, text: String)? {
+        guard !mustEnd else { return nil }
+        let program = try RunningProgram(ProgramLocation.own, arguments, inheriting: system.environment)
+        defer { if program.isRunning { program.terminate(patience: .seconds(1)) } }
+        while program.isRunning, !mustEnd {
+            try system.run(until: .now + .milliseconds(200)) { program.isRunning && !mustEnd }
+        }
+        guard let status = program.status else { return nil }
         return (status, program.text)
     }
 }

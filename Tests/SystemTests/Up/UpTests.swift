@@ -1,5 +1,7 @@
 import Foundation
 import FoundationNetworking
+import LockstepModel
+import LockstepStore
 import LockstepTestSupport
 import Testing
 
@@ -67,12 +69,19 @@ struct UpTests {
     @Test("a demo with faults verifies its samples, removes its folder, and prints JSON lines on request")
     func demo() async throws {
         try await withTemporaryFolder { folder in
+            // Folders of earlier commands: one that a user has named, and one of a demo that was killed.
+            for (name, lock) in [("lockstep-up-mine", "1\n"), ("lockstep-up-killed", "1\ntemporary\n")] {
+                try FileManager.default.createDirectory(
+                    atPath: folder + "/" + name, withIntermediateDirectories: true)
+                try lock.write(toFile: folder + "/\(name)/up.lock", atomically: true, encoding: .utf8)
+            }
             let run = try await RunningProgram.run(
                 Programs.built("lockstep"),
                 ["up", "--demo", "2", "--faults", "--seconds", "10", "--no-page", "--json"],
-                environment: ["TMPDIR": folder], within: .seconds(120))
+                environment: ["TMPDIR": folder, "LOCKSTEP_STORE": "sqlite:/nowhere", "LOCKSTEP_CONFIG": "/nowhere"],
+                within: .seconds(120))
             #expect(run.status == 0, "\(run.text)")
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["lockstep-up-mine"])
             for fault in ["demo-1", "collector", "broker"] {
                 #expect(run.text.contains(#""about":"\#(fault)","event":"was killed with SIGKILL"}"#), "\(run.text)")
             }
@@ -81,6 +90,35 @@ struct UpTests {
             for line in lines {
                 #expect(throws: Never.self, "\(line)") { try JSONSerialization.jsonObject(with: Data(line.utf8)) }
             }
+        }
+    }
+
+    @Test("a demo verifies its samples although the reader of its output has ended")
+    func reader() async throws {
+        try await withTemporaryFolder { folder in
+            let command = "\(Programs.built("lockstep")) up --demo 1 --seconds 1 --no-page"
+            let run = try await RunningProgram.run(
+                "/bin/sh", ["-c", "{ \(command); echo \"status $?\" >&2; } | head -n 1 >/dev/null"],
+                environment: ["TMPDIR": folder], within: .seconds(120))
+            #expect(run.text == "status 0\n")
+        }
+    }
+
+    @Test("a demo refuses a folder with the samples of other devices")
+    func otherDevices() async throws {
+        try await withTemporaryFolder { folder in
+            let device = DeviceAddress(group: .standard, device: try DeviceID(validating: "walker"))
+            let samples = SampleBlock(
+                stream: .accelerometer, times: [1_700_000_000_000_000], columns: [[0], [0], [-1]])
+            let batch = ReceivedBatch(
+                device: device, batch: Batch(position: nil, samples: samples),
+                receivedAt: Timestamp(microseconds: 1_700_000_001_000_000))
+            _ = try SQLiteStore(path: folder + "/samples.db").write(IngestGroup(batches: [batch]))
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"), ["up", "--demo", "1", "--no-page", "--folder", folder])
+            #expect(run.status == 1)
+            #expect(
+                run.text.contains("not of a demo, such as default/walker: choose another --folder"), "\(run.text)")
         }
     }
 
