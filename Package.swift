@@ -224,9 +224,12 @@ let package = Package(
                 + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Gateway/sparkplug_peer.py"]),
         // The page, in a browser, with the built programs.
         tests(
-            "PageTests",
-            "TestSupport lockstep lockstep-agent lockstep-collector lockstep-serve lockstep-gateway",
-            sources: ["PageTests.swift"]),
+            "PageTests", "TestSupport lockstep lockstep-agent lockstep-collector lockstep-serve lockstep-gateway",
+            exclude: [
+                "accessibility.js", "browser.py", "join_gateway.py", "join_scenarios.py", "join_server.py", "phone.py",
+                "run.py", "run_join.py", "runner.py", "scenarios.py", "screenshots.py", "system.py", "tiles.py",
+                "truth.py", "unit",
+            ]),
         // Randomly damaged input for every decoder.
         tests("FuzzTests", "Model Wire Sensors Gateway CommandLine"),
         // Processes are killed at random, and no sample may be lost.
