@@ -55,10 +55,9 @@ func support(_ name: String, _ names: String, exclude: [String] = []) -> Target 
 }
 
 /// Tests. Those that run programs name these too, so that they are built before.
-func tests(_ name: String, _ names: String, exclude: [String] = [], sources: [String]? = nil) -> Target {
+func tests(_ name: String, _ names: String, exclude: [String] = []) -> Target {
     .testTarget(
-        name: target(name), dependencies: dependencies(names), exclude: exclude, sources: sources,
-        swiftSettings: settings)
+        name: target(name), dependencies: dependencies(names), exclude: exclude, swiftSettings: settings)
 }
 
 /// C libraries. Debian: libmosquitto-dev, libsqlite3-dev, libyaml-dev, libsodium-dev, libcurl4-openssl-dev, libnats-dev,
