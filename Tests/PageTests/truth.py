@@ -301,12 +301,12 @@ def a_phase_is_not_changed_by_arrow_keys(system, browser):
     assert page.evaluate("window.sent.length") == 0, "arrow keys have sent a command"
     page.key("Enter")
     page.expect("document.querySelector('dialog[open]')", what="a question before recording stops")
-    page.evaluate("document.querySelector('dialog [value=no]').click()")
+    page.evaluate("document.querySelector('dialog[open] [value=no]').click()")
     page.expect("!document.querySelector('dialog[open]')")
     assert page.evaluate("window.sent.length") == 0, "a command without a confirmation"
     page.evaluate("document.querySelector('#control [data-value=background]').click()")
     page.expect("document.querySelector('dialog[open]')")
-    page.evaluate("document.querySelector('dialog [value=yes]').click()")
+    page.evaluate("document.querySelector('dialog[open] [value=yes]').click()")
     page.expect("window.sent.length === 1", what="the command after the confirmation")
     no_errors(page)
     page.close()
