@@ -25,6 +25,8 @@ enum StoreSchema {
     static let migrations = SchemaMigrations([
         { database in
             for statement in storeTables + eventTables { try database.execute(statement) }
+            // With the tables, so that nobody can find a store without them.
+            for view in storeViews { try database.execute(view.create) }
             try database.setApplicationID(applicationID)
         }
     ])
