@@ -31,8 +31,8 @@ use_programs() {
 
 # lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve, gateway or tools) into
 # DESTDIR: the program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and pages into share/lockstep
-# beside BIN, and the completion of bash into share/bash-completion. The command `lockstep up` starts a broker with the
-# configuration for development, so that it is installed, too.
+# beside BIN, and the completion of bash into share/bash-completion. The commands `lockstep up` and `lockstep certs` use the
+# configurations of a broker, so that they are installed, too.
 # Settings are copied by lay_out_settings.
 lay_out() {
     local part=$1 destination=$2 bin=$3 units=$4 udev=$5 program=lockstep-$1
@@ -40,8 +40,10 @@ lay_out() {
     install -D -m 755 -- "$binaries/$program" "$destination$bin/$program"
     lay_out_completion "$program" "$destination${bin%/*}/share/bash-completion/completions"
     if [[ $part == tools ]]; then
-        install -D -m 644 -- "$root/broker-config/development.conf" \
-            "$destination${bin%/*}/share/lockstep/broker/development.conf"
+        local file
+        for file in development.conf production.conf production.acl; do
+            install -D -m 644 -- "$root/broker-config/$file" "$destination${bin%/*}/share/lockstep/broker/$file"
+        done
         return 0
     fi
     install -d -m 755 -- "$destination$units"

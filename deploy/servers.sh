@@ -87,9 +87,9 @@ has_keeper() {
 # reports of the collectors of a cluster.
 write_nodes() {
     local number home peer rules=()
-    "$root/deploy/certs" --out "$dir/secure" --host localhost >"$temporary/certs.log" 2>&1 ||
+    "$bin/lockstep" certs broker --certs "$dir/secure" --host localhost >"$temporary/certs.log" 2>&1 ||
         { cat -- "$temporary/certs.log" >&2 && fail "the certificates cannot be created"; }
-    "$root/deploy/device-add" --certs "$dir/secure" --group lab arm-left >"$temporary/certs.log" 2>&1 ||
+    "$bin/lockstep" certs device arm-left --certs "$dir/secure" --group lab >"$temporary/certs.log" 2>&1 ||
         { cat -- "$temporary/certs.log" >&2 && fail "the certificate of the devices cannot be created"; }
     for peer in 0 1 2; do rules+=(-e "s|nats-$((peer + 1)):6222|localhost:${node_route_ports[peer]}|g"); done
     for number in 0 1 2; do

@@ -23,7 +23,7 @@ struct LockstepCommand: ParsableCommand {
             """,
         version: "lockstep \(lockstepVersion)",
         groupedSubcommands: [
-            CommandGroup(name: "System", subcommands: [UpCommand.self]),
+            CommandGroup(name: "System", subcommands: [UpCommand.self, CertsCommand.self]),
             CommandGroup(
                 name: "Live",
                 subcommands: [

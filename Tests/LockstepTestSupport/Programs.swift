@@ -40,7 +40,7 @@ public enum Programs {
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }
 
-    /// The path of a file of the checkout, such as `deploy/certs`.
+    /// The path of a file of the checkout, such as `deploy/demo`.
     public static func source(_ path: String) -> String {
         var folder = URL(fileURLWithPath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }

@@ -45,6 +45,11 @@ package enum HTTPListener {
         do { chain = try NIOSSLCertificate.fromPEMFile(files.certificateFile) } catch {
             throw ServerError("cannot read the certificate \(files.certificateFile): check that it is a PEM file")
         }
+        guard let own = try? chain.first?.toDERBytes(), isForServers(own) else {
+            throw ServerError(
+                "the certificate \(files.certificateFile) is not for servers, so browsers would refuse it: make one with "
+                    + "'lockstep certs web HOST'")
+        }
         do { key = try NIOSSLPrivateKey(file: files.keyFile, format: .pem) } catch {
             throw ServerError("cannot read the key \(files.keyFile): check that it is a PEM file without a password")
         }
@@ -60,5 +65,13 @@ package enum HTTPListener {
                     + "belong together, and that the server's own certificate is the first one in its file")
         }
         return tls
+    }
+
+    /// Whether a certificate has no extended key usage (RFC 5280, 4.2.1.12), or one that allows servers.
+    private static func isForServers(_ certificate: [UInt8]) -> Bool {
+        let extensionID: [UInt8] = [0x55, 0x1d, 0x25]
+        let serverAuthentication: [UInt8] = [0x2b, 6, 1, 5, 5, 7, 3, 1]
+        return !certificate.contains(extensionID) || certificate.contains(serverAuthentication)
+            || certificate.contains(extensionID + [0])
     }
 }

@@ -29,7 +29,7 @@ public struct CertificateWatch: Sendable {
         public var metadata: [String: String] {
             var metadata = [
                 "certificate": use.rawValue, "days": "\(days)",
-                "hint": "renew it; certificates of deploy/certs: run it and deploy/device-add again",
+                "hint": "renew it; certificates of 'lockstep certs': run it again",
             ]
             metadata["file"] = file
             return metadata

@@ -34,7 +34,7 @@ struct AccessDiagnosis {
                 ? Finding(.ok, "access", text + ", which is acceptable for a broker on this machine only")
                 : Finding(
                     .warning, "access", text + ", and the collector would store it",
-                    "configure users and access rights in the broker: see docs/security.md and deploy/certs")
+                    "configure users and access rights in the broker: see docs/security.md and 'lockstep certs'")
         }
     }
 

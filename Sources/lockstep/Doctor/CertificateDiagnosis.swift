@@ -19,8 +19,8 @@ struct CertificateDiagnosis {
                 time < now
                     ? "\(name(use)) has expired on \(time.iso8601Seconds.prefix(10))"
                     : "\(name(use)) expires in \(counted(Int(days), "day")), on \(time.iso8601Seconds.prefix(10))",
-                "renew it: connections are refused afterwards. Certificates of deploy/certs: run it and deploy/device-add "
-                    + "again, and copy the new files")
+                "renew it: connections are refused afterwards. Certificates of 'lockstep certs': run it again, and copy "
+                    + "the new files")
         }
     }
 

@@ -19,7 +19,11 @@ struct UpCommand: ParsableCommand {
               rules.yaml      rules of the collector, see docs/rules.md
               collector.yaml  settings of the collector
               serve.yaml      settings of the page
-              gateway.yaml    settings of the gateway, which is started only with them
+              gateway.yaml    settings of the gateway, which is started only with them or with --phones
+
+            With --phones, a gateway serves a page with which phones and tablets join. It has a certificate of an \
+            authority in the folder 'phones', which you install on each phone once: the steps are in docs/join.md. A QR \
+            code of the address is shown if qrencode is installed.
 
             The programs do not use the environment variables LOCKSTEP_….
 
@@ -31,6 +35,7 @@ struct UpCommand: ParsableCommand {
             EXAMPLES
               lockstep up
               lockstep up --folder lab --listen 127.0.0.1:8081
+              lockstep up --phones
               lockstep up --demo 3 --faults --seconds 60
             """)
 
@@ -57,6 +62,18 @@ struct UpCommand: ParsableCommand {
     @Flag(help: "Start no page.")
     var noPage = false
 
+    @Flag(help: "Let phones join with their browsers, by HTTPS and with a token.")
+    var phones = false
+
+    @Option(help: "Port for phones (default: 8443).")
+    var phonesPort: Int?
+
+    @Option(help: "PEM file with a certificate that phones trust already, for this machine's name.")
+    var tlsCertificate: String?
+
+    @Option(help: "PEM file with the key of --tls-certificate.")
+    var tlsKey: String?
+
     @Option(help: "Number of simulated devices, 1 to 50.")
     var demo: Int?
 
@@ -76,6 +93,13 @@ struct UpCommand: ParsableCommand {
         try check(seconds.map { (1...31_536_000).contains($0) } ?? true, "--seconds must be from 1 to 31536000")
         try check(!faults || seconds ?? 30 >= 10, "--faults need --seconds 10 or more")
         try check(port.map { (1...65_535).contains($0) } ?? true, "--port must be from 1 to 65535")
+        try check(
+            phonesPort.map { (1...65_535).contains($0) } ?? true, "--phones-port must be from 1 to 65535")
+        try check(
+            phones || phonesPort == nil && tlsCertificate == nil && tlsKey == nil,
+            "--phones-port, --tls-certificate and --tls-key are for --phones")
+        try check((tlsCertificate == nil) == (tlsKey == nil), "--tls-certificate and --tls-key must be used together")
+        try check(!phones || demo == nil, "use either --phones or --demo, not both")
         try check(broker == nil || port == nil && !network, "--port and --network are for a broker on this machine")
         try check(broker == nil || demo == nil, "--demo has a broker of its own")
         try check(listen == nil || !noPage, "use either --listen or --no-page, not both")

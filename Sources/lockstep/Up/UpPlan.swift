@@ -16,6 +16,8 @@ struct UpPlan {
     var devices = 0
     /// The device that reaches the broker by another address, and this address.
     var relay: (device: String, broker: String)?
+    /// The port for phones, and what their gateway needs; nil for no phones.
+    var phones: (port: Int, access: PhoneAccess)?
     var isJSON = false
     /// Returns whether a file of the folder exists.
     var exists: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }
@@ -26,7 +28,7 @@ struct UpPlan {
     var deviceNames: [String] { (0..<devices).map { "\(Self.devicePrefix)\($0 + 1)" } }
     private static let devicePrefix = "demo-"
     /// Whether there is a gateway.
-    var hasGateway: Bool { exists("\(folder)/gateway.yaml") }
+    var hasGateway: Bool { phones != nil || exists("\(folder)/gateway.yaml") }
     /// Returns whether a device has the name of a simulated one, of this demo or another one.
     static func isSimulated(_ address: DeviceAddress) -> Bool {
         let name = address.device.rawValue
@@ -60,13 +62,22 @@ struct UpPlan {
         if hasPage {
             let serve = try find("lockstep-serve", else: "install it beside lockstep, or add --no-page")
             var page = part(
-                "serve", serve, ["--broker", broker, "--store", store] + (listen.map { ["--listen", $0] } ?? []))
+                "serve", serve,
+                ["--broker", broker, "--store", store] + (listen.map { ["--listen", $0] } ?? [])
+                    + (phones.map { ["--join-url", $0.access.page] } ?? []))
             page.name = "page"
             parts.append(page)
         }
         if hasGateway {
-            let gateway = try find("lockstep-gateway", else: "install it beside lockstep, or remove gateway.yaml")
-            parts.append(part("gateway", gateway, ["--broker", broker, "--outbox", "\(folder)/gateway.db"]))
+            let gateway = try find(
+                "lockstep-gateway", else: "install it beside lockstep, or leave out gateway.yaml and --phones")
+            var arguments = ["--broker", broker, "--outbox", "\(folder)/gateway.db"]
+            if let (port, access) = phones {
+                arguments += ["--accept", "any", "--listen", "0.0.0.0:\(port)", "--token-file", access.tokenFile]
+                arguments += ["--tls-certificate", access.certificate.certificateFile]
+                arguments += ["--tls-key", access.certificate.keyFile]
+            }
+            parts.append(part("gateway", gateway, arguments))
         }
         let agent = devices > 0 ? try find("lockstep-agent", else: "install it beside lockstep") : ""
         for (index, device) in deviceNames.enumerated() {

@@ -69,6 +69,13 @@ final class UpSession {
     private func start() throws {
         try checkStore()
         if command.broker == nil { try startBroker() }
+        if command.phones {
+            let port = command.phonesPort ?? 8443
+            let files = command.tlsCertificate.flatMap { certificate in
+                command.tlsKey.map { (certificateFile: certificate, keyFile: $0) }
+            }
+            plan.phones = (port, try PhoneAccess(folder: folder.subfolder("phones"), port: port, files: files))
+        }
         if command.faults {
             faults = FaultPlan(devices: plan.deviceNames, hasPage: plan.hasPage)
             if let faults, let brokerPort {
@@ -87,6 +94,7 @@ final class UpSession {
         guard !interrupt.isSet else { return }
         isUp = true
         log.ready(addresses)
+        if !command.json, let code = plan.phones?.access.code { output.write(code) }
     }
 
     /// A demo does not mix its samples with those of real devices.
@@ -157,6 +165,10 @@ final class UpSession {
             let listen = plan.listen ?? "127.0.0.1:8080"
             lines.append(
                 ("page", isOwn ? "see serve.yaml" : "http://\(listen.contains(":") ? listen : "127.0.0.1:\(listen)")/"))
+        }
+        if let access = plan.phones?.access {
+            lines.append(("phones", access.address))
+            if let authority = access.authority { lines.append(("install on phones", authority)) }
         }
         lines.append(("broker", plan.broker))
         lines.append(("store", plan.store))

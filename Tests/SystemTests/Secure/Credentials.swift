@@ -2,37 +2,32 @@ import Foundation
 import LockstepMQTT
 import LockstepTestSupport
 
-/// Credentials created by `deploy/certs` and `deploy/device-add` in a temporary folder.
+/// Credentials created by `lockstep certs` in a temporary folder.
 struct Credentials {
     let folder: String
 
-    /// Runs `deploy/certs` for a broker on loopback.
+    /// Runs `lockstep certs broker` for a broker on loopback.
     static func make(in folder: String, _ arguments: [String] = []) async throws -> Credentials {
         let run = try await RunningProgram.run(
-            Programs.source("deploy/certs"), ["--out", folder, "--host", "localhost"] + arguments)
+            Programs.built("lockstep"), ["certs", "broker", "--certs", folder, "--host", "localhost"] + arguments)
         guard run.status == 0 else { throw ProgramError(run.text) }
         return Credentials(folder: folder)
     }
 
-    /// Runs `deploy/device-add` for a device of the group `lab`.
+    /// Runs `lockstep certs device` for a device of the group `lab`.
     /// - Returns: The output.
     @discardableResult
     func add(_ device: String, _ arguments: [String] = []) async throws -> String {
         let run = try await RunningProgram.run(
-            Programs.source("deploy/device-add"), ["--certs", folder, "--group", "lab", device] + arguments)
+            Programs.built("lockstep"), ["certs", "device", "--certs", folder, "--group", "lab", device] + arguments)
         guard run.status == 0 else { throw ProgramError(run.text) }
         return run.text
     }
 
-    /// Creates the certificate of a user without a slash that `deploy/certs` does not create, as it would.
+    /// Creates the certificate of another user, such as a phone.
     func issue(_ user: String) async throws {
         let run = try await RunningProgram.run(
-            "/bin/bash",
-            [
-                "-euc",
-                #"source "$0/lib.sh"; source "$0/certificates.sh"; folder=$1; days=9; issue "$1/$2" "$2" clientAuth"#,
-                Programs.source("deploy"), folder, user,
-            ])
+            Programs.built("lockstep"), ["certs", "user", user, "--certs", folder, "--days", "9"])
         guard run.status == 0 else { throw ProgramError(run.text) }
     }
 

@@ -3,7 +3,7 @@ import LockstepMQTT
 import LockstepStore
 import LockstepTestSupport
 
-/// A mosquitto with the configuration of `deploy/certs`, on loopback ports, and the programs that use it.
+/// A mosquitto with the configuration of `lockstep certs`, on loopback ports, and the programs that use it.
 final class SecureBroker {
     let folder: String
     let credentials: Credentials

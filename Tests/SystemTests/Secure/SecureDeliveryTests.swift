@@ -60,7 +60,7 @@ struct SecureDeliveryTests {
     }
 
     @Test(
-        "the command printed by device-add starts an agent, with a certificate and with a password",
+        "the command that 'lockstep certs device' prints starts an agent, with a certificate and with a password",
         arguments: [false, true])
     func printedCommand(usesPassword: Bool) async throws {
         try await withSecureBroker(passwords: usesPassword) { broker in

@@ -55,6 +55,32 @@ struct UpTests {
         }
     }
 
+    @Test(
+        "a phone joins by HTTPS with the authority of the folder and the printed token",
+        .enabled(if: Programs.isInstalled("curl") && Programs.isInstalled("openssl"), "curl or openssl is missing"))
+    func phones() async throws {
+        let port = try freePort()
+        try await withUp(["--phones", "--phones-port", "\(port)"]) { up in
+            #expect(await up.program.waitForOutput("install on phones"), "\(up.text)")
+            let token = try #require(up.text.firstMatch(of: /:\d+\/join#token=([0-9a-f]{32})/)).1
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            let sample = "[\(now)000,0,0,-1]"
+            let batch = """
+                {"group":"phones","device":"p","epoch":"72fb8639bfae3695","seq":1,"sent":\(now),"state":"active",\
+                "streams":[{"stream":"motion/accelerometer","samples":[\(sample)]}]}
+                """
+            let reply = try await RunningProgram.run(
+                "/usr/bin/curl",
+                [
+                    "--silent", "--cacert", up.folder + "/phones/ca.pem", "--header", "Authorization: Bearer \(token)",
+                    "--header", "Content-Type: application/json", "--data", batch,
+                    "https://localhost:\(port)/join/api/v1/batches",
+                ])
+            #expect(reply.text == #"{"accepted":true,"seq":1}"#, "\(reply.text) \(up.text)")
+            #expect(await up.program.waitForState("active", of: "phones/p"), "\(up.text)")
+        }
+    }
+
     @Test("no program outlives a command that is killed")
     func orphans() async throws {
         try await withUp { up in
@@ -204,7 +230,7 @@ private func hasEnded(_ id: Int32) -> Bool { kill(id, 0) != 0 }
 
 /// Calls `body` with a started `lockstep up`, and kills it when `body` returns or throws.
 private func withUp(
-    port: UInt16? = nil, pagePort: UInt16? = nil, _ body: (RunningUp) async throws -> Void
+    port: UInt16? = nil, pagePort: UInt16? = nil, _ arguments: [String] = [], _ body: (RunningUp) async throws -> Void
 ) async throws {
     try await withTemporaryFolder { folder in
         let port = try port ?? freePort()
@@ -212,7 +238,7 @@ private func withUp(
         let page = try #require(URL(string: "http://127.0.0.1:\(pagePort)/"))
         let program = try RunningProgram(
             Programs.built("lockstep"),
-            ["up", "--folder", folder, "--port", "\(port)", "--listen", "127.0.0.1:\(pagePort)"])
+            ["up", "--folder", folder, "--port", "\(port)", "--listen", "127.0.0.1:\(pagePort)"] + arguments)
         defer {
             program.signal(SIGKILL)
             program.waitForEnd()

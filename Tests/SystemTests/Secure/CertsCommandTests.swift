@@ -2,9 +2,9 @@ import Foundation
 import LockstepTestSupport
 import Testing
 
-@Suite("deploy/certs and deploy/device-add", .enabled(if: Programs.isInstalled("openssl"), "openssl is not installed"))
-struct CredentialScriptTests {
-    @Test("keys are readable only by their owner, and valid files are kept when the scripts run again")
+@Suite("lockstep certs", .enabled(if: Programs.isInstalled("openssl"), "openssl is not installed"))
+struct CertsCommandTests {
+    @Test("keys are readable only by their owner, and valid files are kept when the command runs again")
     func idempotent() async throws {
         try await withTemporaryFolder { folder in
             let certificates = folder + "/secure"
@@ -28,11 +28,52 @@ struct CredentialScriptTests {
             _ = try await Credentials.make(in: folder)
             let rules = folder + "/production.acl"
             try "user lab/lost\ntopic deny #\n".write(toFile: rules, atomically: true, encoding: .utf8)
-            let run = try await RunningProgram.run(Programs.source("deploy/certs"), ["--out", folder])
+            let run = try await RunningProgram.run(Programs.built("lockstep"), ["certs", "broker", "--certs", folder])
             #expect(run.text.contains("kept   \(rules)"), "\(run.text)")
             #expect(try String(contentsOfFile: rules, encoding: .utf8).hasPrefix("user lab/lost"))
             #expect(FileManager.default.fileExists(atPath: rules + ".new"))
             #expect(!FileManager.default.fileExists(atPath: folder + "/mosquitto.conf.new"))
+        }
+    }
+
+    @Test("settings that nobody has changed are replaced when the options change")
+    func unchangedSettings() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await Credentials.make(in: folder)
+            let credentials = try await Credentials.make(in: folder, ["--host", "broker.example", "--passwords"])
+            let conf = try String(contentsOfFile: folder + "/mosquitto.conf", encoding: .utf8)
+            #expect(conf.contains("\nlistener 8884\n"))
+            #expect(try await credentials.add("ant", ["--password"]).hasPrefix("made "))
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(!files.contains { $0.hasSuffix(".new") }, "\(files)")
+        }
+    }
+
+    @Test("page and gateway take a certificate of 'web', and refuse that of a client with advice")
+    func web() async throws {
+        try await withTemporaryFolder { folder in
+            _ = try await Credentials.make(in: folder)
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"), ["certs", "web", "localhost", "127.0.0.1", "--certs", folder])
+            #expect(run.text.contains("made   \(folder)/web.pem"), "\(run.text)")
+            let check = try await RunningProgram.run(
+                "/usr/bin/openssl",
+                ["verify", "-CAfile", folder + "/ca.pem", "-purpose", "sslserver", folder + "/web.pem"])
+            #expect(check.status == 0, "\(check.text)")
+            let programs = [
+                ["lockstep-serve", "--store", "sqlite:\(folder)/samples.db"],
+                ["lockstep-gateway", "--outbox", folder + "/gateway.db", "--accept", "any"],
+            ]
+            for program in programs {
+                let refused = try await RunningProgram.run(
+                    Programs.built(program[0]),
+                    program.dropFirst() + [
+                        "--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--tls-certificate",
+                        folder + "/serve.pem", "--tls-key", folder + "/serve.key",
+                    ])
+                #expect(refused.status == 1)
+                #expect(refused.text.contains("is not for servers"), "\(refused.text)")
+            }
         }
     }
 
@@ -42,7 +83,8 @@ struct CredentialScriptTests {
             let credentials = try await Credentials.make(in: folder)
             let hosts = ["--host", "broker.example", "--host", "10.0.0.7", "--host", "fd00::7"]
             for word in ["made", "kept"] {
-                let run = try await RunningProgram.run(Programs.source("deploy/certs"), ["--out", folder] + hosts)
+                let run = try await RunningProgram.run(
+                    Programs.built("lockstep"), ["certs", "broker", "--certs", folder] + hosts)
                 #expect(run.text.contains("\(word)   \(folder)/broker.pem"), "\(run.text)")
                 #expect(run.text.contains("kept   \(folder)/collector.pem"), "\(run.text)")
             }
@@ -69,19 +111,19 @@ struct CredentialScriptTests {
     @Test(
         "invalid arguments are refused with the reason",
         arguments: [
-            ("certs", ["--days", "0"], "--days takes a whole number from 1 to 3650"),
-            ("certs", ["--host", "a b"], "--host takes a host name or an IP address"),
-            ("certs", ["--out", "/proc/secure"], "cannot create the folder /proc/secure"),
-            ("certs", ["more"], "unknown argument 'more'"),
-            ("device-add", [], "the name of the device is missing"),
-            ("device-add", ["a/b"], "'a/b' is not a valid name"),
-            ("device-add", ["--group", "#", "a"], "'#' is not a valid name"),
-            ("device-add", ["a", "b"], "only one device"),
-            ("device-add", ["motion"], "'motion' cannot be the name of a device"),
-            ("device-add", ["--certs", "/nowhere", "a"], "run deploy/certs --out /nowhere first"),
+            ("broker --days 0", "--days takes a whole number from 1 to 3650"),
+            ("broker --host a_b", "--host takes a host name or an IP address"),
+            ("broker --certs /proc/secure", "cannot create the folder /proc/secure"),
+            ("web", "Missing expected argument"),
+            ("device", "Missing expected argument"),
+            ("device a/b", "'a/b' is not a valid name"),
+            ("device --group # a", "'#' is not a valid name"),
+            ("device motion", "'motion' cannot be the name of a device"),
+            ("device --certs /nowhere a", "run 'lockstep certs broker --certs /nowhere' first"),
         ])
-    func wrongUse(script: String, arguments: [String], reason: String) async throws {
-        let run = try await RunningProgram.run(Programs.source("deploy/" + script), arguments)
+    func wrongUse(arguments: String, reason: String) async throws {
+        let run = try await RunningProgram.run(
+            Programs.built("lockstep"), ["certs"] + arguments.split(separator: " ").map(String.init))
         #expect(run.status != 0)
         #expect(run.text.contains(reason), "\(run.text)")
     }
@@ -92,10 +134,11 @@ struct CredentialScriptTests {
             let credentials = try await Credentials.make(in: folder)
             for (arguments, reason) in [
                 ([String(repeating: "x", count: 61)], "or use --password"),
-                (["ant", "--password"], "--passwords first"),
+                (["ant", "--password"], "--passwords' first"),
             ] {
                 let run = try await RunningProgram.run(
-                    Programs.source("deploy/device-add"), ["--certs", credentials.folder, "--group", "lab"] + arguments)
+                    Programs.built("lockstep"),
+                    ["certs", "device", "--certs", credentials.folder, "--group", "lab"] + arguments)
                 #expect(run.status == 1)
                 #expect(run.text.contains(reason), "\(run.text)")
             }

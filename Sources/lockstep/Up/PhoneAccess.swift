@@ -1,0 +1,50 @@
+import FoundationEssentials
+import LockstepCommandLine
+import LockstepSystem
+
+/// What `lockstep up --phones` needs: a certificate that phones can trust, and a token.
+struct PhoneAccess {
+    /// The certificate and key of the gateway, as PEM files.
+    let certificate: (certificateFile: String, keyFile: String)
+    /// The certificate that phones have to install; nil for a certificate of the user, which they trust already.
+    let authority: String?
+    /// The file with the token.
+    let tokenFile: String
+    /// The address of the gateway, and that of its page with the token.
+    let page: String
+    var address: String { page + "/join#token=" + token }
+    let token: String
+}
+
+extension PhoneAccess {
+    /// Creates what is missing in a folder.
+    /// - Parameter files: the certificate and key of the user; nil for one of an authority in the folder.
+    init(folder: String, port: Int, files: (certificateFile: String, keyFile: String)?) throws {
+        var certificates = try CertificateFolder(folder)
+        certificates.report = { _ in }
+        let tokenFile = folder + "/users"
+        try certificates.makeSecret(tokenFile, prefix: "phones ")
+        let line = try String(contentsOfFile: tokenFile, encoding: .utf8).split(separator: "\n").first
+        let token = line?.split(separator: " ").last.map(String.init) ?? ""
+        if let files {
+            self.init(
+                certificate: files, authority: nil, tokenFile: tokenFile,
+                page: "https://\(HostAddress.name):\(port)", token: token)
+            return
+        }
+        try certificates.makeAuthority()
+        let names = [HostAddress.name, HostAddress.name + ".local"] + HostAddress.all + ["localhost", "127.0.0.1"]
+        try certificates.issue(folder + "/web", name: "Lockstep gateway", for: .server, hosts: names)
+        self.init(
+            certificate: (folder + "/web.pem", folder + "/web.key"), authority: certificates.authority,
+            tokenFile: tokenFile, page: "https://\(HostAddress.own ?? HostAddress.name):\(port)", token: token)
+    }
+
+    /// The address as a QR code for a terminal; nil if qrencode is not installed.
+    var code: String? {
+        guard let qrencode = ProgramLocation.system("qrencode"),
+            let run = try? RunningProgram(qrencode, ["-t", "UTF8", "-m", "2", address]), run.waitForEnd() == 0
+        else { return nil }
+        return run.text
+    }
+}
