@@ -152,7 +152,9 @@ let package = Package(
             "CSodium Model Wire MQTT SQLite Store ClickHouse Export Supervision Live HTTP HTTPTypes Hummingbird "
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle", exclude: ["Page"]),
         // Shared by the programs: settings, rule files, errors, terminal output.
-        module("CommandLine", "CYAML Model MQTT Motion Rules ArgumentParser Logging ServiceLifecycle UnixSignals"),
+        module(
+            "CommandLine",
+            "CLinux CYAML Model MQTT Motion Rules ArgumentParser Logging ServiceLifecycle UnixSignals"),
 
         program(
             "lockstep-agent",

@@ -1,3 +1,4 @@
+import CLinux  // With glibc 2.40 and newer, <sys/epoll.h> defines winsize.
 import FoundationEssentials
 import Glibc
 
