@@ -1,4 +1,5 @@
-import CLinux  // With glibc 2.40 and newer, <sys/epoll.h> defines winsize.
+// With glibc 2.40 and newer, <sys/epoll.h> defines winsize.
+import CLinux
 import FoundationEssentials
 import Glibc
 
