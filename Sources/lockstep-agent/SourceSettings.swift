@@ -16,6 +16,15 @@ struct SourceSettings: SettingGroup {
     let strict = Setting.flag(
         "strict",
         "Refuse a recording with values that are not finite, or times that go backward, instead of leaving them out.")
+    let map = Setting.list(
+        "map",
+        """
+        Column of a recording that its header does not name as Lockstep does, as FIELD=STREAM.COLUMN[:UNIT], such as \
+        ax=accelerometer.x:m/s2; may be repeated.
+        """)
+    let timeUnit = Setting(
+        "time-unit", "Unit of the times of a recording whose header does not say it: s, ms, us or ns.",
+        parseTimeUnit)
     let sysfsRoot = Setting("sysfs-root", "Root of sysfs for iio (default: /sys).", folder)
     let devRoot = Setting("dev-root", "Root of character devices for iio (default: /dev).", folder)
     let iioDevice = Setting.list(
@@ -56,6 +65,10 @@ extension Options<SourceSettings> {
         try settings.assign(self.sysfsRoot, to: &options.sysfsRoot)
         try settings.assign(self.devRoot, to: &options.devRoot)
         options.isStrict = try settings.isOn(self.strict)
+        options.recording.mappings = try settings.values(self.map) {
+            try RecordingFormat.Mapping($0, streams: settings.streams)
+        }
+        options.recording.timeUnit = try settings.value(self.timeUnit)
         options.iio = IIOChoices(
             devices: try settings.values(self.iioDevice), mountMatrices: try settings.values(self.mountMatrix))
         let specifications = try settings.values(self.source)

@@ -87,7 +87,7 @@ public struct GenericJSONAdapter: GatewayAdapter {
         guard let pointer = rule.time else { return (nil, false) }
         let own = pointer.value(in: item)
         let shared = own == nil ? parents.lazy.compactMap { pointer.value(in: $0) }.first : nil
-        do { return (try ForeignTime.microseconds(own ?? shared, in: rule.timeUnit), own == nil) } catch {
+        do { return (try rule.timeUnit.microseconds(of: own ?? shared), own == nil) } catch {
             let advice =
                 if case .otherUnit(_, _, let likely) = error { ": set 'time-unit: \(likely.rawValue)'" } else { "" }
             throw Refusal(.malformed, error.text("the time at '\(pointer)'") + advice)

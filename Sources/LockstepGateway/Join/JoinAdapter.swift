@@ -34,7 +34,7 @@ public struct JoinAdapter: GatewayAdapter {
         var report = ForeignReport(sender: ForeignName(name, [message.request?.user, device].compactMap { $0 }))
         report.claimed = DeviceAddress(group: groupID, device: deviceID)
         report.sequence = MessageNumber(session: epoch, number: number)
-        guard let sent = content["sent"]?.integer.flatMap({ ForeignTime.microseconds(milliseconds: $0) }), sent > 0
+        guard let sent = content["sent"]?.integer.flatMap({ TimeUnit.milliseconds.microseconds($0) }), sent > 0
         else {
             throw Refusal(.malformed, "'sent' is no time in ms")
         }

@@ -12,7 +12,7 @@ enum OwnTracksFriend {
         case "location":
             guard let lat = content["lat"]?.readableNumber, let lon = content["lon"]?.readableNumber,
                 (-90...90).contains(lat), (-180...180).contains(lon),
-                let time = try? ForeignTime.microseconds(content["tst"], in: .seconds) / 1_000_000, time > 0
+                let time = try? TimeUnit.seconds.microseconds(of: content["tst"]) / 1_000_000, time > 0
             else { return nil }
             var object = JSONObjectWriter()
             object.member("_type", "location")

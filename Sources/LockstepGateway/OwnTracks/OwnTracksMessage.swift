@@ -169,7 +169,7 @@ struct OwnTracksMessage {
     private func time(_ value: JSONValue?, _ name: String) throws(Refusal) -> Int64 {
         let place = "'\(name)' of the \(type.prefix(20))"
         let time: Int64
-        do { time = try ForeignTime.microseconds(value, in: .seconds) } catch {
+        do { time = try TimeUnit.seconds.microseconds(of: value) } catch {
             throw Refusal(.malformed, error.text(place))
         }
         guard time > 0 else { throw Refusal(.malformed, "\(place) is not after 1970") }

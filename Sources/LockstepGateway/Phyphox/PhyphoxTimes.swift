@@ -20,7 +20,7 @@ struct PhyphoxTimes: Equatable {
         var starts: [Start] = []
         for event in events where event["event"]?.string == "START" {
             guard let experiment = event["experimentTime"]?.number, experiment.isFinite,
-                let system = ForeignTime.microseconds(seconds: event["systemTime"])
+                let system = TimeUnit.seconds.microseconds(ofNumber: event["systemTime"])
             else { throw Refusal(.malformed, "an event of /time has no times") }
             starts.append(Start(experiment: experiment, system: system))
         }
@@ -37,7 +37,7 @@ struct PhyphoxTimes: Equatable {
     /// - Parameter experiment: the experiment time in s.
     func time(at experiment: Double) -> Int64? {
         guard experiment.isFinite, let start = starts.last(where: { $0.experiment <= experiment }) ?? starts.first,
-            let offset = ForeignTime.microseconds(seconds: experiment - start.experiment)
+            let offset = TimeUnit.seconds.microseconds(experiment - start.experiment)
         else { return nil }
         return start.system + offset
     }

@@ -102,7 +102,7 @@ struct SenMLPack {
     }
 
     private static func time(_ name: String, _ members: [String: JSONValue]) throws(Refusal) -> Int64 {
-        guard let time = ForeignTime.microseconds(seconds: members[name]) else {
+        guard let time = TimeUnit.seconds.microseconds(ofNumber: members[name]) else {
             throw Refusal(.malformed, "'\(name)' is not a number of seconds or is out of range")
         }
         return time

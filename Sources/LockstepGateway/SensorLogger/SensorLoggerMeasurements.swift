@@ -35,7 +35,7 @@ struct SensorLoggerMeasurements {
         let sensor = name.lowercased()
         guard Self.vectorSensors.contains(sensor) || Self.otherSensors.contains(sensor) else { return }
         let time: Int64
-        do { time = try ForeignTime.microseconds(entry["time"], in: .nanoseconds) } catch {
+        do { time = try TimeUnit.nanoseconds.microseconds(of: entry["time"]) } catch {
             throw Refusal(.malformed, error.text("'time' of \(sensor)"))
         }
         let values = entry["values"] ?? entry

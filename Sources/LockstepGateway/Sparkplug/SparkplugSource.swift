@@ -71,7 +71,7 @@ struct SparkplugSource {
     ) -> Content {
         var content = Content()
         var values: [(stream: String, value: SparkplugTimeline.Value)] = []
-        let writtenAt = payload.time.flatMap(ForeignTime.microseconds(milliseconds:))
+        let writtenAt = payload.time.flatMap(TimeUnit.milliseconds.microseconds)
         let latest = moment.wall.microseconds + maximumFuture
         for metric in payload.metrics {
             guard let index = member(of: metric) else {
@@ -82,7 +82,7 @@ struct SparkplugSource {
             let member = members[index]
             guard let target = member.target else { continue }
             let milliseconds = metric.time ?? payload.time ?? moment.wall.microseconds / 1000
-            guard let time = ForeignTime.microseconds(milliseconds: milliseconds), time > 0, time <= latest else {
+            guard let time = TimeUnit.milliseconds.microseconds(milliseconds), time > 0, time <= latest else {
                 content.omissions.append("the time of the metric '\(member.name.prefix(100))' is out of range")
                 continue
             }

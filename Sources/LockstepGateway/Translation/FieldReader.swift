@@ -36,7 +36,7 @@ struct FieldReader {
 
     /// Returns a time in µs since 1970, or nil if it is unknown.
     mutating func time(_ name: String, in unit: TimeUnit) -> Int64? {
-        do { return try ForeignTime.microseconds(object[name], in: unit) } catch {
+        do { return try unit.microseconds(of: object[name]) } catch {
             if error != .missing { omissions.append(error.text("'\(name)' of \(subject)")) }
             return nil
         }

@@ -19,7 +19,7 @@ enum DeclaredForm {
         for part in builtIn + parts {
             for (column, field) in zip(part.stream.columns, part.fields) {
                 guard let field else { continue }
-                if let other = owners.updateValue(part.stream, forKey: field), other != part.stream {
+                if let other = owners.updateValue(part.stream, forKey: field.index), other != part.stream {
                     throw RowError(
                         "the header '\(column.name)' may belong to \(other) or to \(part.stream): "
                             + "write '\(part.stream).\(column.name)' for the latter")
@@ -34,6 +34,7 @@ enum DeclaredForm {
         guard fields.contains(where: { $0 != nil }),
             zip(stream.columns, fields).allSatisfy({ !$0.isRequired || $1 != nil })
         else { return nil }
-        return RecordingLayout.Part(stream: stream, fields: fields, scale: 1, fillsWithZero: false)
+        return RecordingLayout.Part(
+            stream: stream, fields: fields.map { $0.map { RecordingLayout.Field(index: $0) } }, fillsWithZero: false)
     }
 }

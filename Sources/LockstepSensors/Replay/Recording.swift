@@ -2,7 +2,7 @@ public import LockstepModel
 
 /// A whole recording in memory, for analysis.
 public struct Recording: Sendable {
-    /// The times of the rows in µs, as in the file; non-decreasing.
+    /// The times of the rows in µs; non-decreasing.
     public let times: [Int64]
     /// What was left out.
     public let skipped: SkippedValues
@@ -15,9 +15,12 @@ public struct Recording: Sendable {
     /// - Parameters:
     ///   - names: The headers of additional columns to read, such as a reference.
     ///   - isStrict: Whether invalid values and times that go backward are errors instead of left out.
+    ///   - format: What the header does not say.
     /// - Throws: ``ReplayError`` at the first error in the file.
-    public init(file: String, extras names: [String] = [], isStrict: Bool = false) throws(ReplayError) {
-        var reader = try RecordingReader.open(file, extras: names, isStrict: isStrict)
+    public init(
+        file: String, extras names: [String] = [], isStrict: Bool = false, format: RecordingFormat = RecordingFormat()
+    ) throws(ReplayError) {
+        var reader = try RecordingReader.open(file, extras: names, isStrict: isStrict, format: format)
         var times: [Int64] = []
         var blocks = reader.layout.parts.map { SampleBlock(stream: $0.stream) }
         var extras = names.map { _ in [Double]() }

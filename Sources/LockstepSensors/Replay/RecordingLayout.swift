@@ -7,24 +7,36 @@ package struct RecordingLayout: Sendable {
     package struct Part: Sendable {
         /// The stream.
         package let stream: SensorStream
-        /// The index of each column's field; nil for a column without a field.
-        let fields: [Int?]
-        /// The factor from the recorded unit to Lockstep's.
-        let scale: Double
+        /// The field of each column; nil for a column without one.
+        let fields: [Field?]
         /// Whether a required column without a field is 0 instead of missing.
         let fillsWithZero: Bool
     }
 
+    /// A field of a row.
+    struct Field: Sendable {
+        /// The index in the row.
+        let index: Int
+        /// The factor from the recorded unit to Lockstep's.
+        var scale = 1.0
+    }
+
     /// The supported headers, for error texts.
     static let known = """
-        t_us with x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g (accelerometer), gx_rad_s,gy_rad_s,gz_rad_s (gyroscope), \
+        t_us, t_ms, t_s, t_ns, t, time or timestamp with x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g (accelerometer), gx_rad_s,gy_rad_s,gz_rad_s (gyroscope), \
         mx_uT,my_uT,mz_uT (magnetometer), lat,lon[,alt,hacc,vacc,speed,course,fix,at] (location), pressure_hPa (pressure)
         """
 
     /// The number of fields in a row.
     let fieldCount: Int
-    /// The index of the field with the time in µs.
+    /// The index of the field with the time.
     let timeField: Int
+    /// The unit of times; nil if the header does not say it.
+    let timeUnit: TimeUnit?
+    /// The index of the field with the device of a row, in an export of Lockstep.
+    let deviceField: Int?
+    /// The byte between fields. If it is not a comma, numbers may have a decimal comma.
+    let separator: UInt8
     /// The streams in the recording.
     package let parts: [Part]
     /// The index of each additional column's field; nil for a missing column.
@@ -34,32 +46,75 @@ package struct RecordingLayout: Sendable {
     /// - Parameters:
     ///   - extras: The headers of additional columns.
     ///   - streams: The streams that the recording can contain.
+    ///   - format: What the user says about the columns.
     /// - Throws: ``ReplayError`` if the header lacks the time, contains no stream, or contains a name twice.
     package init(
-        header: String, file: String, extras: [String] = [], streams: StreamCatalog = .builtIn
+        header: String, file: String, extras: [String] = [], streams: StreamCatalog = .builtIn,
+        format: RecordingFormat = RecordingFormat()
     ) throws(ReplayError) {
         func refusal(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
-        let names = header.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
+        separator = Self.separator(of: header)
+        let names = header.utf8.split(separator: separator, omittingEmptySubsequences: false)
+            .map { String(Substring($0)).unquoted() }
         var fieldIndices: [String: Int] = [:]
         for (index, name) in names.enumerated() where !name.isEmpty {
             guard fieldIndices.updateValue(index, forKey: name) == nil else {
                 throw refusal("the header contains '\(name)' twice")
             }
         }
-        guard let timeField = fieldIndices["t_us"] else {
-            throw refusal("the header is missing or has no t_us; a recording has \(Self.known)")
-        }
-        let builtIn = Self.forms.compactMap { $0.part(fieldIndices: fieldIndices) }.removingRepeats()
-        do {
-            parts =
+        guard let time = Self.timeNames.first(where: { fieldIndices[$0.name] != nil }),
+            let timeField = fieldIndices[time.name]
+        else { throw refusal("the header is missing or has no time such as t_us; a recording has \(Self.known)") }
+        do throws(RowError) {
+            let mapped = try format.parts(fieldIndices: fieldIndices)
+            let builtIn = (mapped + Self.forms.compactMap { $0.part(fieldIndices: fieldIndices) }).removingRepeats()
+            var found =
                 builtIn + (try DeclaredForm.parts(of: streams.declared, fieldIndices: fieldIndices, besides: builtIn))
+            if found.isEmpty {
+                found = streams.streams.compactMap { $0.part(fieldIndices: fieldIndices, prefix: $0.table + "_") }
+            }
+            if found.isEmpty { found = try Self.onlyPart(of: streams, fieldIndices, preferred: format.preferred) }
+            parts = found
         } catch {
             throw refusal(error.reason)
         }
+        timeUnit = format.timeUnit ?? time.unit
+        deviceField = fieldIndices["device"]
         guard !parts.isEmpty else { throw refusal("the header contains no stream; a recording has \(Self.known)") }
         self.timeField = timeField
         extraFields = extras.map { fieldIndices[$0] }
         fieldCount = names.count
+    }
+
+    /// The names of the field with the time, and their units.
+    private static let timeNames: [(name: String, unit: TimeUnit?)] =
+        [.microseconds, .milliseconds, .seconds, .nanoseconds].map { ("t_\($0.rawValue)", $0) }
+        + ["t", "time", "timestamp"].map { ($0, nil) }
+
+    /// Returns the byte that separates the fields of a header.
+    private static func separator(of header: String) -> UInt8 {
+        let counts = [",", ";", "\t"].map { mark in header.count { String($0) == mark } }
+        if counts[1] > counts[0] { return UInt8(ascii: ";") }
+        return counts[2] > counts[0] ? UInt8(ascii: "\t") : UInt8(ascii: ",")
+    }
+
+    /// Returns the only stream whose columns have the names of fields, such as in an export of one stream.
+    private static func onlyPart(
+        of streams: StreamCatalog, _ fieldIndices: [String: Int], preferred: SensorStream?
+    ) throws(RowError) -> [Part] {
+        let parts = streams.streams.filter { $0.columns.allSatisfy { fieldIndices[$0.name] != nil } }
+            .compactMap { $0.part(fieldIndices: fieldIndices) }
+        let most = parts.map(\.fields.count).max() ?? 0
+        let best = parts.filter { $0.fields.count == most }
+        if best.count > 1, let chosen = best.first(where: { $0.stream == preferred }) { return [chosen] }
+        guard best.count <= 1 else {
+            let names = best[0].stream.columns.map(\.name)
+            throw RowError(
+                "the columns \(names.joined(separator: ", ")) may be those of "
+                    + best.map(\.stream.name).joined(separator: ", ")
+                    + ": say which with --map \(names[0])=\(best[0].stream.table).\(names[0]) for each column")
+        }
+        return best
     }
 
     /// A supported set of headers for one stream.
@@ -84,15 +139,15 @@ package struct RecordingLayout: Sendable {
         }
 
         func part(fieldIndices: [String: Int]) -> Part? {
-            let fields = names.map { name in name.flatMap { fieldIndices[$0] } }
+            let fields = names.map { name in name.flatMap { fieldIndices[$0] }.map { Field(index: $0, scale: scale) } }
             guard zip(names, fields).prefix(required).allSatisfy({ $0 == nil || $1 != nil }) else { return nil }
-            return Part(stream: stream, fields: fields, scale: scale, fillsWithZero: fillsWithZero)
+            return Part(stream: stream, fields: fields, fillsWithZero: fillsWithZero)
         }
     }
 
     /// The factor from m/s² to g. Recordings in m/s² contain the specific force that an accelerometer chip measures, +1
     /// g upward at rest; Lockstep's convention is -1 g.
-    private static let specificForce = -1 / standardGravity
+    static let specificForce = -1 / standardGravity
 
     private static let forms: [Form] = [
         Form(.accelerometer, ["x_g", "y_g", "z_g"]),
@@ -117,8 +172,44 @@ extension [RecordingLayout.Part] {
     }
 }
 
-extension Substring {
-    fileprivate func trimmingSpaces() -> String {
-        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+extension SensorStream {
+    /// Returns the part of a recording whose header has the required columns of the stream, and at least one column.
+    /// - Parameter prefix: what precedes the names of columns.
+    fileprivate func part(fieldIndices: [String: Int], prefix: String = "") -> RecordingLayout.Part? {
+        let fields = columns.map { fieldIndices[prefix + $0.name].map { RecordingLayout.Field(index: $0) } }
+        guard fields.contains(where: { $0 != nil }), zip(columns, fields).allSatisfy({ !$0.isRequired || $1 != nil })
+        else { return nil }
+        return RecordingLayout.Part(stream: self, fields: fields, fillsWithZero: false)
+    }
+}
+
+extension RecordingFormat {
+    /// Returns the streams that the user has mapped.
+    /// - Throws: The reason if a field is missing.
+    func parts(fieldIndices: [String: Int]) throws(RowError) -> [RecordingLayout.Part] {
+        var fields: [SensorStream: [RecordingLayout.Field?]] = [:]
+        for mapping in mappings {
+            guard let index = fieldIndices[mapping.field] else {
+                throw RowError(
+                    "the header has no '\(mapping.field)' of --map; it has \(fieldIndices.keys.sorted().joined(separator: ", "))"
+                )
+            }
+            let empty = [RecordingLayout.Field?](repeating: nil, count: mapping.stream.columns.count)
+            fields[mapping.stream, default: empty][mapping.column] =
+                RecordingLayout.Field(index: index, scale: mapping.scale)
+        }
+        return fields.keys.sorted { $0.name < $1.name }.map {
+            RecordingLayout.Part(stream: $0, fields: fields[$0] ?? [], fillsWithZero: false)
+        }
+    }
+}
+
+extension String {
+    /// Removes spaces, and then quotation marks, from both ends.
+    func unquoted() -> String {
+        let trimmed = drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
+        let text = String(trimmed)
+        guard text.count >= 2, text.first == "\"", text.last == "\"" else { return text }
+        return String(text.dropFirst().dropLast())
     }
 }

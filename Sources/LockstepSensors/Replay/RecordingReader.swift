@@ -24,6 +24,8 @@ struct RecordingReader: ~Copyable {
     private var failure: ReplayError?
     private var previous: Int64?
     private var earlierRows = 0
+    /// The device of the rows so far.
+    private var device: String?
 
     private init(layout: RecordingLayout, lastTime: Int64, lines: consuming LineReader, isStrict: Bool) {
         self.layout = layout
@@ -38,14 +40,16 @@ struct RecordingReader: ~Copyable {
     ///   - isStrict: Whether invalid values and times that go backward are errors.
     /// - Throws: ``ReplayError`` if the file cannot be read, or its header or last row is malformed.
     static func open(
-        _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn, isStrict: Bool = false
+        _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn, isStrict: Bool = false,
+        format: RecordingFormat = RecordingFormat()
     ) throws(ReplayError) -> RecordingReader {
         var lines = try LineReader(file: file)
         guard let header = try lines.next() else {
             throw ReplayError(file: file, line: nil, reason: "the file is empty")
         }
         let layout = try RecordingLayout(
-            header: String(decoding: header, as: UTF8.self), file: file, extras: extras, streams: streams)
+            header: String(decoding: header, as: UTF8.self), file: file, extras: extras, streams: streams,
+            format: format)
         guard try !lines.isAtEnd(), let last = try lines.last() else {
             throw ReplayError(file: file, line: nil, reason: "no rows after the header")
         }
@@ -111,8 +115,14 @@ struct RecordingReader: ~Copyable {
         guard let line = try lines.next() else { return nil }
         // Blank lines are accepted only at the end of the file.
         if line.allSatisfy({ $0 <= UInt8(ascii: " ") }), try lines.isAtEnd() { return nil }
-        do {
-            return (try layout.row(line, isStrict: isStrict), lines.line)
+        do throws(RowError) {
+            let row = try layout.row(line, isStrict: isStrict)
+            if let device, let other = row.device, other != device {
+                throw RowError(
+                    "the file has samples of several devices, such as \(device) and \(other): export one device")
+            }
+            device = row.device
+            return (row, lines.line)
         } catch {
             throw ReplayError(file: lines.file, line: lines.line, reason: error.reason)
         }

@@ -10,6 +10,8 @@ package struct RecordingRow: Sendable {
     package let extras: [Double]
     /// Why samples of the row were left out, one reason for each.
     package var invalid: [String] = []
+    /// The device, in an export of Lockstep.
+    package var device: String?
 }
 
 extension RecordingLayout {
@@ -17,15 +19,12 @@ extension RecordingLayout {
     /// - Parameter isStrict: Whether a value that is not finite, or missing, is an error. Otherwise the sample is left out.
     /// - Throws: The reason why it is malformed.
     package func row(_ line: ArraySlice<UInt8>, isStrict: Bool = false) throws(RowError) -> RecordingRow {
-        let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        guard fields.count == fieldCount else {
-            throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
-        }
+        let fields = try fields(line)
         var values: [[Double]?] = []
         var invalid: [String] = []
         for part in parts {
             do throws(RowError) {
-                try values.append(part.values(fields))
+                try values.append(part.values(fields, hasDecimalComma: hasDecimalComma))
             } catch {
                 guard error.isUnknownValue, !isStrict else { throw error }
                 invalid.append(error.reason)
@@ -36,44 +35,77 @@ extension RecordingLayout {
         for field in extraFields {
             if let field { try extras.append(number(fields[field])) } else { extras.append(.nan) }
         }
-        return RecordingRow(time: try time(fields[timeField]), values: values, extras: extras, invalid: invalid)
+        return RecordingRow(
+            time: try time(fields[timeField]), values: values, extras: extras, invalid: invalid,
+            device: deviceField.map { text(fields[$0]) })
     }
 
     /// Parses only the time of a row, in µs.
     /// - Throws: The reason why it is malformed.
     func time(ofRow line: ArraySlice<UInt8>) throws(RowError) -> Int64 {
-        let fields = line.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        try time(fields(line)[timeField])
+    }
+
+    private func fields(_ line: ArraySlice<UInt8>) throws(RowError) -> [ArraySlice<UInt8>] {
+        let fields = line.split(separator: separator, omittingEmptySubsequences: false)
         guard fields.count == fieldCount else {
             throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
         }
-        return try time(fields[timeField])
+        return fields
     }
 
     private func number(_ field: ArraySlice<UInt8>) throws(RowError) -> Double {
         let text = text(field)
         if text.isEmpty { return .nan }
-        guard let number = Double(text) else { throw RowError("'\(text)' is not a number") }
+        guard let number = real(text, hasDecimalComma: hasDecimalComma) else {
+            throw RowError("'\(text)' is not a number")
+        }
         return number.isFinite ? number : .nan
     }
 
+    private var hasDecimalComma: Bool { separator != UInt8(ascii: ",") }
+
     private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let text = text(field)
-        // Larger times are not exact as a Double, and differences could overflow.
-        guard let time = Int64(text), time.magnitude < 1 << 53 else {
-            throw RowError("t_us is '\(text)', not a whole number of µs")
+        if let number = Int64(text) {
+            let unit = try unit(of: Double(number), text)
+            // Larger times are not exact as a Double, and differences could overflow.
+            guard let time = unit.microseconds(number) else { throw RowError("the time '\(text)' is out of range") }
+            return time
+        }
+        // Before the fraction of a number, because ISO 8601 may have a decimal comma as well.
+        if let time = Timestamp(text) { return time.microseconds }
+        guard let number = real(text, hasDecimalComma: hasDecimalComma), number.isFinite else {
+            throw RowError("the time is '\(text)', neither a number nor a date")
+        }
+        let unit = try unit(of: number, text)
+        guard unit != .microseconds, let time = unit.microseconds(number) else {
+            throw RowError("the time is '\(text)', not a whole number of µs")
         }
         return time
+    }
+
+    private func unit(of number: Double, _ text: String) throws(RowError) -> TimeUnit {
+        if let timeUnit { return timeUnit }
+        guard let unit = TimeUnit.plausible(number) else {
+            throw RowError(
+                "the time '\(text)' is no date from 2000 to 2100 in any unit: name its unit with --time-unit s, ms, us or ns"
+            )
+        }
+        return unit
     }
 }
 
 extension RecordingLayout.Part {
     /// Returns the values of one row; nil if all its fields are empty.
-    fileprivate func values(_ row: [ArraySlice<UInt8>]) throws(RowError) -> [Double]? {
+    fileprivate func values(
+        _ row: [ArraySlice<UInt8>], hasDecimalComma: Bool
+    ) throws(RowError) -> [Double]? {
         var values: [Double] = []
         var firstMissing: String?
         var isEmpty = true
         for (column, field) in zip(stream.columns, fields) {
-            guard let field, case let text = text(row[field]), !text.isEmpty else {
+            guard let field, case let text = text(row[field.index]), !text.isEmpty else {
                 if field == nil, fillsWithZero {
                     values.append(0)
                     continue
@@ -91,14 +123,14 @@ extension RecordingLayout.Part {
                 isEmpty = false
                 continue
             }
-            guard let number = Double(text), number.isFinite else {
-                throw RowError(
-                    "'\(text)' is not a number (\(column.name) of \(stream))", isUnknownValue: Double(text) != nil)
+            let value = real(text, hasDecimalComma: hasDecimalComma)
+            guard let number = value, number.isFinite else {
+                throw RowError("'\(text)' is not a number (\(column.name) of \(stream))", isUnknownValue: value != nil)
             }
             if column.kind == .integer, number.rounded() != number || abs(number) >= 0x1p53 {
                 throw RowError("'\(text)' is not a whole number (\(column.name) of \(stream))")
             }
-            values.append(number * scale)
+            values.append(number * field.scale)
             isEmpty = false
         }
         if isEmpty { return nil }
@@ -133,7 +165,11 @@ package struct RowError: Error {
 }
 
 private func text(_ field: ArraySlice<UInt8>) -> String {
-    let space = UInt8(ascii: " ")
-    guard field.first == space || field.last == space else { return String(decoding: field, as: UTF8.self) }
-    return String(decoding: field.drop { $0 == space }.reversed().drop { $0 == space }.reversed(), as: UTF8.self)
+    let text = String(decoding: field, as: UTF8.self)
+    let marks = [UInt8(ascii: " "), UInt8(ascii: "\"")]
+    return field.first.map(marks.contains) == true || field.last.map(marks.contains) == true ? text.unquoted() : text
+}
+
+private func real(_ text: String, hasDecimalComma: Bool) -> Double? {
+    Double(text) ?? (hasDecimalComma ? Double(text.replacing(",", with: ".", maxReplacements: 1)) : nil)
 }

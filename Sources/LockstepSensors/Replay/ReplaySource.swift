@@ -2,7 +2,8 @@ public import LockstepModel
 
 /// A source that plays a recording, row by row, from a CSV file with a header.
 ///
-/// `t_us` is the time in µs; the other headers define the streams:
+/// `t_us`, `t_ms`, `t_s` or `t_ns` is the time in this unit; `t`, `time` or `timestamp` is a time in ISO 8601 or in the only
+/// unit in which it is a date from 2000 to 2100. The other headers define the streams:
 ///
 /// | headers | stream |
 /// |---|---|
@@ -13,10 +14,13 @@ public import LockstepModel
 /// | `mx_uT,my_uT,mz_uT` | magnetometer |
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |
 /// | `pressure_hPa` | pressure |
+/// | `accelerometer_x`, `steps_steps` and the like | the columns of any stream, as in an export of several |
+/// | the columns of one stream alone | that stream, as in an export of one; `x,y,z` may be several |
 /// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see `DeclaredForm` |
 ///
 /// Other columns are ignored. If all fields of a stream are empty in a row, the row has no sample of the stream. An
-/// empty field of a location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted.
+/// empty field of a location is null. LF, CR LF, a byte order mark and blank lines at the end are accepted;
+/// so are semicolons or tabs between fields, then also with decimal commas. A ``RecordingFormat`` says what the header does not.
 ///
 /// A sample with a value that is not finite, and a row whose time does not fit to the rows around it, are left out and
 /// counted in the status, unless the source is strict.
@@ -35,6 +39,7 @@ public struct ReplaySource: SensorSource {
     public let isStrict: Bool
     /// The streams that the recording can contain.
     private let catalog: StreamCatalog
+    private let format: RecordingFormat
 
     /// The maximum number of rows that are delivered together.
     private static let blockRows = 500
@@ -44,9 +49,10 @@ public struct ReplaySource: SensorSource {
     public init(
         file: String, speed: ReplaySpeed = .realTime, stamping: Stamping = .now,
         linger: Int64 = SourceOptions.defaultLinger, streams catalog: StreamCatalog = .builtIn,
-        isStrict: Bool = false
+        isStrict: Bool = false, format: RecordingFormat = RecordingFormat()
     ) throws(ReplayError) {
-        let reader = try RecordingReader.open(file, streams: catalog)
+        let reader = try RecordingReader.open(file, streams: catalog, format: format)
+        self.format = format
         self.file = file
         self.isStrict = isStrict
         self.catalog = catalog
@@ -62,7 +68,7 @@ public struct ReplaySource: SensorSource {
     /// Plays the recording once; reports ``SourceStatus/ended`` at its end.
     /// - Throws: ``ReplayError`` at the first malformed row, after delivering the rows before it.
     public func run(into sink: any SampleSink) async throws {
-        var reader = try RecordingReader.open(file, streams: catalog, isStrict: isStrict)
+        var reader = try RecordingReader.open(file, streams: catalog, isStrict: isStrict, format: format)
         var reported = 0
         var pending = PendingRows(layout: reader.layout, clock: stamping == .own ? .own : .boot)
         var timing: ReplayTiming?

@@ -14,6 +14,8 @@ public struct SourceOptions: Sendable, Hashable {
     public var devRoot: String
     /// Whether a recording with invalid values or times that go backward is refused instead of read without them.
     public var isStrict = false
+    /// What the user says about the columns of a recording.
+    public var recording = RecordingFormat()
     /// What the user decides about the sensors of the source `iio`.
     public var iio = IIOChoices()
     /// How long a source collects samples before it delivers them, in µs.

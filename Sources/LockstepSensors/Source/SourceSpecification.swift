@@ -37,7 +37,8 @@ public enum SensorSources {
             guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
-                linger: options.linger, streams: options.streams, isStrict: options.isStrict)
+                linger: options.linger, streams: options.streams, isStrict: options.isStrict,
+                format: options.recording)
         case "gpsd": return GpsdSource(address: try address(rest, in: text), stamping: options.stamping)
         default: throw SourceSpecificationError("unknown source '\(text)': use \(forms)")
         }

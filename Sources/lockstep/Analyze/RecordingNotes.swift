@@ -31,12 +31,32 @@ struct RecordingNotes: Equatable {
     }
 }
 
-/// The option to refuse faulty recordings.
-struct StrictOption: ParsableArguments {
+/// The options of recordings.
+struct RecordingOptions: ParsableArguments {
+    @Option(
+        name: .customLong("map"),
+        help: """
+            Column that the header does not name as Lockstep does, as FIELD=STREAM.COLUMN[:UNIT], such as \
+            ax=accelerometer.x:m/s2; may be repeated.
+            """)
+    var maps: [String] = []
+
+    @Option(help: "Unit of times if the header does not say it: s, ms, us or ns.", transform: parseTimeUnit)
+    var timeUnit: TimeUnit?
+
     @Flag(
         help: """
             Refuse a recording with values that are not finite, or times that go backward. Otherwise such samples are left \
             out, and their number is printed.
             """)
     var strict = false
+
+    /// Returns what the user says about the columns. Those whose stream the header does not say are of the accelerometer.
+    func format() throws -> RecordingFormat {
+        var format = RecordingFormat()
+        format.mappings = try maps.map { try RecordingFormat.Mapping($0, streams: .builtIn) }
+        format.timeUnit = timeUnit
+        format.preferred = .accelerometer
+        return format
+    }
 }

@@ -16,24 +16,24 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
     /// Reads a recording with a three-axis accelerometer, and converts it to the sign convention of Lockstep.
     /// - Parameters:
     ///   - extras: the headers of additional columns to read.
-    ///   - isStrict: whether invalid values and times that go backward are errors.
+    ///   - options: how to read it.
     ///   - purpose: the analysis that requires the accelerometer, for error texts.
     /// - Throws: ``ReplayError`` for an invalid file, or ``CommandFailure`` if it has no such accelerometer.
     func open(
-        _ file: String, extras: [String] = [], isStrict: Bool, for purpose: String
+        _ file: String, extras: [String] = [], options: RecordingOptions, for purpose: String
     ) throws -> (recording: Recording, accelerometer: SampleBlock) {
-        let columnsInG = ["x_g", "ax_g"]
         let metricColumns = ["ax_m_s2", "x_m_s2"]
-        let recording = try Recording(file: file, extras: columnsInG + metricColumns + extras, isStrict: isStrict)
-        let hasColumn = { (names: [String]) in names.contains { recording.column($0) != nil } }
+        let recording = try Recording(
+            file: file, extras: metricColumns + extras, isStrict: options.strict, format: options.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty,
-            hasColumn(columnsInG) || hasColumn(metricColumns)
+            // A magnitude is in the column z alone.
+            samples.columns[0].contains(where: { $0 != 0 }) || samples.columns[1].contains(where: { $0 != 0 })
         else {
             throw CommandFailure(
                 "\(file): no three-axis accelerometer; \(purpose) requires x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
         }
         guard self == .specificForce else { return (recording, samples) }
-        guard hasColumn(columnsInG) else {
+        guard !metricColumns.contains(where: { recording.column($0) != nil }) else {
             throw CommandFailure(
                 "\(file): --sign applies to accelerations in g, but these are in m/s² and always specific force")
         }

@@ -1,0 +1,67 @@
+public import LockstepModel
+
+/// What a user says about the columns of a recording, where its header does not.
+public struct RecordingFormat: Sendable, Hashable {
+    /// A column of the file that is a column of a stream.
+    public struct Mapping: Sendable, Hashable {
+        let field: String
+        let stream: SensorStream
+        /// The index of the column.
+        let column: Int
+        /// The factor from the unit of the file to Lockstep's.
+        let scale: Double
+    }
+
+    /// The columns of the file that are columns of streams. They replace what the header says of these streams.
+    public var mappings: [Mapping] = []
+    /// The unit of times; nil to find it from the header or the values.
+    public var timeUnit: TimeUnit?
+    /// The stream of columns whose names belong to several streams, such as `x,y,z`; nil to refuse them.
+    public var preferred: SensorStream?
+
+    /// Creates a format in which the header says everything.
+    public init() {}
+}
+
+extension RecordingFormat.Mapping {
+    /// The factors from other units to those of a stream. Accelerations in m/s² are the specific force that a chip measures,
+    /// +1 g upward at rest, as in ``RecordingLayout``.
+    private static let units: [SensorStream: [String: Double]] = [
+        .accelerometer: ["g": 1, "m/s2": RecordingLayout.specificForce],
+        .gyroscope: ["rad/s": 1, "deg/s": .pi / 180],
+        .magnetometer: ["uT": 1, "G": 100, "mG": 0.1, "T": 1e6],
+        .pressure: ["hPa": 1, "Pa": 0.01, "kPa": 10],
+    ]
+
+    /// Parses `FIELD=STREAM.COLUMN[:UNIT]`, such as `ax=accelerometer.x:m/s2`. Without a stream, the column `x`, `y` or `z`
+    /// is that of the accelerometer.
+    /// - Throws: ``SourceSpecificationError``.
+    public init(_ text: String, streams: StreamCatalog) throws(SourceSpecificationError) {
+        func refusal(_ reason: String) -> SourceSpecificationError {
+            SourceSpecificationError(
+                "'\(text)': \(reason); use FIELD=STREAM.COLUMN[:UNIT], such as ax=accelerometer.x:m/s2")
+        }
+        let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
+        guard sides.count == 2 else { throw refusal("a mapping has a field and a column") }
+        let target = sides[1].split(separator: ":", maxSplits: 1).map(String.init)
+        let path = target[0].split(separator: ".").map(String.init)
+        let name = path.count == 1 ? SensorStream.accelerometer.table : path[0]
+        guard path.count <= 2, let stream = streams.stream(named: name) else {
+            throw refusal("there is no stream '\(name)'")
+        }
+        guard let column = stream.columns.firstIndex(where: { $0.name == path.last }) else {
+            throw refusal("\(stream) has no column '\(path.last ?? "")'")
+        }
+        var scale = 1.0
+        if target.count == 2 {
+            let units = Self.units[stream] ?? [:]
+            guard let factor = units[target[1]] else {
+                let known = units.keys.sorted().joined(separator: ", ")
+                throw refusal(
+                    "'\(target[1])' is no unit of \(stream)" + (known.isEmpty ? ", which has only one" : " (\(known))"))
+            }
+            scale = factor
+        }
+        (field, self.stream, self.column, self.scale) = (sides[0], stream, column, scale)
+    }
+}
