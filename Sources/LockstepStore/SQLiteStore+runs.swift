@@ -4,9 +4,9 @@ import LockstepSQLite
 // Writing one run: straight to its table, or as a row of `_waiting`.
 
 extension SQLiteStore {
-    /// The approximate size of a run in its table, in bytes, from which it is written there directly: it fills two pages of a
-    /// new store. A batch of 100 samples of an accelerometer does.
-    static let directSize = 4096
+    /// The approximate size of a run in its table, in bytes, from which it is written there directly: it fills a page and a
+    /// half of a new store. A batch of 100 samples of an accelerometer does.
+    static let directSize = 3000
 
     /// Writes the new samples of a run, and samples that are stored with different values to `conflicts`.
     func write(_ run: SampleRun, table: Int, device: Int64) throws -> IngestResult.Counts {

@@ -92,15 +92,15 @@ enum StoreSchema {
     private static func addColumns(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         let present = try columns(of: stream.rowTable, in: database)
         guard !present.isEmpty else { return }
-        let missing = stream.columns.filter { !present.contains($0.name) }
+        let missing = stream.columns.filter { !present.contains($0.storedName) }
         guard !missing.isEmpty else { return }
         // SQLite refuses to alter a table while a view does not match it.
         let showsWaiting = try storedSQL(of: stream.table, in: database)?.contains("_waiting") ?? false
         try database.execute("DROP VIEW IF EXISTS \(stream.table)")
         for column in missing {
-            try database.execute(
-                "ALTER TABLE \(stream.rowTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */"
-            )
+            for definition in column.storedColumns {
+                try database.execute("ALTER TABLE \(stream.rowTable) ADD COLUMN \(definition) /* \(column.comment) */")
+            }
         }
         if showsWaiting, let id = try StreamTable.id(of: stream, in: database),
             let order = try RowColumns(of: stream, in: database)?.order

@@ -119,8 +119,8 @@ let storeTables = [
         epoch TEXT, -- epoch of the batches
         batches, -- number of the batch, or a JSON array of numbers and of ranges [first, last]
         received INTEGER, -- time of receipt, in µs since 1970-01-01 UTC, on the collector's clock; NULL for an estimate
-        first_t INTEGER, -- time of the oldest and of the newest sample
-        last_t INTEGER,
+        first_t INTEGER, -- time of the oldest sample
+        span INTEGER, -- time from the oldest to the newest sample, in µs
         count INTEGER NOT NULL, -- new samples
         rows TEXT -- [[t - first_t, value, ...], ...]; NULL if the samples went straight to their table
     )

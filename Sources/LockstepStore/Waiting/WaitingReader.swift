@@ -41,7 +41,7 @@ final class WaitingReader {
         select = try database.prepare("SELECT rows FROM _waiting WHERE n = ?", persistent: true)
         selectNew = try database.prepare(
             """
-            SELECT n, stream_id, device_id, first_t, last_t, count FROM _waiting
+            SELECT n, stream_id, device_id, first_t, first_t + span, count FROM _waiting
             WHERE n > ? AND stream_id > 0 AND rows IS NOT NULL ORDER BY n
             """, persistent: true)
         selectMark = try database.prepare(

@@ -23,7 +23,7 @@ struct WaitingTable {
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         insert = try database.prepare(
             """
-            INSERT INTO _waiting (n, device_id, stream_id, epoch, batches, received, first_t, last_t, count, rows)
+            INSERT INTO _waiting (n, device_id, stream_id, epoch, batches, received, first_t, span, count, rows)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
         select = try database.prepare("SELECT first_t, rows FROM _waiting WHERE n = ?", persistent: true)
@@ -67,7 +67,7 @@ struct WaitingTable {
         }
         try insert.bind(receipt.received, at: 6)
         try insert.bind(receipt.times?.lowerBound, at: 7)
-        try insert.bind(receipt.times?.upperBound, at: 8)
+        try insert.bind(receipt.times.map { $0.upperBound &- $0.lowerBound }, at: 8)
         try insert.bind(Int64(receipt.samples), at: 9)
         if let rows { try insert.bindText(rows, at: 10) } else { try insert.bindNull(at: 10) }
         try insert.run()

@@ -174,6 +174,6 @@ extension SensorStream {
         return true
     }
 
-    /// The size of a row in the table, in bytes.
-    var rowSize: Int { 18 + 8 * columns.count }
+    /// The usual size of a row in the table, in bytes.
+    var rowSize: Int { 15 + 5 * columns.count }
 }
