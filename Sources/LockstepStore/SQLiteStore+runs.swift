@@ -93,11 +93,11 @@ extension SQLiteStore {
             return try waiting.append(receipt, rows: nil)
         }
         if !tables[table].showsWaiting { try tables[table].show(waiting: true, in: database) }
-        let json =
+        let rows =
             ranges.count == 1
-            ? tables[table].json(ranges[0], of: block, after: times.lowerBound)
-            : tables[table].json(ranges.flatMap(Array.init), of: block, after: times.lowerBound)
-        try waiting.append(receipt, rows: json)
+            ? tables[table].json(ranges[0], of: block, in: times)
+            : tables[table].json(ranges.flatMap(Array.init), of: block, in: times)
+        try waiting.append(receipt, rows: rows.json, scale: rows.scale)
     }
 
     /// Returns those samples that are not stored yet.

@@ -122,7 +122,8 @@ let storeTables = [
         first_t INTEGER, -- time of the oldest sample
         span INTEGER, -- time from the oldest to the newest sample, in µs
         count INTEGER NOT NULL, -- new samples
-        rows TEXT -- [[t - first_t, value, ...], ...]; NULL if the samples went straight to their table
+        scale REAL, -- what real numbers in rows are multiplied by
+        rows TEXT -- [[t - regular time, value, ...], ...]: see the views; NULL if the samples went straight to their table
     )
     """,
     """

@@ -55,14 +55,15 @@ extension SensorStream {
         // With the types of the table: otherwise SQLite copies all rows of the view before it applies a condition.
         let values = columns.map { column in
             let value = order.firstIndex(of: column.name).map { "sample.value ->> \($0 + 1)" } ?? "NULL"
-            return column.kind == .real ? value : "CAST(\(value) AS \(column.kind.sqlType))"
+            return column.kind == .real ? "(\(value)) / scale" : "CAST(\(value) AS \(column.kind.sqlType))"
         }
         return View(
             name: table,
             select: """
                 \(plainView.select)
                 UNION ALL
-                SELECT device_id, CAST(first_t + (sample.value ->> 0) AS INTEGER), \(values.joined(separator: ", "))
+                SELECT device_id, CAST(first_t + sample.key * (\(WaitingRows.step)) + (sample.value ->> 0) AS INTEGER),
+                    \(values.joined(separator: ", "))
                 FROM _waiting, json_each(rows) AS sample
                 WHERE stream_id = \(id) AND \(isWaiting)
                 """)

@@ -17,7 +17,7 @@ struct WaitingLimitTests {
     func fullSize() {
         let limits = MergeLimits()
         for (streams, size) in [
-            (0, 262_144), (10, 262_144), (100, 1_638_400), (1000, 16_384_000), (4000, 65_536_000), (9999, 67_108_864),
+            (0, 262_144), (10, 262_144), (100, 2_457_600), (1000, 24_576_000), (4000, 67_108_864), (9999, 67_108_864),
         ] {
             #expect(limits.fullSize(streams: streams, pageSize: 2048) == size)
         }

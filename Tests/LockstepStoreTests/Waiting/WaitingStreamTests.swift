@@ -84,7 +84,7 @@ struct WaitingStreamTests {
         try SQLiteStore(path: path).database.execute(
             """
             INSERT INTO streams VALUES (99, 'novel', 'novel', NULL);
-            INSERT INTO _waiting VALUES (1, 1, 99, NULL, NULL, 5, 5, 0, 1, '[[0,1.0]]');
+            INSERT INTO _waiting VALUES (1, 1, 99, NULL, NULL, 5, 5, 0, 1, 1, '[[0,1]]');
             """)
         let error = try storeError { _ = try SQLiteStore(path: path) }
         #expect(error.code == .streams && error.description.contains("a stream that this program does not support"))
