@@ -17,7 +17,8 @@ extension SensorStream {
         let lines = columns.map { "\($0.storedColumns.joined(separator: ", ")), -- \($0.comment)" }
         let real = columns.first { $0.kind == .real }.map { column in
             let names = column.storedNames
-            return "\n    -- \(column.name) is \(names[0]) / 1e6, or \(names[1]) if it is not a whole number of millionths."
+            return
+                "\n    -- \(column.name) is \(names[0]) / 1e6, or \(names[1]) if it is not a whole number of millionths."
         }
         return """
             CREATE TABLE \(rowTable) (

@@ -90,7 +90,8 @@ struct RowInsert {
     }
 
     private func bind(
-        _ values: ArraySlice<Double>, ofKind index: Int, to statement: SQLiteStatement, from first: Int, every width: Int
+        _ values: ArraySlice<Double>, ofKind index: Int, to statement: SQLiteStatement, from first: Int,
+        every width: Int
     ) throws(SQLiteError) {
         let kind = stream.columns[index].kind
         for (row, value) in values.enumerated() { try kind.bind(value, to: statement, at: row * width + first) }

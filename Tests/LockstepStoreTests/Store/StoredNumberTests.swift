@@ -48,13 +48,17 @@ struct StoredNumberTests {
     @Test("random decimals are stored in millionths, and random numbers are found again")
     func random() throws {
         var generator = SplitMix64(seed: 7)
-        let decimals = (0..<500).map { _ in Double(Int64.random(in: -2_000_000_000...2_000_000_000, using: &generator)) / 1e6 }
+        let decimals = (0..<500).map { _ in
+            Double(Int64.random(in: -2_000_000_000...2_000_000_000, using: &generator)) / 1e6
+        }
         let others = (0..<500).map { _ in Double.random(in: -100...100, using: &generator) }
         let store = try store([decimals, others, decimals])
-        #expect(try store.database.integer("SELECT count(*) FROM _accelerometer WHERE _x NOT NULL AND _z NOT NULL") == 500)
+        #expect(
+            try store.database.integer("SELECT count(*) FROM _accelerometer WHERE _x NOT NULL AND _z NOT NULL") == 500)
         let select = try store.database.prepare("SELECT x, y FROM accelerometer ORDER BY t")
         for index in decimals.indices {
-            #expect(try select.step() && select.double(at: 0) == decimals[index] && select.double(at: 1) == others[index])
+            #expect(
+                try select.step() && select.double(at: 0) == decimals[index] && select.double(at: 1) == others[index])
         }
     }
 }

@@ -37,7 +37,9 @@ struct WaitingRowsTests {
         var rows: [String] = []
         var text = json
         let codec = try codec().rows
-        text.withUTF8 { codec.decode($0, after: start, step: step, scale: scale) { rows.append("\($0 - start) \($1)") } }
+        text.withUTF8 {
+            codec.decode($0, after: start, step: step, scale: scale) { rows.append("\($0 - start) \($1)") }
+        }
         return rows
     }
 
