@@ -28,7 +28,16 @@ enum StoreSchema {
             // With the tables, so that nobody can find a store without them.
             for view in storeViews { try database.execute(view.create) }
             try database.setApplicationID(applicationID)
-        }
+        },
+        // Real numbers as millionths, and waiting samples with fewer digits. No release has written the schema before.
+        { database in
+            guard try columns(of: "_waiting", in: database).contains("span") else {
+                throw StoreError(
+                    .schema,
+                    "\(database.path) was written before the first release of Lockstep, with numbers in another form: keep the "
+                        + "file, and start with a new store")
+            }
+        },
     ])
 
     /// Checks that a database is empty, or a store with a schema that this program supports.

@@ -1,4 +1,4 @@
-/// The tables that are independent of the streams, as of schema 1.
+/// The tables that are independent of the streams, as of schema 2.
 ///
 /// Never change released columns, types or keys here: add a migration. Comments may change, but the change is visible
 /// in new stores only. SQLite keeps the comments, so `.schema` in the `sqlite3` shell explains the store.
