@@ -1,6 +1,6 @@
 /// When the samples that wait are moved to their tables, and other limits of maintenance. Tests change them.
 ///
-/// A merge rewrites the last page of each device and stream, so many rows of each should be moved at once. But what waits
+/// A merge rewrites the last page of each device and stream, and its neighbours, so many rows of each should be moved at once. But what waits
 /// must be read for each query that is not about the tables alone, and needs memory for its index.
 struct MergeLimits {
     /// The size of what waits of each device and stream from which a merge starts, in pages.
