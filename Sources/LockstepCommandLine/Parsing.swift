@@ -19,11 +19,11 @@ public func parseDuration(_ text: String) throws -> Int64 {
     return Int64(value * unit)
 }
 
-/// Parses a size in bytes: a number, optionally with `K`, `M` or `G` (powers of 1024), which `B` may follow.
+/// Parses a size in bytes: a number, optionally with `K`, `M` or `G` (powers of 1024).
 /// - Throws: ``CommandFailure`` for any other text.
 public func byteCount(_ text: String) throws -> Int {
     let number = text.prefix(while: \.isNumber)
-    let units = ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30]
+    let units = ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
     guard let value = Int(number), let unit = units[text.dropFirst(number.count).uppercased()],
         value < 1 << 50 / unit
     else {

@@ -157,7 +157,10 @@ extension SQLiteStore {
             for row in stream.rows {
                 try waiting.read(row.n) { row throws(SQLiteError) in
                     table.decode(row) { time, values in
-                        guard !KeepRules.isExpired(time, before: limit, held: held) else { return expired += 1 }
+                        guard !KeepRules.isExpired(time, before: limit, held: held) else {
+                            expired += 1
+                            return
+                        }
                         block.append(time: Timestamp(microseconds: time), values: values)
                     }
                 }

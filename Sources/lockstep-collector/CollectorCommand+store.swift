@@ -85,28 +85,31 @@ extension CollectorCommand {
                     throw CommandFailure("'\(text)' is not a rule: use STREAM=AGE or GROUP/DEVICE/STREAM=AGE")
                 }
                 let age = String(text[text.index(after: equals)...])
-                return (try pattern(String(text[..<equals])), age == "forever" ? nil : try keepAge(age))
+                return try (pattern(String(text[..<equals])), age == "forever" ? nil : keepAge(age))
             })
         retention.isConfirmed = try settings.isOn(options.confirmRetention)
         retention.maxSize = try settings.value(options.maxStore)
         retention.order = try settings.values(options.maxStoreOrder) { text in
-            let pattern = try pattern(text)
-            guard !pattern.isByDevice else { throw CommandFailure("'\(text)' is about a device: use a stream") }
-            return pattern
+            let found = try pattern(text)
+            guard !found.isByDevice else { throw CommandFailure("'\(text)' is about a device: use a stream") }
+            return found
         }
         return retention
     }
 
     private func keepAge(_ text: String) throws -> Int64 {
         let age = try parseDuration(text)
-        guard age >= KeepRules.minAge else { throw CommandFailure("'\(text)' is shorter than an hour: use at least 1h") }
+        guard age >= KeepRules.minAge else {
+            throw CommandFailure("'\(text)' is shorter than an hour: use at least 1h")
+        }
         return age
     }
 
     private func clickHouseOptions(_ settings: Settings) throws -> ClickHouseStore.Options {
         var store = ClickHouseStore.Options()
         guard settings.place(of: options.maxStore) == nil, settings.place(of: options.maxStoreOrder) == nil else {
-            throw CommandFailure("--max-store is only for SQLite stores: limit the disk of the ClickHouse server instead")
+            throw CommandFailure(
+                "--max-store is only for SQLite stores: limit the disk of the ClickHouse server instead")
         }
         store.retention = try retention(settings)
         try settings.assign(options.keepRejected, to: &store.rejectedLimit)

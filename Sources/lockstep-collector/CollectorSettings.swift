@@ -133,7 +133,10 @@ private func clusterName(_ text: String) throws -> GroupID {
 }
 
 private func sizeLimit(_ text: String) throws -> SizeLimit {
-    guard text.hasSuffix("%") else { return .bytes(Int64(try byteCount(text))) }
+    guard text.hasSuffix("%") else {
+        let number = ["KB", "MB", "GB"].contains(text.suffix(2)) ? String(text.dropLast()) : text
+        return .bytes(Int64(try byteCount(number)))
+    }
     return .share(Double(try wholeNumber(String(text.dropLast()), in: 1...99)) / 100)
 }
 

@@ -30,7 +30,10 @@ struct DevicesCommand: ParsableCommand {
     @Flag(help: "Also list devices that 'lockstep forget' has removed and that have sent nothing since.")
     var forgotten = false
 
-    @Flag(help: "List the size of each stream of each device instead, the largest first. It counts all samples of an SQLite store.")
+    @Flag(
+        help:
+            "List the size of each stream of each device instead, the largest first. It counts all samples of an SQLite store."
+    )
     var size = false
 
     @Flag(help: "Print a JSON array with one object per device. Each time is given in µs since 1970 and in ISO 8601.")

@@ -25,7 +25,9 @@ extension StoreTests {
         }
     }
 
-    @Test("samples leave by the same rules as those of an SQLite store, are known as expired, and late ones are not stored")
+    @Test(
+        "samples leave by the same rules as those of an SQLite store, are known as expired, and late ones are not stored"
+    )
     func expired() async throws {
         try await withClickHouse { server in
             let day: Int64 = 86_400_000_000
@@ -57,7 +59,8 @@ extension StoreTests {
             let reader = try ClickHouseReader(address)
             let expiry = try #require(try reader.expiries().first)
             #expect(expiry.before == limit && expiry.samples == Int64(times.count - kept.count))
-            let comparison = try reader.compare(received([now - 85 * day, now], seq: 2).batch.samples, of: expiry.device)
+            let comparison = try reader.compare(
+                received([now - 85 * day, now], seq: 2).batch.samples, of: expiry.device)
             #expect(comparison.expired == 1 && comparison.missing.isEmpty)
             #expect(try reader.devices().map(\.missing) == [0])
         }

@@ -95,8 +95,12 @@ struct SampleExpiry {
     ) throws(StoreError) {
         let rows = try client.rows(
             "SELECT device_id, uniqExact(t) FROM \(stream.receivedTable) WHERE \(condition) GROUP BY device_id")
-        let counts = rows.compactMap { row in row[0].flatMap { Int64($0) }.flatMap { id in row[1].flatMap { (id, Int($0) ?? 0) } } }
-        let samples = counts.reduce(0) { $0 + $1.1 }
+        var counts: [(device: Int64, samples: Int)] = []
+        for row in rows {
+            guard let device = row[0].flatMap({ Int64($0) }), let count = row[1].flatMap({ Int($0) }) else { continue }
+            counts.append((device, count))
+        }
+        let samples = counts.reduce(0) { $0 + $1.samples }
         if samples > 0, isFar, !retention.isConfirmed {
             let all = try client.rows("SELECT count() FROM \(stream.receivedTable) WHERE t >= \(KeepRules.earliest)")
             let others = (all.first?[0].flatMap { Int($0) } ?? 0) - samples
@@ -122,7 +126,9 @@ struct SampleExpiry {
             expired.bytes, into: "received_expired", columns: ["device_id", "stream", "from_t", "samples"])
         for table in [stream.receivedTable, stream.minuteTable] {
             if retention.rules.areForAllDevices, let limit = new.values.min() {
-                remaining += try partitions(of: table, before: limit).map { "ALTER TABLE \(table) DROP PARTITION \($0)" }
+                remaining += try partitions(of: table, before: limit).map {
+                    "ALTER TABLE \(table) DROP PARTITION \($0)"
+                }
             }
             remaining.append("ALTER TABLE \(table) DELETE WHERE \(condition)")
         }
@@ -136,7 +142,8 @@ struct SampleExpiry {
             SELECT DISTINCT partition FROM system.parts
             WHERE active AND database = currentDatabase() AND table = '\(table)'
             """)
-        return rows.compactMap { $0[0].flatMap { Int64($0) } }.filter { SamplePartition.isExpired($0, at: time) }.sorted()
+        return rows.compactMap { $0[0].flatMap { Int64($0) } }.filter { SamplePartition.isExpired($0, at: time) }
+            .sorted()
     }
 
     private mutating func report(_ error: StoreError, of statement: String) {

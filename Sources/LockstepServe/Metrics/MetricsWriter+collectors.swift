@@ -49,7 +49,9 @@ extension MetricsWriter {
 
     /// Writes the sizes of stores, and what leaves them.
     private mutating func write(space collectors: [MetricsSnapshot.Collector]) {
-        count("lockstep_collector_store_file_bytes", .gauge, "Size of the store's file.", of: collectors) { $0.space?.file }
+        count("lockstep_collector_store_file_bytes", .gauge, "Size of the store's file.", of: collectors) {
+            $0.space?.file
+        }
         count("lockstep_collector_store_log_bytes", .gauge, "Size of its write-ahead log.", of: collectors) {
             $0.space?.log
         }

@@ -95,7 +95,7 @@ struct ShareCheck {
     init(table: Int, limits: [(device: Int64, to: Int64)], far: Set<Int64>) {
         self.table = table
         to = limits.map(\.to).max() ?? .min
-        leaving = limits.filter { far.contains($0.device) }.map { 
+        leaving = limits.filter { far.contains($0.device) }.map {
             ($0.device, KeepRules.earliest..<max($0.to, KeepRules.earliest))
         }
         staying = limits.map { ($0.device, $0.to..<Int64.max) }

@@ -26,7 +26,8 @@ struct RetentionState {
         }
 
         /// Counts the first samples of a range.
-        func count(_ device: Int64, _ times: Range<Int64>, limit: Int) throws(SQLiteError) -> (count: Int, last: Int64?) {
+        func count(_ device: Int64, _ times: Range<Int64>, limit: Int) throws(SQLiteError) -> (count: Int, last: Int64?)
+        {
             defer { count.reset() }
             try count.bind(device, at: 1)
             try count.bind(times.lowerBound, at: 2)
@@ -94,7 +95,8 @@ struct RetentionState {
         expired = try ExpiredTable(in: database)
     }
 
-    mutating func statements(of index: Int, _ table: String, in database: SQLiteDatabase) throws(SQLiteError) -> Statements
+    mutating func statements(of index: Int, _ table: String, in database: SQLiteDatabase) throws(SQLiteError)
+        -> Statements
     {
         if let known = statements[index] { return known }
         let new = try Statements(table, in: database)

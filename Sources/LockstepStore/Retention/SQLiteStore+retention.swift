@@ -260,13 +260,17 @@ extension SQLiteStore {
         guard let content = try? contentSize(), let free = try? database.integer("PRAGMA freelist_count") else {
             return nil
         }
+        // With the pages that are only in the log yet.
+        let file = content + free * Int64(pageSize)
         let boot = Moment.now().boot
         let disk = diskSpace(at: path)
         let limit = retention.settings.maxSize?.content(onDisk: disk?.size)
         retention.forecast.record(content, at: boot)
         let room = min(
             limit.map { $0 - content } ?? .max, disk.map { $0.free + free * Int64(pageSize) } ?? .max)
-        let full = retention.forecast.time(until: room).map { Timestamp(microseconds: retention.settings.wallTime() + $0) }
+        let full = retention.forecast.time(until: room).map {
+            Timestamp(microseconds: retention.settings.wallTime() + $0)
+        }
         reportFilling(full, at: boot)
         if let shared = FileIdentity(path: realPath(path) + "-shm") {
             let locks = kernelText("/proc/locks")
@@ -274,7 +278,7 @@ extension SQLiteStore {
                 LogReaders.processes(in: locks, inode: shared.inode, except: getpid()), at: boot)
         }
         return StoreSpace(
-            file: FileStatus(path: path)?.size ?? 0, log: FileStatus(path: realPath(path) + "-wal")?.size ?? 0,
+            file: file, log: FileStatus(path: realPath(path) + "-wal")?.size ?? 0,
             free: free * Int64(pageSize), limit: limit, fullAt: full, expired: retention.deleted, late: retention.late,
             refusals: retention.refusals.sorted { $0.key < $1.key }.map(\.value.refusal),
             reader: isLogPinned ? retention.readers.oldest(at: boot) : nil)

@@ -22,7 +22,8 @@ extension CollectorHealth {
 
         /// Creates a description.
         public init(
-            file: Int, log: Int, free: Int, limit: Int? = nil, fullAt: Timestamp? = nil, expired: Int = 0, late: Int = 0,
+            file: Int, log: Int, free: Int, limit: Int? = nil, fullAt: Timestamp? = nil, expired: Int = 0,
+            late: Int = 0,
             refused: [String] = [], reader: Int? = nil, readerAge: Int? = nil
         ) {
             self.file = file
@@ -55,7 +56,7 @@ extension CollectorHealth {
             self.init(
                 file: try object.required("file"), log: try object.required("log"), free: try object.required("free"),
                 limit: try object.optional("limit"),
-                fullAt: try object.optional("full_at").map { (time: Int) in Timestamp(microseconds: Int64(time)) },
+                fullAt: try object.optional("full_at"),
                 expired: try object.required("expired"), late: try object.required("late"),
                 refused: try object.optional("refused") ?? [], reader: try object.optional("reader"),
                 readerAge: try object.optional("reader_age"))

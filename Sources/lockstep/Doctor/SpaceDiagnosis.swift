@@ -1,3 +1,4 @@
+import LockstepCommandLine
 import LockstepModel
 import LockstepWire
 
@@ -31,7 +32,8 @@ struct SpaceDiagnosis {
         return Finding(
             .warning, "collector \(name)",
             "more than half of \(space.refused.joined(separator: ", ").printable) would expire at once, so nothing of it does",
-            "check the rules of --keep and the clocks; if this is right, start the collector once with --confirm-retention")
+            "check the rules of --keep and the clocks; if this is right, start the collector once with --confirm-retention"
+        )
     }
 
     private var reader: Finding? {

@@ -1,5 +1,7 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
+import LockstepMQTT
 import LockstepModel
 import LockstepStore
 

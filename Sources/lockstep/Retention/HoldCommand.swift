@@ -1,4 +1,5 @@
 import ArgumentParser
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore

@@ -18,16 +18,16 @@ struct RandomRetentionTests {
         var sent: [String: Set<Int64>] = [:]
         /// The active holds of each device.
         var holds: [(id: Int64, device: String, times: Range<Int64>)] = []
-        var seq: Int64 = 0
+        var seqs: [String: Int64] = [:]
 
         init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
         mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
         mutating func batch(_ name: String, _ offsets: [Int64]) -> ReceivedBatch {
-            seq += 1
+            seqs[name, default: 0] += 1
             sent[name, default: []].formUnion(offsets.map { $0 + start })
-            return received(acceleration(offsets), from: device(name), seq: seq)
+            return received(acceleration(offsets), from: device(name), seq: seqs[name])
         }
 
         /// The times that a device must have at the end.
@@ -38,7 +38,9 @@ struct RandomRetentionTests {
         }
     }
 
-    @Test("after a year of late samples, holds, failures and kills, the rows are those of the rule, and the file is steady")
+    @Test(
+        "after a year of late samples, holds, failures and kills, the rows are those of the rule, and the file is steady"
+    )
     func year() throws {
         let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
         print("random retention: LOCKSTEP_SEED=\(seed)")
@@ -58,8 +60,11 @@ struct RandomRetentionTests {
                 var batches = [year.batch(name, (0..<count).map { first + $0 * (Self.day / 130) })]
                 if year.chance(15) {
                     let late = max(0, day - Int64.random(in: 1...60, using: &year.random)) * Self.day
-                    batches.append(
-                        year.batch(name, (0..<10).map { late + $0 * 7001 + Int64.random(in: 0..<7000, using: &year.random) }))
+                    var offsets: [Int64] = []
+                    for index in 0..<10 as Range<Int64> {
+                        offsets.append(late + index * 7001 + Int64.random(in: 0..<7000, using: &year.random))
+                    }
+                    batches.append(year.batch(name, offsets))
                 }
                 try store.write(IngestGroup(batches: batches))
             }
@@ -87,7 +92,8 @@ struct RandomRetentionTests {
         try store.mergeAll()
         store.retention.appliedHolds = nil
         store.applyRetention()
-        let limit = KeepRules.limit(ofAge: Self.age, at: clock.now)
+        let now = KeepRules.now(collector: clock.now, newest: year.sent.values.compactMap { $0.max() }) ?? 0
+        let limit = KeepRules.limit(ofAge: Self.age, at: now)
         for name in ["one", "two", "three"] {
             let rows = try reader.rows(
                 "SELECT t FROM accelerometer JOIN devices USING (device_id) WHERE device = '\(name)' ORDER BY t")

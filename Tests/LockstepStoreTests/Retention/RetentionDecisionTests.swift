@@ -33,7 +33,9 @@ struct RetentionDecisionTests {
 
     @Test(
         "a pattern that selects nothing is refused",
-        arguments: ["", "motion", "moton/*", "motion/*/x", "lab/left", "lab//location", "l*/left/steps", "lab/left/stepz"])
+        arguments: [
+            "", "motion", "moton/*", "motion/*/x", "lab/left", "lab//location", "l*/left/steps", "lab/left/stepz",
+        ])
     func invalid(text: String) { #expect(throws: KeepRuleError.self) { try StreamPattern(text) } }
 
     @Test("a stream of your own is selected by its name, and by its first level")
@@ -72,7 +74,9 @@ struct RetentionDecisionTests {
         #expect(Hold.free(0..<100, of: [100..<200]) == [0..<100])
     }
 
-    @Test("more than half of a stream does not leave at once", arguments: [(3, 4, true), (4, 4, true), (5, 4, false), (0, 0, true)])
+    @Test(
+        "more than half of a stream does not leave at once",
+        arguments: [(3, 4, true), (4, 4, true), (5, 4, false), (0, 0, true)])
     func share(leaving: Int, staying: Int, isAllowed: Bool) {
         var pass = RetentionPass(
             [.init(table: 0, device: 1, to: start), .init(table: 1, device: 1, to: start)],
