@@ -118,7 +118,7 @@ struct SampleExpiry {
         for (device, count) in counts {
             expired.append(device)
             expired.append(stream.name)
-            expired.append(new[device] ?? 0)
+            expired.append(new[device] ?? new.values.min() ?? 0)
             expired.append(Int64(count))
             expired.endRow()
         }

@@ -77,5 +77,5 @@ extension CollectorHealth {
         started: MetricsSnapshot.exampleTime - 60_000_000, memory: 28_450_816, memoryPeak: 30_000_000,
         space: CollectorHealth.Space(
             file: 9_000_000, log: 50_000, free: 4096, limit: 20_000_000,
-            fullAt: MetricsSnapshot.exampleTime + 86_400_000_000, expired: 7, late: 1))
+            fullAt: MetricsSnapshot.exampleTime + 1000 * 86_400_000_000, expired: 7, late: 1))
 }

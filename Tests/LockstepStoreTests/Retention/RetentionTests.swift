@@ -33,7 +33,7 @@ struct RetentionTests {
         #expect(try reader.devices().map(\.missing) == [0])
         // A late sample is acknowledged, counted, and not stored.
         let result = try store.write(received(acceleration([5]), seq: 81))
-        #expect(result.devices[device("one")] == .init(expired: 1))
+        #expect(result.devices[device("one")] == IngestResult.Counts(expired: 1))
         #expect(result.received.values.first?.contains(81) == true)
         #expect(try reader.expiries().first?.late == 1)
         #expect(store.space()?.expired == Int(expiry.samples) && store.space()?.late == 1)
@@ -42,7 +42,9 @@ struct RetentionTests {
         // As after a restart.
         withExtendedLifetime(consume store) {}
         let next = try SQLiteStore(path: path, options: .retaining(["motion/accelerometer": 20 * day], clock))
-        #expect(try next.write(received(acceleration([5]), seq: 82)).devices[device("one")] == .init(expired: 1))
+        #expect(
+            try next.write(received(acceleration([5]), seq: 82)).devices[device("one")]
+                == IngestResult.Counts(expired: 1))
     }
 
     @Test("samples of a device whose clock is not set stay")
@@ -53,7 +55,7 @@ struct RetentionTests {
         try store.write(received(acceleration((0..<300).map { $0 * day / 10 }), seq: 1))
         store.applyRetention()
         let result = try store.write(received(acceleration((0..<300).map { $0 - start }), seq: 2))
-        #expect(result.devices[device("one")] == .init(stored: 300))
+        #expect(result.devices[device("one")] == IngestResult.Counts(stored: 300))
         store.applyRetention()
         #expect(try SQLiteDatabase(path: path).integer("SELECT count(*) FROM accelerometer WHERE t < \(day)") == 300)
     }
@@ -114,7 +116,7 @@ struct RetentionTests {
         #expect(try reader.database.integer(held) == 10)
         #expect(try reader.holds().map(\.reason) == ["a fall"])
         let result = try store.write(received(acceleration([2 * day + 7, 5 * day + 7]), seq: 2))
-        #expect(result.devices[device("one")] == .init(stored: 1, expired: 1))
+        #expect(result.devices[device("one")] == IngestResult.Counts(stored: 1, expired: 1))
         try HoldTable.remove(id, from: path)
         store.applyRetention()
         try store.mergeAll()
