@@ -42,6 +42,7 @@ extension StoreReader {
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func expiries() throws(StoreError) -> [SeriesExpiry] {
         try reading {
+            guard try ExpiredTable.exists(in: database) else { return [] }
             let select = try database.prepare(
                 """
                 SELECT group_name, device, name, from_t, expired.samples, late
@@ -66,6 +67,7 @@ extension StoreReader {
 
     /// Returns the time before which samples of a series have left, or `Int64.min`.
     func expiryLimit(of stream: SensorStream, device: Int64) throws(SQLiteError) -> Int64 {
+        guard try ExpiredTable.exists(in: database) else { return .min }
         let select = try database.prepare(
             "SELECT from_t FROM expired JOIN streams USING (stream_id) WHERE device_id = ? AND name = ?")
         try select.bind(device, at: 1)

@@ -2,8 +2,10 @@ import LockstepModel
 import LockstepSQLite
 
 /// The table `expired`: before which time the samples of a series have left.
+///
+/// It is created when a store is first opened with rules, so that others do not have it.
 struct ExpiredTable {
-    static let create = """
+    private static let definition = """
         CREATE TABLE IF NOT EXISTS expired (
             -- Streams of devices of which samples have left, by a rule of retention or because the store was full.
             device_id INTEGER NOT NULL REFERENCES _devices,
@@ -18,7 +20,17 @@ struct ExpiredTable {
     private let add: SQLiteStatement
     private let raise: SQLiteStatement
 
-    init(in database: SQLiteDatabase) throws(SQLiteError) {
+    /// Creates the table if it does not exist.
+    static func create(in database: SQLiteDatabase) throws(SQLiteError) { try database.execute(definition) }
+
+    /// Whether anything may have left.
+    static func exists(in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        try StoreSchema.storedSQL(of: "expired", in: database) != nil
+    }
+
+    /// Prepares the statements, or returns nil if there is no table.
+    init?(in database: SQLiteDatabase) throws(SQLiteError) {
+        guard try Self.exists(in: database) else { return nil }
         add = try database.prepare(
             """
             INSERT INTO expired (device_id, stream_id, from_t, samples, late) VALUES (?, ?, ?, ?, ?)
@@ -49,6 +61,7 @@ struct ExpiredTable {
 
     /// Returns the limits of a stream, by device.
     static func limits(of stream: Int64, in database: SQLiteDatabase) throws(SQLiteError) -> [(Int64, Int64)] {
+        guard try exists(in: database) else { return [] }
         let select = try database.prepare("SELECT device_id, from_t FROM expired WHERE stream_id = ?")
         try select.bind(stream, at: 1)
         var limits: [(Int64, Int64)] = []

@@ -42,9 +42,9 @@ public struct Hold: Hashable, Sendable {
 
 /// The table `holds` of an SQLite store.
 ///
-/// `lockstep hold` writes it beside the collector, which reads it in each transaction that deletes.
+/// It is created with the first hold. `lockstep hold` writes it beside the collector, which reads it in each transaction that deletes.
 public enum HoldTable {
-    static let create = """
+    private static let definition = """
         CREATE TABLE IF NOT EXISTS holds (
             -- Samples that stay, whatever the rules of retention say.
             hold_id INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again
@@ -64,6 +64,7 @@ public enum HoldTable {
         to path: String, device: DeviceAddress, stream: String?, from: Int64, to: Int64, reason: String, now: Timestamp
     ) throws(StoreError) -> Int64 {
         try change(path) { database in
+            try database.execute(definition)
             let insert = try database.prepare(
                 """
                 INSERT INTO holds (device_id, stream, from_t, to_t, reason, at)
@@ -86,11 +87,16 @@ public enum HoldTable {
     /// - Throws: ``StoreError`` if there is none with this number, or the store cannot be written.
     public static func remove(_ id: Int64, from path: String) throws(StoreError) {
         try change(path) { database in
+            guard try exists(in: database) else { throw StoreError(.other, "\(path) has no holds") }
             let delete = try database.prepare("DELETE FROM holds WHERE hold_id = ?")
             try delete.bind(id, at: 1)
             try delete.run()
             guard database.changes == 1 else { throw StoreError(.other, "no hold \(id) in \(path)") }
         }
+    }
+
+    private static func exists(in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        try StoreSchema.storedSQL(of: "holds", in: database) != nil
     }
 
     private static func change<Result>(
@@ -107,6 +113,7 @@ public enum HoldTable {
 
     /// Returns all holds, with the ids of their devices.
     static func read(in database: SQLiteDatabase) throws(SQLiteError) -> [(device: Int64, hold: Hold)] {
+        guard try exists(in: database) else { return [] }
         let select = try database.prepare(
             """
             SELECT group_name, device, device_id, hold_id, stream, from_t, to_t, reason

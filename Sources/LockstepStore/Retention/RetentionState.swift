@@ -62,7 +62,7 @@ struct RetentionState {
     }
 
     let settings: Retention
-    let expired: ExpiredTable
+    let expired: ExpiredTable?
     private var statements: [Int: Statements] = [:]
     /// What leaves at present, or nil.
     var pass: RetentionPass?

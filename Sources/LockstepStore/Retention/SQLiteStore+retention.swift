@@ -51,7 +51,7 @@ extension SQLiteStore {
     /// Records samples that arrived after their time, or waited for so long, as part of the current transaction.
     func didExpire(_ count: Int, isStored: Bool, table: Int, device: Int64) throws(SQLiteError) {
         guard count > 0, let stream = tables[table].id, let limit = tables[table].kept[Int(device)] else { return }
-        try retention.expired.add(
+        try retention.expired?.add(
             samples: isStored ? count : 0, late: isStored ? 0 : count, of: device, stream: stream, before: limit)
     }
 
@@ -111,7 +111,7 @@ extension SQLiteStore {
     private func deleteNext(_ pass: inout RetentionPass, _ limits: inout [RetentionPass.Series]) throws {
         guard let series = pass.current, let stream = tables[series.table].id else { return pass.endSeries() }
         guard let piece = pass.piece(holds: try heldRanges(of: series.table, device: series.device)) else {
-            try retention.expired.raise(series.device, stream: stream, to: series.to)
+            try retention.expired?.raise(series.device, stream: stream, to: series.to)
             limits.append(series)
             return pass.endSeries()
         }
@@ -121,7 +121,7 @@ extension SQLiteStore {
         let times = piece.times.lowerBound..<(isLast ? piece.times.upperBound : (found.last ?? 0) + 1)
         if found.count > 0 {
             try statements.delete(series.device, times)
-            try retention.expired.add(
+            try retention.expired?.add(
                 samples: found.count, of: series.device, stream: stream, before: times.upperBound)
             limits.append(.init(table: series.table, device: series.device, to: times.upperBound))
         }

@@ -28,11 +28,7 @@ enum StoreSchema {
             // With the tables, so that nobody can find a store without them.
             for view in storeViews { try database.execute(view.create) }
             try database.setApplicationID(applicationID)
-        },
-        { database in
-            // They exist already in a file that was salvaged from a damaged one.
-            for statement in [ExpiredTable.create, HoldTable.create] { try database.execute(statement) }
-        },
+        }
     ])
 
     /// Checks that a database is empty, or a store with a schema that this program supports.
