@@ -24,6 +24,7 @@ extension ClickHouseStore {
             let hashes = hashers[stream].hashes(of: run.samples)
             let stored = lookup[key] ?? [:]
             var counts = IngestResult.Counts()
+            let limit = expiry.limits[run.samples.stream.name]?[devices[device].id]
             var begin = run.samples.times.startIndex
             for batch in run.batches {
                 // Samples are appended together unless one of them must not be, or is a conflict.
@@ -35,6 +36,12 @@ extension ClickHouseStore {
                 }
                 for index in begin..<batch.end {
                     let time = run.samples.times[index]
+                    if let limit, KeepRules.isExpired(time, before: limit, held: []) {
+                        append(begin..<index)
+                        begin = index + 1
+                        counts.expired += 1
+                        continue
+                    }
                     let wasEvaluated = new.resolve(time)
                     if let newest = series.newest, time <= newest {
                         append(begin..<index)

@@ -19,11 +19,10 @@ public final class ClickHouseStore: SampleStore {
         public var conflictLimit = 100_000
         /// The maximum number of rejected messages that one run of the program stores.
         public var rejectedLimit = 10_000
-        /// The age in µs from which samples may be deleted, or nil to keep all. Whole partitions are deleted, so samples
-        /// may become 31 days older.
-        public var sampleAge: Int64?
-        /// Receives what went wrong and the text of the error if old samples or rejected messages cannot be deleted, or minutes
-        /// not be summarised. The store works nevertheless.
+        /// What leaves the store, and when. The server has no limit of size.
+        public var retention = Retention()
+        /// Receives what went wrong and the text of the error if old rejected messages cannot be deleted, or minutes not be
+        /// summarised. The store works nevertheless.
         public var reportMaintenanceProblem: (@Sendable (_ message: String, _ error: String) -> Void)?
         /// The groups whose devices the collector has, or empty for all. Other collectors may store other devices in the
         /// same database.
@@ -74,8 +73,8 @@ public final class ClickHouseStore: SampleStore {
     var dirtyDevices: Set<Int> = []
     private var devicesWritten = ContinuousClock.now
     private var lastCommit: ContinuousClock.Instant?
-    /// The deletion of old samples, or nil if all are kept.
-    var expiry: SampleExpiry?
+    /// The deletion of samples by the rules.
+    var expiry: SampleExpiry
     var lastVersion: UInt64 = 0
     /// The claim that the store writes for, or nil if no other collector writes about the same devices.
     var token: FencingToken?
@@ -133,11 +132,9 @@ public final class ClickHouseStore: SampleStore {
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
-        expiry = options.sampleAge.map {
-            SampleExpiry(client: client, age: $0) { options.reportMaintenanceProblem?("cannot delete old samples", $0) }
-        }
-        while needsMaintenance { performMaintenance() }
+        expiry = try SampleExpiry(client: client, retention: options.retention)
         for record in try DeviceRecord.readAll(client) { try register(record) }
+        while needsMaintenance { performMaintenance() }
         for table in [
             "received_devices", "received_states", "received_reports", "received_rule_states", "received_deliveries",
         ] {
@@ -239,12 +236,12 @@ public final class ClickHouseStore: SampleStore {
     }
 
     /// Whether old samples have to be deleted, or minutes to be summarised.
-    public var needsMaintenance: Bool { expiry?.isDue ?? false || averages.isDue(at: .now) }
+    public var needsMaintenance: Bool { expiry.isDue || averages.isDue(at: .now) }
 
-    /// Searches for partitions of old samples, or drops one; or summarises some minutes.
+    /// Searches for samples whose time is over, or deletes some; or summarises some minutes.
     public func performMaintenance() {
         // If this fails, it is tried again an hour later, and at the next start.
-        if expiry?.isDue ?? false { expiry?.performPiece() } else { performAverages() }
+        if expiry.isDue { expiry.performPiece(devices, streams) } else { performAverages() }
     }
 
     /// Writes the counters of all devices.

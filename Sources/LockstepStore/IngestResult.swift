@@ -11,12 +11,16 @@ public struct IngestResult: Sendable, Equatable {
         /// The number of samples that were already stored with different values. The stored values do not change; the
         /// new values are recorded as a conflict.
         public var conflicts: Int
+        /// The number of samples that arrived after the rules of retention had deleted those of their time. They are not
+        /// stored.
+        public var expired: Int
 
         /// Creates counts.
-        public init(stored: Int = 0, duplicates: Int = 0, conflicts: Int = 0) {
+        public init(stored: Int = 0, duplicates: Int = 0, conflicts: Int = 0, expired: Int = 0) {
             self.stored = stored
             self.duplicates = duplicates
             self.conflicts = conflicts
+            self.expired = expired
         }
 
         /// Adds the counts of `right` to `left`.
@@ -24,6 +28,7 @@ public struct IngestResult: Sendable, Equatable {
             left.stored += right.stored
             left.duplicates += right.duplicates
             left.conflicts += right.conflicts
+            left.expired += right.expired
         }
     }
 

@@ -4,17 +4,23 @@ import LockstepSQLite
 // Checkpoints, and merges of what waits.
 
 extension SQLiteStore {
-    /// Whether there is maintenance to do: a checkpoint or a merge.
-    public var needsMaintenance: Bool { !hasLostFiles && (needsCheckpoint || (isMerging && !hasMergeFailed)) }
+    /// Whether there is maintenance to do: a checkpoint, a merge, or samples that leave.
+    public var needsMaintenance: Bool {
+        !hasLostFiles && (needsCheckpoint || (isMerging && !hasMergeFailed) || needsRetention)
+    }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
-    /// few milliseconds.
+    /// few milliseconds, or deletes samples whose time is over for as long.
     public func performMaintenance() {
         // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
         // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
-        do { try mergeSlice() } catch { didFailToMerge(error) }
+        if isMerging, !hasMergeFailed {
+            do { try mergeSlice() } catch { didFailToMerge(error) }
+        } else if needsRetention {
+            performRetention(maxDuration: limits.slice)
+        }
     }
 
     /// Whether rows are being merged.
@@ -58,7 +64,8 @@ extension SQLiteStore {
     @discardableResult
     private func checkpoint() -> Bool {
         nextCheckpoint = database.logPages + Self.pages(limits.checkpointRetryPages, of: pageSize)
-        return (try? database.checkpoint()) == true
+        isLogPinned = (try? database.checkpoint()) != true
+        return !isLogPinned
     }
 
     /// Starts a merge if enough waits, or some of it for long.
@@ -110,6 +117,8 @@ extension SQLiteStore {
         defer { try? restoreSync() }
         let end = ContinuousClock.now + (maxDuration ?? limits.slice)
         defer { didChangeLogLength() }
+        retention.holds = nil
+        defer { retention.holds = nil }
         do {
             try merge?.runSlice(waiting, in: database, until: { ContinuousClock.now >= end }, move: move) {
                 try showTablesOnly()
@@ -140,13 +149,23 @@ extension SQLiteStore {
                 continue
             }
             var block = SampleBlock(stream: tables[stream.table].stream)
+            let table = tables[stream.table]
+            let limit = table.kept[Int(device)] ?? .min
+            let first = stream.rows.first?.first ?? .max
+            let held = first < limit ? try heldRanges(of: stream.table, device: device) : []
+            var expired = 0
             for row in stream.rows {
                 try waiting.read(row.n) { row throws(SQLiteError) in
-                    tables[stream.table].decode(row) { time, values in
+                    table.decode(row) { time, values in
+                        guard !KeepRules.isExpired(time, before: limit, held: held) else {
+                            expired += 1
+                            return
+                        }
                         block.append(time: Timestamp(microseconds: time), values: values)
                     }
                 }
             }
+            try didExpire(expired, isStored: true, table: stream.table, device: device)
             try tables[stream.table].insert(block.times.indices, of: block, device: device)
         }
         for number in content.scopes { try received.persist(scopes.scope(number, device: device)) }

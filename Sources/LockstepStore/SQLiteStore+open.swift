@@ -30,6 +30,7 @@ func openForWriting(
     // Shrink the log file after it has grown, for example during a long read or while the disk was full.
     try database.execute("PRAGMA journal_size_limit = 67108864")
     try StoreSchema.update(database, streams: streams)
+    if !options.retention.keepsEverything { try ExpiredTable.create(in: database) }
     try StoreFile.record(path, lock, in: database)
     if !options.survivesPowerLoss { try database.execute("PRAGMA synchronous = NORMAL") }
     return database

@@ -37,8 +37,10 @@ extension SQLiteStore {
         receipt.table = table
         var ranges = [samples]
         let newest = try tables[table].newestTime(of: device, waiting, table)
-        if !order.isIncreasing || order.least <= newest {
+        if !order.isIncreasing || order.least <= newest || order.least < tables[table].kept[Int(device)] ?? .min {
+            let late = counts.expired
             let new = try newSamples(samples, of: run, table: table, device: device, &counts)
+            try didExpire(counts.expired - late, isStored: false, table: table, device: device)
             ranges = new.increasingRanges(times)
         }
         if let least = ranges.map({ times[$0.lowerBound] }).min(),
@@ -100,14 +102,20 @@ extension SQLiteStore {
         try waiting.append(receipt, rows: rows.json, scale: rows.scale)
     }
 
-    /// Returns those samples that are not stored yet.
+    /// Returns those samples that are not stored yet, and have not left already.
     private func newSamples(
         _ samples: Range<Int>, of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
     ) throws(SQLiteError) -> [Int] {
         let block = run.samples
         var stored = try storedRows(block.times[samples], of: table, device: device)
         var new: [Int] = []
+        let limit = tables[table].kept[Int(device)] ?? .min
+        let held = block.times[samples].contains { $0 < limit } ? try heldRanges(of: table, device: device) : []
         for index in samples {
+            guard !KeepRules.isExpired(block.times[index], before: limit, held: held) else {
+                counts.expired += 1
+                continue
+            }
             guard let values = stored[block.times[index]] else {
                 new.append(index)
                 stored[block.times[index]] = block.stream.columns.indices.map { column in

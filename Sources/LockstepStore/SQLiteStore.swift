@@ -23,13 +23,18 @@ import LockstepSQLite
 /// Counters of `_devices` (samples, times of messages), ranges in `_batches` and estimates in `_clocks` wait in the same
 /// rows, so that a commit does not rewrite a page for each device. The views `devices`, `batches` and `clocks` have both.
 ///
+/// Samples leave by the rules of ``Retention`` or because the store is too large: from their tables, in transactions of their own
+/// between the commits, each of which raises `from_t` in `expired` over what it deletes. So all samples of a series in its table are
+/// from `from_t` on or held, whenever the store is killed. A sample from before it that arrives or is merged later counts as
+/// expired. Batch numbers stay.
+///
 /// What is durable when. Everything that ``add(_:)`` receives is in one transaction until ``commit()`` returns, which waits for
-/// the disk. Merges do not wait: they only move what is durable, and the next commit syncs them. A checkpoint syncs the
+/// the disk. Merges and deletions do not wait: merges only move what is durable, and the next commit syncs them. A checkpoint syncs the
 /// write-ahead log before it copies it.
 ///
 /// Who may write. One process, which holds the locks of the file. What it knows of the tables in memory (ids of devices, batch
-/// numbers, newest times, ``waiting``) is changed by a transaction and reverted by ``rollBack()``. `lockstep refine` writes its
-/// own tables beside it. Everyone may read.
+/// numbers, newest times, ``waiting``) is changed by a transaction and reverted by ``rollBack()``. `lockstep refine` and
+/// `lockstep hold` write their own tables beside it. Everyone may read.
 public final class SQLiteStore: SampleStore {
     /// The options for opening a store.
     public struct Options: Sendable {
@@ -46,6 +51,8 @@ public final class SQLiteStore: SampleStore {
         /// The maximum size of the page cache, in KiB. A larger cache can be slower: for files smaller than 1 GiB,
         /// SQLite 3.40 visits every cached page in a commit that follows a page split inside a table.
         public var cacheSize = 16_384
+        /// What leaves the store, and when.
+        public var retention = Retention()
         /// The limits of maintenance.
         var limits = MergeLimits()
         /// Returns the time since boot in µs. Tests replace it.
@@ -96,6 +103,10 @@ public final class SQLiteStore: SampleStore {
     var merge: WaitingMerge?
     /// The limits of maintenance.
     let limits: MergeLimits
+    /// What leaves the store.
+    var retention: RetentionState
+    /// Whether a reader has kept the last checkpoint from being complete.
+    var isLogPinned = false
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
     var evidence = NumberMap<Int64>()
     /// The changes of the current transaction.
@@ -162,6 +173,7 @@ public final class SQLiteStore: SampleStore {
             clocks = try ClockTable(in: database)
             events = try EventTable(in: database)
             waiting = try WaitingTable(in: database)
+            retention = try RetentionState(options.retention, in: database)
             files = try StoreFiles(path: path)
             try recover()
         } catch {
@@ -177,6 +189,7 @@ public final class SQLiteStore: SampleStore {
         do {
             if !database.isInTransaction {
                 try keepPace()
+                keepRetentionPace()
                 try restoreSync()
                 try database.execute("BEGIN IMMEDIATE")
             }
@@ -217,6 +230,7 @@ public final class SQLiteStore: SampleStore {
             waiting.commit()
             for index in tables.indices { tables[index].commit() }
             startMergeIfDue()
+            didStore(result)
             endTransaction()
             committed = result
         } catch {
@@ -280,6 +294,7 @@ public final class SQLiteStore: SampleStore {
 
     private func endTransaction() {
         changes.removeAll()
+        retention.holds = nil
         acknowledged.removeAll()
         for scope in changedScopes { isChangedScope[scope.number] = nil }
         changedScopes.removeAll(keepingCapacity: true)
@@ -292,6 +307,15 @@ public final class SQLiteStore: SampleStore {
         if !recent.isEmpty { recent.add(scope.epoch, of: scope.device) }
         isChangedScope[scope.number] = true
         changedScopes.append(scope)
+    }
+
+    /// Records how many samples a transaction has stored while others are to leave.
+    private func didStore(_ result: IngestResult) {
+        retention.hasFailed = false
+        for (_, counts) in result.counts {
+            if retention.pass != nil { retention.owed += counts.stored }
+            retention.late += counts.expired
+        }
     }
 
     /// Returns the combined result of all groups in the transaction.

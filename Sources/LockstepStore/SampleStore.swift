@@ -59,6 +59,9 @@ public protocol SampleStore: AnyObject {
     /// Returns the ids of all devices that are not forgotten, as the observer receives them.
     func deviceIDs() throws -> [(address: DeviceAddress, id: Int64)]
 
+    /// Returns the size of the store and what leaves it, or nil if that is not known here.
+    func space() -> StoreSpace?
+
     /// Writes what can be merged now and releases resources. The store is not used afterwards.
     func close()
 }
@@ -80,6 +83,9 @@ extension SampleStore {
 
     /// Does nothing by default: the store has no observer.
     public func setObserver(_ observer: (any IngestObserver)?) {}
+
+    /// Returns nil by default: the server knows.
+    public func space() -> StoreSpace? { nil }
 
     /// Returns nothing by default.
     public func observerStates() -> [ObserverState] { [] }

@@ -15,7 +15,7 @@ extension CollectorCommand {
         let catalog = settings.streams
         switch try settings.value(options.store) {
         case .sqlite(let path):
-            let options = try sqliteOptions(settings)
+            let options = try sqliteOptions(settings, logger: logger)
             return { try SQLiteStore(path: path, options: options, catalog: catalog) }
         case .clickHouse(var address):
             address.password = try options.storePassword.read(settings)
@@ -25,6 +25,7 @@ extension CollectorCommand {
             if store.recoversRules {
                 store.groups = Set(try settings.values(options.group) { try GroupID(validating: $0) })
             }
+            store.retention.report = { logger.log(retention: $0) }
             store.reportMaintenanceProblem = { logger.warning("\($0)", metadata: ["error": "\($1)"]) }
             // Up to ten shares together make at most ten inserts a second into a table. With more, the delay of the
             // acknowledgements matters more.
@@ -60,10 +61,7 @@ extension CollectorCommand {
         }
     }
 
-    private func sqliteOptions(_ settings: Settings) throws -> SQLiteStore.Options {
-        guard settings.place(of: options.keepSamples) == nil else {
-            throw CommandFailure("--keep-samples is only for ClickHouse stores: leave it out")
-        }
+    private func sqliteOptions(_ settings: Settings, logger: Logger) throws -> SQLiteStore.Options {
         guard settings.place(of: options.quorum) == nil else {
             throw CommandFailure("--quorum is only for ClickHouse stores: leave it out")
         }
@@ -71,16 +69,79 @@ extension CollectorCommand {
         try settings.assign(options.keepRejected, to: &store.rejectedLimit)
         try settings.assign(options.keepConflicts, to: &store.conflictLimit)
         try settings.assign(options.sync, to: &store.survivesPowerLoss)
+        store.retention = try retention(settings)
+        store.retention.report = { logger.log(retention: $0) }
         return store
+    }
+
+    /// Returns what leaves the store.
+    private func retention(_ settings: Settings) throws -> Retention {
+        let streams = settings.streams.streams.map(\.name)
+        func pattern(_ text: String) throws -> StreamPattern { try StreamPattern(text, streams: streams) }
+        var retention = Retention()
+        retention.rules = try KeepRules(
+            settings.values(options.keep) { text in
+                guard let equals = text.lastIndex(of: "=") else {
+                    throw CommandFailure("'\(text)' is not a rule: use STREAM=AGE or GROUP/DEVICE/STREAM=AGE")
+                }
+                let age = String(text[text.index(after: equals)...])
+                return try (pattern(String(text[..<equals])), age == "forever" ? nil : keepAge(age))
+            })
+        retention.isConfirmed = try settings.isOn(options.confirmRetention)
+        retention.maxSize = try settings.value(options.maxStore)
+        retention.order = try settings.values(options.maxStoreOrder) { text in
+            let found = try pattern(text)
+            guard !found.isByDevice else { throw CommandFailure("'\(text)' is about a device: use a stream") }
+            return found
+        }
+        return retention
+    }
+
+    private func keepAge(_ text: String) throws -> Int64 {
+        let age = try parseDuration(text)
+        guard age >= KeepRules.minAge else {
+            throw CommandFailure("'\(text)' is shorter than an hour: use at least 1h")
+        }
+        return age
     }
 
     private func clickHouseOptions(_ settings: Settings) throws -> ClickHouseStore.Options {
         var store = ClickHouseStore.Options()
-        store.sampleAge = try settings.value(options.keepSamples)
+        guard settings.place(of: options.maxStore) == nil, settings.place(of: options.maxStoreOrder) == nil else {
+            throw CommandFailure(
+                "--max-store is only for SQLite stores: limit the disk of the ClickHouse server instead")
+        }
+        store.retention = try retention(settings)
         try settings.assign(options.keepRejected, to: &store.rejectedLimit)
         try settings.assign(options.keepConflicts, to: &store.conflictLimit)
         try settings.assign(options.sync, to: &store.survivesPowerLoss)
         store.quorum = try settings.value(options.quorum)
         return store
+    }
+}
+
+extension Logger {
+    /// Logs what has left a store, or has not.
+    fileprivate func log(retention event: Retention.Event) {
+        switch event {
+        case .expired(let samples, let isForSpace):
+            info("samples expired", metadata: ["samples": "\(samples)", "reason": isForSpace ? "max-store" : "keep"])
+        case .refused(let refusal):
+            warning(
+                "more than half of a stream would expire at once, nothing was deleted",
+                metadata: [
+                    "stream": "\(refusal.stream)", "samples": "\(refusal.samples)",
+                    "hint":
+                        "check the rules of --keep and the clocks; if this is right, start once with --confirm-retention",
+                ])
+        case .tooSmall:
+            error(
+                "the store is larger than --max-store, though only the last hour of each stream is left",
+                metadata: ["hint": "raise --max-store"])
+        case .failed(let reason): warning("cannot delete expired samples", metadata: ["error": "\(reason)"])
+        case .fillingUp(let time):
+            warning(
+                "the store will be full", metadata: ["at": "\(time)", "hint": "see docs/retention.md"])
+        }
     }
 }

@@ -2,6 +2,7 @@ import LockstepClickHouse
 import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
+import LockstepStore
 import LockstepWire
 
 /// The settings of `lockstep-collector` without a heading in its help.
@@ -87,12 +88,31 @@ struct CollectorSettings: SettingGroup {
         Number of ClickHouse replicas that must hold a sample before it is acknowledged: majority, or a number, see \
         docs/replicas.md (default: none, the tables are not replicated).
         """, clickHouseQuorum)
-    let keepSamples = Setting(
-        "keep-samples",
+    let keep = Setting<String>.pairs(
+        "keep", placeholder: "pattern=age",
         """
-        Age from which samples in a ClickHouse store are deleted, at least 1d, such as 90d (default: they are kept). \
-        Whole partitions are deleted, so that samples may become 31 days older.
-        """, sampleAge)
+        Age from which samples leave the store: STREAM=AGE or GROUP/DEVICE/STREAM=AGE, such as 'motion/*=7d', \
+        'lab/*/location=30d' or steps=forever; at least 1h; may be repeated. The most specific one counts, see \
+        docs/retention.md (default: everything is kept).
+        """
+    ) { $0 }
+    let confirmRetention = Setting.flag(
+        "confirm-retention",
+        """
+        Let more than half of the samples of a stream leave at once, such as with the first rules of a large store.
+        """)
+    let maxStore = Setting(
+        "max-store",
+        """
+        Greatest size of an SQLite store, such as 20GB, or 50% of its disk. When it is reached, the oldest samples leave \
+        (default: no limit).
+        """, sizeLimit)
+    let maxStoreOrder = Setting.list(
+        "max-store-order", placeholder: "pattern",
+        """
+        Stream, or motion/*, whose oldest samples leave first at --max-store; may be repeated. The others follow in the \
+        order of their rates, the highest first.
+        """)
     let sync = Setting(
         "sync",
         """
@@ -112,10 +132,12 @@ private func clusterName(_ text: String) throws -> GroupID {
     return cluster
 }
 
-private func sampleAge(_ text: String) throws -> Int64 {
-    let age = try parseDuration(text)
-    guard age >= 86_400_000_000 else { throw CommandFailure("'\(text)' is shorter than a day: use at least 1d") }
-    return age
+private func sizeLimit(_ text: String) throws -> SizeLimit {
+    guard text.hasSuffix("%") else {
+        let number = ["KB", "MB", "GB"].contains(text.suffix(2)) ? String(text.dropLast()) : text
+        return .bytes(Int64(try byteCount(number)))
+    }
+    return .share(Double(try wholeNumber(String(text.dropLast()), in: 1...99)) / 100)
 }
 
 private func clickHouseQuorum(_ text: String) throws -> Quorum {

@@ -30,10 +30,20 @@ struct DevicesCommand: ParsableCommand {
     @Flag(help: "Also list devices that 'lockstep forget' has removed and that have sent nothing since.")
     var forgotten = false
 
+    @Flag(
+        help:
+            "List the size of each stream of each device instead, the largest first. It counts all samples of an SQLite store."
+    )
+    var size = false
+
     @Flag(help: "Print a JSON array with one object per device. Each time is given in µs since 1970 and in ISO 8601.")
     var json = false
 
     func run() throws {
+        if size {
+            let report = try SizeReport(try options.address())
+            return Terminal.output.write(json ? report.json(of: group) : report.text(of: group, for: .output))
+        }
         let all = try options.reader().devices()
         if let group { try checkGroup(group, among: all.map(\.address)) }
         let devices = all.filter { (group ?? $0.address.group) == $0.address.group && (forgotten || !$0.isForgotten) }

@@ -11,6 +11,8 @@ struct VerifyReport {
     /// The number of forgotten devices, which are left out.
     var forgotten = 0
     var journals: [JournalCheck.Outcome] = []
+    /// What has left by the rules of retention.
+    var expiries: [SeriesExpiry] = []
     /// Whether the store knows no device at all: it may be the wrong file.
     var isEmpty = false
 
@@ -65,6 +67,9 @@ struct VerifyReport {
                 let padding = String(repeating: " ", count: countWidth - count.count)
                 lines.append("  \(name)  \(padding)\(count) \(sample.count == 1 ? "sample" : "samples")")
             }
+            for expiry in expiries where expiry.device == device.address {
+                lines.append("  \(expiry.text)")
+            }
             if device.conflicts > 0 {
                 let conflicts = counted(device.conflicts, "conflict")
                 lines.append(terminal.styled("  \(conflicts): see the table conflicts", .yellow))
@@ -73,7 +78,8 @@ struct VerifyReport {
         for journal in journals {
             lines.append(
                 "journal of \(journal.device): \(counted(journal.accepted, "sample")) accepted, "
-                    + "\(journal.stored) stored once")
+                    + "\(journal.stored) stored once"
+                    + (journal.expired > 0 ? ", \(journal.expired) expired" : ""))
             if !devices.contains(where: { $0.address == journal.device }) {
                 lines.append(terminal.styled("  no device \(journal.device) in the store", .red))
             }
@@ -130,6 +136,7 @@ struct VerifyReport {
             object.member("device", journal.device.device.rawValue)
             object.member("accepted", Int64(journal.accepted))
             object.member("stored", Int64(journal.stored))
+            object.member("expired", Int64(journal.expired))
             object.member("missing", journal.missing.sampleCount)
             object.member("different", journal.different.sampleCount)
             writer.raw(String(decoding: object.finish(), as: UTF8.self))
@@ -157,6 +164,14 @@ struct VerifyReport {
             object.member("count", sample.count)
             writer.raw(String(decoding: object.finish(), as: UTF8.self))
         }
+        object.member("expired", expiries.filter { $0.device == device.address }) { writer, expiry in
+            var object = JSONObjectWriter()
+            object.member("stream", expiry.stream)
+            object.member("before", expiry.before)
+            object.member("samples", expiry.samples)
+            object.member("late", expiry.late)
+            writer.raw(String(decoding: object.finish(), as: UTF8.self))
+        }
         object.member("conflicts", device.conflicts)
         return String(decoding: object.finish(), as: UTF8.self)
     }
@@ -164,4 +179,12 @@ struct VerifyReport {
 
 extension [JournalCheck.Mismatch] {
     fileprivate var sampleCount: Int64 { reduce(0) { $0 + Int64($1.times.count) } }
+}
+
+extension SeriesExpiry {
+    /// What has left, in words.
+    fileprivate var text: String {
+        "\(stream): \(counted(samples, "sample")) before \(Timestamp(microseconds: before)) expired"
+            + (late > 0 ? ", \(late) arrived too late" : "")
+    }
 }

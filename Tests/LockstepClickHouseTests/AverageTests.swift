@@ -169,7 +169,8 @@ struct AverageTests {
             #expect(try await server.execute("SELECT count() FROM minutes_accelerometer WHERE t >= \(old)") == ["3"])
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
-            options.sampleAge = year
+            options.retention.rules = try KeepRules([(StreamPattern("*"), year)])
+            options.retention.isConfirmed = true
             _ = try ClickHouseStore(address, options: options)
             #expect(try await server.execute("SELECT count() FROM minutes_accelerometer WHERE t >= \(old)") == ["0"])
             #expect(try Self.averages(reader, span: 60_000_000, from: old).count == 1)

@@ -251,7 +251,8 @@ struct ReplicaTests {
             try store.write(group([old], seq: 1))
             try store.write(group([now], seq: 2))
             var options = options(.majority)
-            options.sampleAge = SamplePartition.length
+            options.retention.rules = try KeepRules([(StreamPattern("*"), SamplePartition.length)])
+            options.retention.isConfirmed = true
             _ = try ClickHouseStore(address, options: options)
             for replica in address.replicas { #expect(try samples(replica) == [now]) }
         }

@@ -25,27 +25,49 @@ extension StoreTests {
         }
     }
 
-    @Test("old samples are deleted when the store is opened, but not those of devices without a clock")
+    @Test(
+        "samples leave by the same rules as those of an SQLite store, are known as expired, and late ones are not stored"
+    )
     func expired() async throws {
         try await withClickHouse { server in
+            let day: Int64 = 86_400_000_000
             let now = Moment.now().wall.microseconds
-            let year: Int64 = 31_556_952_000_000
-            try open(server).write(
-                IngestGroup(batches: [received([5, 1_600_000_000_000_000, now - year, now - 1000], seq: 1)]))
+            // Of each day, and one of a device without a clock.
+            let times: [Int64] = [5] + (0..<90).reversed().map { now - $0 * day }
+            let address = try ClickHouseAddress(server.url())
+            try open(server).write(IngestGroup(batches: [received(times, seq: 1)]))
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
-            options.sampleAge = year * 3 / 2
+            let reports = TextLog()
+            options.retention.report = { reports.append("\($0)") }
+            options.retention.rules = try KeepRules([
+                (StreamPattern("*"), 80 * day), (StreamPattern("motion/*"), 10 * day),
+                (StreamPattern("lab/one/motion/accelerometer"), 40 * day),
+            ])
             let select = "SELECT t FROM accelerometer ORDER BY t"
-            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
-            #expect(try await server.execute(select) == ["5", "\(now - year)", "\(now - 1000)"])
-            options.sampleAge = year / 2
-            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
-            #expect(try await server.execute(select) == ["5", "\(now - 1000)"])
+            // More than half would leave.
+            _ = try ClickHouseStore(address, options: options)
+            #expect(try await server.execute(select) == times.map(String.init))
+            #expect(reports.texts.count == 1 && reports.texts.first?.contains("refused") == true)
+            options.retention.isConfirmed = true
+            let store = try ClickHouseStore(address, options: options)
+            let limit = KeepRules.limit(ofAge: 40 * day, at: now)
+            let kept = times.filter { $0 == 5 || $0 >= limit }
+            try await expectEventually { try await server.execute(select) == kept.map(String.init) }
+            let result = try store.write(IngestGroup(batches: [received([now - 85 * day, now], seq: 2)]))
+            #expect(result.devices.values.first == IngestResult.Counts(duplicates: 1, expired: 1))
+            let reader = try ClickHouseReader(address)
+            let expiry = try #require(try reader.expiries().first)
+            #expect(expiry.before == limit && expiry.samples == Int64(times.count - kept.count))
+            let comparison = try reader.compare(
+                received([now - 85 * day, now], seq: 2).batch.samples, of: expiry.device)
+            #expect(comparison.expired == 1 && comparison.missing.isEmpty)
+            #expect(try reader.devices().map(\.missing) == [0])
         }
     }
 
     @Test(
-        "old samples are deleted in pieces, and a partition that the server refuses to drop is skipped and reported once",
+        "old samples are deleted in pieces, and if the server refuses to drop a partition, its rows are deleted",
         .enabled(if: TestClickHouse.isServer, "clickhouse-server is not installed")
     )
     func refusedPartition() async throws {
@@ -57,8 +79,9 @@ extension StoreTests {
             let problems = TextLog()
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
-            options.sampleAge = year / 2
-            options.reportMaintenanceProblem = { problems.append($1) }
+            options.retention.rules = try KeepRules([(StreamPattern("*"), year / 2)])
+            options.retention.isConfirmed = true
+            options.retention.report = { if case .failed(let reason) = $0 { problems.append(reason) } }
             let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
             #expect(!store.needsMaintenance)
             try store.write(IngestGroup(batches: [received([now - year, now - 1000], seq: 1)]))
@@ -69,23 +92,13 @@ extension StoreTests {
                 """)
             let select = "SELECT count(), min(t) FROM received_accelerometer"
             #expect(try await server.execute(select) == ["20002\t\(large)"])
-            store.expiry?.lastSearch = nil
-            // A search, the partition that the server refuses, and the other one.
-            for _ in 0..<3 {
-                #expect(store.needsMaintenance)
-                #expect(try await server.execute(select) == ["20002\t\(large)"])
-                store.performMaintenance()
-            }
-            #expect(!store.needsMaintenance)
-            #expect(try await server.execute(select) == ["20001\t\(large)"])
-            #expect(problems.texts.count == 1 && problems.texts.first?.contains("received_accelerometer") == true)
-            store.expiry?.lastSearch = nil
+            store.expiry.lastSearch = nil
+            #expect(store.needsMaintenance)
+            #expect(try await server.execute(select) == ["20002\t\(large)"])
+            // A search, the partitions, and the other rows.
             while store.needsMaintenance { store.performMaintenance() }
-            #expect(problems.texts.count == 1)
-            // The store opens nevertheless.
-            _ = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
-            #expect(problems.texts.count == 2)
-            #expect(try await server.execute(select) == ["20001\t\(large)"])
+            #expect(problems.texts.count == 1 && problems.texts.first?.contains("received_accelerometer") == true)
+            try await expectEventually { try await server.execute(select) == ["1\t\(now - 1000)"] }
         }
     }
 
@@ -119,21 +132,6 @@ extension StoreTests {
         #expect(!SamplePartition.isExpired(650, at: end - 1))
         #expect(SamplePartition.isExpired(650, at: end))
         #expect(!SamplePartition.isExpired(600, at: end))
-    }
-
-    @Test("clocks that are years ahead do not make partitions expire that are close to the newest one")
-    func clockAhead() {
-        func expired(_ numbers: [Int64], after count: Int64, at now: Int64) -> [Int64] {
-            let partitions = numbers.map { SamplePartition(table: $0 % 2 == 0 ? "a" : "b", number: $0) }
-            return SamplePartition.expired(partitions, olderThan: count * SamplePartition.length, at: now)
-                .map(\.number)
-        }
-        let now = 700 * SamplePartition.length
-        #expect(expired([652, 600, 650, 649, 651], after: 2, at: now) == [649, 650])
-        #expect(expired([652, 600, 650, 649, 651], after: 2, at: 652 * SamplePartition.length) == [649])
-        // Samples in the future.
-        #expect(expired([649, .max / SamplePartition.length], after: 2, at: now) == [649])
-        #expect(expired([], after: 2, at: now) == [])
     }
 }
 

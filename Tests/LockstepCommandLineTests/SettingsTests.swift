@@ -10,6 +10,7 @@ private struct Declared: SettingGroup {
     let broker = Setting("broker", "A broker.")
     let backlogRate = Setting("backlog-rate", "A rate.")
     let source = Setting.list("source", "Sources.")
+    let keep = Setting<String>.pairs("keep", placeholder: "name=age", "Ages.") { $0 }
     let strict = Setting.flag("strict", "A flag.")
     let secrets = Secrets()
     let streams = Setting.streams
@@ -44,6 +45,20 @@ struct SettingsTests {
         #expect(try fileOnly.values(options().source) == ["a", "b,c"])
         let none = try Settings(of: [Declared.self], file: nil, environment: [:])
         #expect(try none.values(options().source).isEmpty)
+    }
+
+    @Test("pairs are an option with NAME=VALUE, and a mapping or a list in the file")
+    func pairs() throws {
+        func values(_ text: String) throws -> [String] {
+            try Settings(of: [Declared.self], file: write(text), environment: [:]).values(options().keep)
+        }
+        #expect(try values("keep: { 'a/*': 7d, b: 90d }\n") == ["a/*=7d", "b=90d"])
+        #expect(try values("keep: [a=1, b=2]\n") == ["a=1", "b=2"])
+        let none = try Settings(of: [Declared.self], file: nil, environment: ["LOCKSTEP_KEEP": "a=1,b=2"])
+        #expect(try none.values(options("--keep", "c=3").keep) == ["c=3"])
+        #expect(try none.values(options().keep) == ["a=1", "b=2"])
+        let error = #expect(throws: CommandFailure.self) { try values("keep: { a: { b: c } }\n") }
+        #expect(error?.description.contains("'keep' expects 'name: value' pairs") == true)
     }
 
     @Test("an empty environment variable is ignored")

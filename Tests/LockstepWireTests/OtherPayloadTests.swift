@@ -147,6 +147,15 @@ struct CollectorHealthTests {
                 + #""memory":8,"memory_peak":9,"store":{"id":"a1","name":"/samples.db","host":"pi"},"#
                 + #""groups":["lab","yard"]}"#)
         #expect(try CollectorHealth.decode(Data(health.encoded())) == health)
+        var full = health
+        full.space = CollectorHealth.Space(
+            file: 1, log: 2, free: 3, limit: 4, fullAt: Timestamp(microseconds: 5), expired: 6, late: 7,
+            refused: ["steps"], reader: 8, readerAge: 9)
+        #expect(
+            text(full.encoded()).hasSuffix(
+                #","space":{"file":1,"log":2,"free":3,"limit":4,"full_at":5,"expired":6,"late":7,"#
+                    + #""refused":["steps"],"reader":8,"reader_age":9}}"#))
+        #expect(try CollectorHealth.decode(Data(full.encoded())) == full)
         var minimal = health
         minimal.problem = nil
         // Older collectors do not report these members.

@@ -47,14 +47,33 @@ extension ClickHouseReader {
                 stored[time] = hash
             }
         }
+        let limit = try client.rows(
+            """
+            SELECT from_t FROM expired
+            WHERE device_id = \(DeviceRecord.id(of: device)) AND stream = '\(block.stream.name)'
+            """
+        ).first?[0].flatMap { Int64($0) }
         for (time, hash) in zip(block.times, SampleHasher(block.stream).hashes(of: block)) {
             switch stored[time] {
+            case nil where limit.map({ KeepRules.isExpired(time, before: $0, held: []) }) ?? false:
+                comparison.expired += 1
             case nil: comparison.missing.append(time)
             case hash: comparison.present += 1
             default: comparison.different.append(time)
             }
         }
         return comparison
+    }
+
+    public func expiries() throws(StoreError) -> [SeriesExpiry] {
+        let addresses = Dictionary(try records().map { ($0.id, $0.address) }) { first, _ in first }
+        return try client.rows("SELECT device_id, stream, from_t, samples FROM expired ORDER BY stream")
+            .compactMap { row in
+                guard let device = row[0].flatMap({ Int64($0) }).flatMap({ addresses[$0] }), let stream = row[1],
+                    let before = row[2].flatMap({ Int64($0) }), let samples = row[3].flatMap({ Int64($0) })
+                else { return nil }
+                return SeriesExpiry(device: device, stream: stream, before: before, samples: samples, late: 0)
+            }.sorted { ($0.device, $0.stream) < ($1.device, $1.stream) }
     }
 
     /// Returns whether the store has a table for a stream. Without the settings of a collector, a declared stream has

@@ -64,6 +64,12 @@ struct ClickHouseSchema {
                 bound Int64, skew_bound Float64
             ) ENGINE = \(storage.engine("ReplacingMergeTree", of: "received_clocks")) ORDER BY (device_id, collector, epoch, t)\(storage.clause)
             """,
+            // What has left by the rules of retention, a row for each time that something of a stream has left.
+            """
+            CREATE TABLE IF NOT EXISTS received_expired (
+                device_id Int64, stream String, from_t Int64, samples Int64
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "samples", of: "received_expired")) ORDER BY (device_id, stream, from_t)\(storage.clause)
+            """,
             """
             CREATE TABLE IF NOT EXISTS streams (
                 name String, table_name String, definition String, at UInt64
@@ -109,6 +115,14 @@ struct ClickHouseSchema {
             ),
             ("batches", Self.ranges(of: "received_batches")),
             ("dropped", Self.ranges(of: "received_dropped")),
+            (
+                "expired",
+                """
+                SELECT device_id, stream, max(at) AS from_t, sum(most) AS samples FROM (
+                SELECT device_id, stream, from_t AS at, max(samples) AS most FROM received_expired
+                GROUP BY device_id, stream, from_t) GROUP BY device_id, stream
+                """
+            ),
             (
                 "reports",
                 """

@@ -1,80 +1,159 @@
 import LockstepModel
 import LockstepStore
 
-/// Deletes old samples, in whole partitions: this takes milliseconds in every version of ClickHouse. To delete single
-/// rows, it would have to write all others again.
+/// Deletes samples by the rules of retention: in whole partitions where it can, which takes milliseconds in every version of
+/// ClickHouse, and otherwise by a mutation, for which the server writes the other rows of the partition again.
 struct SampleExpiry {
-    /// The time between two deletions.
+    /// The time between two searches.
     private static let interval = Duration.seconds(3600)
+    /// The greatest number of devices in a condition: the server limits the size of a statement.
+    private static let maxDevices = 5000
 
     let client: ClickHouseClient
-    /// The age in µs from which samples may be deleted.
-    let age: Int64
-    /// Receives the text of an error.
-    let report: (@Sendable (String) -> Void)?
-    /// The time of the last search for expired partitions, or nil if there was none.
+    let retention: Retention
+    /// The time of the last search for expired samples, or nil if there was none.
     var lastSearch: ContinuousClock.Instant?
-    /// The partitions that are still to be dropped.
-    private var remaining: [SamplePartition] = []
-    /// The partitions whose error was reported; nil stands for the search.
-    private var reported: Set<SamplePartition?> = []
+    /// The time before which the samples of each device have left, by stream.
+    private(set) var limits: [String: [Int64: Int64]] = [:]
+    /// The statements that are still to be executed.
+    private var remaining: [String] = []
+    /// The statements whose error was reported; an empty one stands for the search.
+    private var reported: Set<String> = []
+    private var refused: Set<String> = []
 
-    init(client: ClickHouseClient, age: Int64, report: (@Sendable (String) -> Void)?) {
+    /// Reads the limits of earlier runs.
+    init(client: ClickHouseClient, retention: Retention) throws(StoreError) {
         self.client = client
-        self.age = age
-        self.report = report
+        self.retention = retention
+        for row in try client.rows("SELECT device_id, stream, from_t FROM expired") {
+            guard let device = row[0].flatMap({ Int64($0) }), let stream = row[1],
+                let time = row[2].flatMap({ Int64($0) })
+            else { continue }
+            limits[stream, default: [:]][device] = time
+        }
     }
 
-    /// Whether a partition is to be dropped, or a search is due.
+    /// Whether there is a statement to execute, or a search is due.
     var isDue: Bool {
+        guard !retention.rules.keepsEverything else { return false }
         guard remaining.isEmpty, let lastSearch else { return true }
         return ContinuousClock.now - lastSearch >= Self.interval
     }
 
-    /// Searches for expired partitions of all streams, or drops one.
+    /// Searches for expired samples of all streams, or executes one statement.
     ///
-    /// A partition that the server refuses to drop is skipped until the next search. Its error is reported once.
-    mutating func performPiece() {
+    /// A statement that the server refuses is skipped until the next search. Its error is reported once.
+    mutating func performPiece(_ devices: [DeviceRecord], _ streams: [SensorStream]) {
         guard !remaining.isEmpty else {
             lastSearch = .now
-            do { remaining = try expiredPartitions() } catch { report(error, of: nil) }
+            do { try search(devices, streams) } catch { report(error, of: "") }
             return
         }
-        let partition = remaining.removeFirst()
-        do {
-            try client.execute("ALTER TABLE \(partition.table) DROP PARTITION \(partition.number)")
-        } catch {
-            report(error, of: partition)
+        let statement = remaining.removeFirst()
+        do { try client.execute(statement) } catch {
+            report(error, of: statement)
             // Each attempt would block the store until the time limit of a request.
             if error.code == .unreachable { remaining = [] }
         }
     }
 
-    private func expiredPartitions() throws(StoreError) -> [SamplePartition] {
-        let streams = try StreamDefinitions(client: client).catalog().streams
-        let tables = streams.flatMap { ["'\($0.receivedTable)'", "'\($0.minuteTable)'"] }.joined(separator: ", ")
-        let rows = try client.rows(
-            """
-            SELECT DISTINCT table, partition, toUnixTimestamp(now()) FROM system.parts
-            WHERE active AND database = currentDatabase() AND table IN (\(tables))
-            """)
-        let server = rows.first?[2].flatMap { Int64($0) } ?? 0
-        let partitions = rows.compactMap { row -> SamplePartition? in
-            guard let table = row[0], let number = row[1].flatMap({ Int64($0) }) else { return nil }
-            return SamplePartition(table: table, number: number)
+    private mutating func search(_ devices: [DeviceRecord], _ streams: [SensorStream]) throws(StoreError) {
+        let server = try client.rows("SELECT toUnixTimestamp(now())").first?[0].flatMap { Int64($0) } ?? 0
+        guard
+            let now = KeepRules.now(
+                collector: min(retention.wallTime(), server * 1_000_000), newest: devices.compactMap(\.lastSample))
+        else { return }
+        for stream in streams {
+            var conditions: [String] = []
+            var new: [Int64: Int64] = [:]
+            var isFar = false
+            for device in devices {
+                guard let age = retention.rules.age(of: stream.name, device.address) else { continue }
+                let known = limits[stream.name]?[device.id]
+                let limit = KeepRules.limit(ofAge: age, at: now)
+                if known.map({ limit - $0 > age / 2 }) ?? true { isFar = true }
+                new[device.id] = max(limit, known ?? limit)
+            }
+            guard !new.isEmpty else { continue }
+            if retention.rules.areForAllDevices {
+                conditions = new.values.min().map { ["t < \($0)"] } ?? []
+            } else {
+                for (limit, ids) in Dictionary(grouping: new.keys, by: { new[$0] ?? 0 }) {
+                    conditions += ids.sorted().chunks(of: Self.maxDevices).map { part in
+                        "(device_id IN (\(part.map { "\($0)" }.joined(separator: ", "))) AND t < \(limit))"
+                    }
+                }
+            }
+            let condition = "t >= \(KeepRules.earliest) AND (\(conditions.sorted().joined(separator: " OR ")))"
+            try expire(stream, new, condition, isFar: isFar)
         }
-        let now = min(Moment.now().wall.microseconds, server * 1_000_000)
-        return SamplePartition.expired(partitions, olderThan: age, at: now)
     }
 
-    private mutating func report(_ error: StoreError, of partition: SamplePartition?) {
-        guard reported.insert(partition).inserted else { return }
-        report?("\(error)")
+    /// Records what leaves, and adds the statements that delete it.
+    private mutating func expire(
+        _ stream: SensorStream, _ new: [Int64: Int64], _ condition: String, isFar: Bool
+    ) throws(StoreError) {
+        let rows = try client.rows(
+            "SELECT device_id, uniqExact(t) FROM \(stream.receivedTable) WHERE \(condition) GROUP BY device_id")
+        var counts: [(device: Int64, samples: Int)] = []
+        for row in rows {
+            guard let device = row[0].flatMap({ Int64($0) }), let count = row[1].flatMap({ Int($0) }) else { continue }
+            counts.append((device, count))
+        }
+        let samples = counts.reduce(0) { $0 + $1.samples }
+        if samples > 0, isFar, !retention.isConfirmed {
+            let all = try client.rows("SELECT count() FROM \(stream.receivedTable) WHERE t >= \(KeepRules.earliest)")
+            let others = (all.first?[0].flatMap { Int($0) } ?? 0) - samples
+            guard others >= samples else {
+                guard refused.insert(stream.name).inserted else { return }
+                retention.report?(.refused(.init(stream: stream.name, samples: samples, others: others)))
+                return
+            }
+        }
+        refused.remove(stream.name)
+        for (device, limit) in new { limits[stream.name, default: [:]][device] = limit }
+        guard samples > 0 else { return }
+        // First, so that nothing is stored that the statements do not delete. If they fail, the next search finds it again.
+        var expired = RowBinary()
+        for (device, count) in counts {
+            expired.append(device)
+            expired.append(stream.name)
+            expired.append(new[device] ?? new.values.min() ?? 0)
+            expired.append(Int64(count))
+            expired.endRow()
+        }
+        try client.insert(
+            expired.bytes, into: "received_expired", columns: ["device_id", "stream", "from_t", "samples"])
+        for table in [stream.receivedTable, stream.minuteTable] {
+            if retention.rules.areForAllDevices, let limit = new.values.min() {
+                remaining += try partitions(of: table, before: limit).map {
+                    "ALTER TABLE \(table) DROP PARTITION \($0)"
+                }
+            }
+            remaining.append("ALTER TABLE \(table) DELETE WHERE \(condition)")
+        }
+        retention.report?(.expired(samples: samples, isForSpace: false))
+    }
+
+    /// Returns the partitions of a table in which every sample is before a time, the oldest first.
+    private func partitions(of table: String, before time: Int64) throws(StoreError) -> [Int64] {
+        let rows = try client.rows(
+            """
+            SELECT DISTINCT partition FROM system.parts
+            WHERE active AND database = currentDatabase() AND table = '\(table)'
+            """)
+        return rows.compactMap { $0[0].flatMap { Int64($0) } }.filter { SamplePartition.isExpired($0, at: time) }
+            .sorted()
+    }
+
+    private mutating func report(_ error: StoreError, of statement: String) {
+        guard reported.insert(statement).inserted else { return }
+        retention.report?(.failed("\(error)"))
     }
 }
 
 /// A partition of a table of samples.
-struct SamplePartition: Hashable {
+enum SamplePartition {
     /// The time span of a partition: a twelfth of a mean year, in µs.
     static let length: Int64 = 2_629_746_000_000
     /// The partition of all samples before 2020, so that devices whose clock is wrong do not create hundreds of partitions.
@@ -82,22 +161,9 @@ struct SamplePartition: Hashable {
     /// The SQL expression of the number of the partition of `t`.
     static let expression = "greatest(intDiv(t, \(length)), \(first))"
 
-    let table: String
-    let number: Int64
-
-    /// Returns the partitions in which every sample is older than `age`, in µs, the oldest first.
-    ///
-    /// The partition of samples before 2020 is kept: devices whose clock was not set have newer samples there. So that a
-    /// wrong clock does not delete all, the time is at most the end of the newest partition of all tables.
-    /// - Parameter now: the time by the server's clock or the collector's, whichever is earlier, in µs since 1970.
-    static func expired(_ partitions: [SamplePartition], olderThan age: Int64, at now: Int64) -> [SamplePartition] {
-        guard let newest = partitions.map(\.number).max() else { return [] }
-        let time = newest < now / length ? (newest + 1) * length : now
-        return partitions.filter { isExpired($0.number, at: time - age) }
-            .sorted { ($0.number, $0.table) < ($1.number, $1.table) }
-    }
-
     /// Returns whether all samples of a partition are before a time in µs since 1970, and may be deleted.
+    ///
+    /// The partition of samples before 2020 is kept: devices whose clock was not set have newer samples there.
     static func isExpired(_ partition: Int64, at time: Int64) -> Bool {
         partition > first && partition < time / length
     }

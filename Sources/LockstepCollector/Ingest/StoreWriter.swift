@@ -90,6 +90,9 @@ final class StoreWriter: Sendable {
     /// Returns the notifications that earlier runs have left.
     func pendingDeliveries() throws -> [EventDelivery] { try state.withLock { try $0.store.pendingDeliveries() } }
 
+    /// Returns the size of the store, or nil while it is busy or if it is on a server.
+    func space() -> StoreSpace? { state.withLockIfAvailable { $0.store.space() } ?? nil }
+
     /// Whether all queued groups are written.
     var isIdle: Bool { pending.load(ordering: .acquiring) == 0 }
 

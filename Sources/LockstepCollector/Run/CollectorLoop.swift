@@ -59,11 +59,13 @@ final class CollectorLoop {
         self.ownership = ownership
         // The connection of a share belongs to its lease, whatever the store is.
         let location = ownership.endsWithConnection ? nil : store.location.map { CollectorHealth.Store($0) }
-        writer = StoreWriter(store)
+        let writer = StoreWriter(store)
+        self.writer = writer
         rules = CollectorRules(configuration, writer: writer, mailbox: mailbox, wakeup: wakeup, logger: logger)
         machine = TurnMachine(configuration.turn, at: .now)
         (intake, registry) = try Self.restore(configuration, writer)
         let report = HealthReport(configuration: configuration, store: location, logger: logger)
+        report.readSpace = { writer.space() }
         self.report = report
         link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: configuration.node) {
             report.connectionOptions(version: $0)

@@ -22,6 +22,9 @@ final class HealthReport {
     let store: CollectorHealth.Store?
     private let logger: Logger
     private let started = Moment.now().wall
+    /// Returns the size of the store, or nil while the store is busy or if it is on a server.
+    var readSpace: () -> StoreSpace? = { nil }
+    private var space: StoreSpace?
     private var certificates: CertificateWatch
     private var stored = 0
     private var duplicates = 0
@@ -103,6 +106,7 @@ final class HealthReport {
 
     func publish(_ status: CollectorHealth.Status, counting fleet: Fleet, over link: BrokerLink, at moment: Moment) {
         let memory = ProcessMemory.now()
+        space = readSpace() ?? space
         for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
             logger.log(
                 level: warning.hasExpired ? .error : .warning, "\(warning.text)",
@@ -114,7 +118,8 @@ final class HealthReport {
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
             store: store, groups: configuration.reportedGroups,
-            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries))
+            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries),
+            space: space.map(CollectorHealth.Space.init))
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {
@@ -152,5 +157,15 @@ final class HealthReport {
 
     private func message(_ health: CollectorHealth) -> MQTTMessage {
         MQTTMessage(topic: configuration.healthTopic, payload: health.encoded(), isRetained: true)
+    }
+}
+
+extension CollectorHealth.Space {
+    /// Describes a store.
+    init(_ space: StoreSpace) {
+        self.init(
+            file: Int(space.file), log: Int(space.log), free: Int(space.free), limit: space.limit.map { Int($0) },
+            fullAt: space.fullAt, expired: space.expired, late: space.late, refused: space.refusals.map(\.stream),
+            reader: space.reader.map { Int($0.process) }, readerAge: space.reader.map { Int($0.age / 1_000_000) })
     }
 }

@@ -20,7 +20,8 @@ public struct Options<Group: SettingGroup>: ParsableArguments {
             case .value:
                 let text = try container.decode(Option<String?>.self, forKey: key).wrappedValue
                 texts[declaration.name] = text.map { [$0] }
-            case .list: texts[declaration.name] = try container.decode(Option<[String]>.self, forKey: key).wrappedValue
+            case .list, .pairs:
+                texts[declaration.name] = try container.decode(Option<[String]>.self, forKey: key).wrappedValue
             case .flag:
                 let isSet = try container.decode(Flag<Bool>.self, forKey: key).wrappedValue
                 texts[declaration.name] = isSet ? ["true"] : []
@@ -58,7 +59,8 @@ extension Options: CustomReflectable {
             let name = NameSpecification.customLong(declaration.name)
             switch declaration.form {
             case .value(let help): return (declaration.name, Option<String?>(name: name, help: help))
-            case .list(let help): return (declaration.name, Option<[String]>(wrappedValue: [], name: name, help: help))
+            case .list(let help), .pairs(let help):
+                return (declaration.name, Option<[String]>(wrappedValue: [], name: name, help: help))
             case .flag(let help): return (declaration.name, Flag<Bool>(wrappedValue: false, name: name, help: help))
             case .hidden, .section: return nil
             }

@@ -26,6 +26,14 @@ public struct Setting<Value>: Sendable {
         self.init(SettingDeclaration(name: name, form: .value(ArgumentHelp(help))), parse)
     }
 
+    /// Declares a setting with pairs of texts: an option `NAME=VALUE` that may be repeated, and a mapping in the file.
+    /// - Parameter placeholder: the text for a pair in `--help`.
+    public static func pairs(
+        _ name: String, placeholder: String, _ help: String, _ parse: @escaping @Sendable (String) throws -> Value
+    ) -> Self {
+        Self(SettingDeclaration(name: name, form: .pairs(ArgumentHelp(help, valueName: placeholder))), parse)
+    }
+
     /// Declares a setting with several values: an option that may be repeated, and a list in the file.
     /// - Parameter placeholder: the text for a value in `--help`; nil for the name.
     public static func list(
@@ -74,6 +82,7 @@ struct SettingDeclaration: Sendable {
     enum Form: Sendable {
         case value(ArgumentHelp)
         case list(ArgumentHelp)
+        case pairs(ArgumentHelp)
         case flag(ArgumentHelp)
         case hidden
         case section

@@ -27,6 +27,8 @@ public struct Settings: Sendable {
     /// The names of all settings and sections.
     private var names: [String] = []
     private var sections: Set<String> = []
+    /// The names of the settings that are mappings in the file.
+    private var mappings: Set<String> = []
     private var environment: [String: Entry] = [:]
     private var file: [String: Entry] = [:]
     private var streamSettings: (settings: StreamSettings, file: String)?
@@ -61,6 +63,7 @@ public struct Settings: Sendable {
                 sections.insert(declaration.name)
                 continue
             }
+            if case .pairs = declaration.form { mappings.insert(declaration.name) }
             let variable = Self.variable(for: declaration.name)
             if let text = environment[variable], !text.isEmpty {
                 self.environment[declaration.name] = Entry(texts: [text], origin: variable, place: .environment)
@@ -168,8 +171,11 @@ public struct Settings: Sendable {
                 nodes[name] = (pair.value, path)
                 continue
             }
-            guard let texts = pair.value.texts else {
-                throw CommandFailure("\(location): '\(name)' expects a value or a list of values")
+            let isMapping = mappings.contains(name)
+            guard let texts = isMapping ? pair.value.pairs : pair.value.texts else {
+                throw CommandFailure(
+                    "\(location): '\(name)' expects "
+                        + (isMapping ? "'name: value' pairs" : "a value or a list of values"))
             }
             file[name] = Entry(texts: texts, origin: "\(name) in \(location)", place: .file(path))
         }
@@ -185,6 +191,17 @@ extension YAMLNode {
             !items.isEmpty && items.allSatisfy { $0.scalar != nil } ? items.compactMap(\.scalar) : nil
         case .mapping: nil
         }
+    }
+}
+
+extension YAMLNode {
+    /// The pairs of a mapping of scalars as `NAME=VALUE`, the texts of a list of such pairs, or nil for any other node.
+    fileprivate var pairs: [String]? {
+        guard case .mapping(let pairs) = content else { return texts }
+        let texts = pairs.compactMap { pair in
+            pair.key.scalar.flatMap { key in pair.value.scalar.map { "\(key)=\($0)" } }
+        }
+        return texts.count == pairs.count ? texts : nil
     }
 }
 

@@ -34,6 +34,11 @@ extension LiveDevices {
         object.member("started", orNull: health.started?.microseconds)
         object.member("memory", orNull: health.memory.map(Int64.init))
         object.member("memory_peak", orNull: health.memoryPeak.map(Int64.init))
+        if let space = health.space {
+            object.member("space") { space.write(to: &$0) }
+        } else {
+            object.nullMember("space")
+        }
         return object.finish()
     }
 }

@@ -9,9 +9,12 @@ public struct BlockComparison: Hashable, Sendable {
     public package(set) var missing: [Int64]
     /// The times of samples that are stored with different values, in µs since 1970.
     public package(set) var different: [Int64]
+    /// The number of samples that have left the store by the rules of retention.
+    public package(set) var expired: Int
 
-    package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = []) {
+    package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = [], expired: Int = 0) {
         self.present = present
+        self.expired = expired
         self.missing = missing
         self.different = different
     }
@@ -26,11 +29,19 @@ extension StoreReader {
                 return BlockComparison(missing: block.times)
             }
             let recent = try recentRows(of: block.stream, device: id)
+            // Usually this needs no look at the table of what has expired.
+            var limit: Int64?
             var comparison = BlockComparison()
             for index in block.times.indices {
                 switch try lookup.find(index, of: block, device: id) {
                 case .absent:
                     guard let values = recent[block.times[index]] else {
+                        let from = try limit ?? expiryLimit(of: block.stream, device: id)
+                        limit = from
+                        guard !KeepRules.isExpired(block.times[index], before: from, held: []) else {
+                            comparison.expired += 1
+                            continue
+                        }
                         comparison.missing.append(block.times[index])
                         continue
                     }

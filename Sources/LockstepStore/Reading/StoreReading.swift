@@ -22,6 +22,12 @@ public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading
     /// Compares every sample of `block` with the stored samples of `device`.
     func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison
 
+    /// Returns the series of which samples have left, ordered by group, device and stream.
+    func expiries() throws(StoreError) -> [SeriesExpiry]
+
+    /// Returns the ranges of time whose samples stay, ordered by number.
+    func holds() throws(StoreError) -> [Hold]
+
     /// Calls `each` for every row of a query, ordered by group, device and time. Memory use does not grow with the result.
     /// - Parameters:
     ///   - stream: the stream to read.
@@ -36,6 +42,14 @@ public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading
         stream: SensorStream, detail: QueryDetail, group: GroupID?, devices: [DeviceID], from: Timestamp?,
         to: Timestamp?, limit: Int?, each: (SampleRow) throws -> Void
     ) throws
+}
+
+extension StoreReading {
+    /// Returns nothing by default.
+    public func expiries() throws(StoreError) -> [SeriesExpiry] { [] }
+
+    /// Returns nothing by default.
+    public func holds() throws(StoreError) -> [Hold] { [] }
 }
 
 extension StoreReader: StoreReading {}

@@ -42,6 +42,8 @@ struct SampleTable {
     /// The time of the newest sample of each device in the table and in `_waiting`, in µs since 1970, or `Int64.min` if it
     /// has none.
     private var newest = NumberMap<Int64>()
+    /// The time of each device before which samples have left, in µs since 1970.
+    private(set) var kept = NumberMap<Int64>()
     /// The devices of which the current transaction has written samples.
     private var changed: [Int64] = []
 
@@ -49,6 +51,12 @@ struct SampleTable {
     init(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         created = try Created(stream, in: database)
+        if let id { for (device, time) in try ExpiredTable.limits(of: id, in: database) { kept[Int(device)] = time } }
+    }
+
+    /// Records before which time samples of a device have left.
+    mutating func keep(from time: Int64, device: Int64) {
+        kept[Int(device)] = max(kept[Int(device)] ?? time, time)
     }
 
     /// Whether this program knows all columns of the table.

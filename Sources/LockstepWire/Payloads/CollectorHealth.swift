@@ -62,13 +62,15 @@ public struct CollectorHealth: Hashable, Sendable {
     public var certificates: CertificateTimes?
     /// The groups whose devices it collects; nil for all, and from a collector that does not report them.
     public var groups: [String]?
+    /// The size of the store, and what leaves it; nil in a last will, and for a store on a server.
+    public var space: Space?
 
     /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
         started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil,
-        groups: [String]? = nil, certificates: CertificateTimes? = nil
+        groups: [String]? = nil, certificates: CertificateTimes? = nil, space: Space? = nil
     ) {
         self.status = status
         self.at = at
@@ -86,6 +88,7 @@ public struct CollectorHealth: Hashable, Sendable {
         self.store = store
         self.groups = groups
         self.certificates = certificates
+        self.space = space
     }
 
     /// Returns the report as JSON.
@@ -112,6 +115,7 @@ public struct CollectorHealth: Hashable, Sendable {
             }
         }
         if let groups { object.member("groups", groups) { $0.string($1) } }
+        if let space { object.member("space") { space.write(to: &$0) } }
         object.member(certificates: certificates ?? [:])
         return object.finish()
     }
@@ -121,6 +125,7 @@ public struct CollectorHealth: Hashable, Sendable {
     public static func decode(_ payload: Data) throws(PayloadError) -> CollectorHealth {
         let object = try JSONMembers(payload)
         let store: JSONMembers? = try object.optional("store")
+        let space: JSONMembers? = try object.optional("space")
         let certificates: CertificateTimes? = try object.optional("certificates")
         return CollectorHealth(
             status: try object.required("status"), at: try object.time("at"), problem: try object.optional("problem"),
@@ -133,7 +138,8 @@ public struct CollectorHealth: Hashable, Sendable {
                 Store(
                     id: try store.required("id"), name: try store.required("name"), host: try store.required("host"))
             },
-            groups: try object.optional("groups"), certificates: certificates?.valid)
+            groups: try object.optional("groups"), certificates: certificates?.valid,
+            space: try space.map { space throws(PayloadError) in try Space(space) })
     }
 }
 

@@ -31,6 +31,8 @@ struct Diagnosis {
                 .compactMap(\.self)
                 + CertificateDiagnosis(now: now).findings(
                     "collector \(name)", health.status == .offline ? [:] : others(health.certificates))
+                + (health.status == .offline
+                    ? [] : health.space.map { SpaceDiagnosis(name: name, space: $0, now: now).findings } ?? [])
         } + sharedIDs + [unusedStore].compactMap(\.self)
     }
 

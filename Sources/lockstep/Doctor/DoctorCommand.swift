@@ -24,7 +24,7 @@ struct DoctorCommand: ParsableCommand {
         discussion: """
             Subscribes to the broker for a few seconds and checks the broker, collectors and their versions, device \
             states, latency, clocks, missing, refused and dropped batches, device names used by more than one agent, \
-            sensors, access rights and certificates that expire within 30 days, and with --store also the free disk space, and whether a running collector \
+            sizes of stores and how long they suffice, sensors, access rights and certificates that expire within 30 days, and with --store also the free disk space, and whether a running collector \
             writes to an SQLite store. To check access rights, it publishes one empty message, which all programs ignore. It \
             changes nothing. The exit status is 1 if a check fails, or if its result is unknown.
 

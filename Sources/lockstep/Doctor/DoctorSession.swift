@@ -76,11 +76,3 @@ final class DoctorSession {
         }
     }
 }
-
-/// Returns the free and the total space of the file system of `path`, in bytes, or nil if the path does not exist.
-func diskSpace(at path: String) -> (free: Int64, size: Int64)? {
-    var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return nil }
-    let block = Int64(status.f_frsize)
-    return (Int64(status.f_bavail) * block, Int64(status.f_blocks) * block)
-}

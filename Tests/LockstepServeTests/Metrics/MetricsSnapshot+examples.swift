@@ -74,5 +74,8 @@ extension CollectorHealth {
     static let example = CollectorHealth(
         status: .online, at: MetricsSnapshot.exampleTime - 2_000_000, devices: 2, stored: 6100, duplicates: 40,
         conflicts: 3, rejected: 4, dropped: 100, version: "0.1.0",
-        started: MetricsSnapshot.exampleTime - 60_000_000, memory: 28_450_816, memoryPeak: 30_000_000)
+        started: MetricsSnapshot.exampleTime - 60_000_000, memory: 28_450_816, memoryPeak: 30_000_000,
+        space: CollectorHealth.Space(
+            file: 9_000_000, log: 50_000, free: 4096, limit: 20_000_000,
+            fullAt: MetricsSnapshot.exampleTime + 1000 * 86_400_000_000, expired: 7, late: 1))
 }

@@ -124,6 +124,8 @@ extension MetricsSnapshot {
         snapshot.at.microseconds = now
         snapshot.collectors[0].health.status = .stalled
         snapshot.collectors[0].health.at.microseconds = now - 600_000_000
+        snapshot.collectors[0].health.space?.fullAt = snapshot.at + 86_400_000_000
+        snapshot.collectors[0].health.space?.refused = ["steps"]
         snapshot.collectors.append(snapshot.collectors[0])
         snapshot.collectors[1].group = .init(unchecked: "field")
         snapshot.collectors[1].health = CollectorHealth(status: .offline, at: snapshot.at)

@@ -1,0 +1,113 @@
+public import LockstepModel
+import LockstepSQLite
+
+/// What has left of a stream of a device.
+public struct SeriesExpiry: Hashable, Sendable {
+    /// The device.
+    public let device: DeviceAddress
+    /// The name of the stream.
+    public let stream: String
+    /// The time before which samples have left, except held ones, in µs since 1970.
+    public let before: Int64
+    /// The number of samples that have left.
+    public let samples: Int64
+    /// The number of samples that arrived afterwards from before that time, and were not stored.
+    public let late: Int64
+
+    package init(device: DeviceAddress, stream: String, before: Int64, samples: Int64, late: Int64) {
+        self.device = device
+        self.stream = stream
+        self.before = before
+        self.samples = samples
+        self.late = late
+    }
+}
+
+/// The size of a stream of a device in a store.
+public struct SeriesSize: Hashable, Sendable {
+    /// The device.
+    public let device: DeviceAddress
+    /// The name of the stream.
+    public let stream: String
+    /// The number of samples.
+    public let samples: Int64
+    /// The time of the oldest sample, in µs since 1970.
+    public let oldest: Int64
+    /// The size of the samples in bytes: their share of the pages of the stream's table.
+    public let bytes: Int64
+}
+
+extension StoreReader {
+    /// Returns the series of which samples have left, ordered by group, device and stream.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func expiries() throws(StoreError) -> [SeriesExpiry] {
+        try reading {
+            guard try ExpiredTable.exists(in: database) else { return [] }
+            let select = try database.prepare(
+                """
+                SELECT group_name, device, name, from_t, expired.samples, late
+                FROM expired JOIN _devices USING (device_id) JOIN streams USING (stream_id)
+                WHERE expired.samples > 0 OR late > 0 ORDER BY group_name, device, name
+                """)
+            var expiries: [SeriesExpiry] = []
+            while try select.step() {
+                guard let address = deviceAddress(select, at: 0), let stream = select.text(at: 2) else { continue }
+                expiries.append(
+                    SeriesExpiry(
+                        device: address, stream: stream, before: select.int64(at: 3), samples: select.int64(at: 4),
+                        late: select.int64(at: 5)))
+            }
+            return expiries
+        }
+    }
+
+    /// Returns the ranges of time whose samples stay, ordered by number.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func holds() throws(StoreError) -> [Hold] { try reading { try HoldTable.read(in: database).map(\.hold) } }
+
+    /// Returns the time before which samples of a series have left, or `Int64.min`.
+    func expiryLimit(of stream: SensorStream, device: Int64) throws(SQLiteError) -> Int64 {
+        guard try ExpiredTable.exists(in: database) else { return .min }
+        let select = try database.prepare(
+            "SELECT from_t FROM expired JOIN streams USING (stream_id) WHERE device_id = ? AND name = ?")
+        try select.bind(device, at: 1)
+        try select.bind(stream.name, at: 2)
+        return try select.step() ? select.int64(at: 0) : .min
+    }
+
+    /// Returns the size of each stream of each device, the largest first. It counts all samples, which takes about a second for
+    /// ten millions. What waits is left out.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func sizes() throws(StoreError) -> [SeriesSize] {
+        try reading {
+            let devices = try numberedDevices()
+            var sizes: [SeriesSize] = []
+            for stream in try StreamTable.catalog(in: database).streams {
+                guard try !StoreSchema.columns(of: stream.rowTable, in: database).isEmpty else { continue }
+                let count = try database.prepare(
+                    "SELECT count(*), min(t) FROM \(stream.rowTable) WHERE device_id = ?")
+                var rows: [(device: DeviceAddress, count: Int64, oldest: Int64)] = []
+                for device in devices {
+                    defer { count.reset() }
+                    try count.bind(device.id, at: 1)
+                    guard try count.step(), count.int64(at: 0) > 0 else { continue }
+                    rows.append((device.address, count.int64(at: 0), count.int64(at: 1)))
+                }
+                let all = max(1, rows.reduce(0) { $0 + $1.count })
+                let bytes = tableSize(stream.rowTable) ?? all * Int64(stream.rowSize)
+                sizes += rows.map {
+                    SeriesSize(
+                        device: $0.device, stream: stream.name, samples: $0.count, oldest: $0.oldest,
+                        bytes: Int64(Double(bytes) * Double($0.count) / Double(all)))
+                }
+            }
+            return sizes.sorted { ($1.bytes, $0.device, $0.stream) < ($0.bytes, $1.device, $1.stream) }
+        }
+    }
+
+    /// Returns the size of the pages of a table in bytes, or nil if this build of SQLite cannot tell.
+    private func tableSize(_ table: String) -> Int64? {
+        (try? database.integer("SELECT pgsize FROM dbstat WHERE name = '\(table)' AND aggregate = TRUE"))
+            .flatMap { $0 > 0 ? $0 : nil }
+    }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import LockstepClickHouse
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+struct HoldCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hold", abstract: "Let samples of a time range stay, whatever the rules of --keep say.",
+        usage: """
+            lockstep hold [--store <store>] <device> --from <from> --to <to> --reason <reason> [--stream <stream>]
+            lockstep hold [--store <store>] --list [--json]
+            lockstep hold [--store <store>] --remove <number>
+            """,
+        discussion: """
+            Samples that have left already do not come back. When a hold is removed, its samples leave within a minute if \
+            their time is over. The collector may run. Only an SQLite store has holds.
+
+            EXAMPLE
+              lockstep hold lab/left --from 2026-11-21T09:00:00Z --to 2026-11-21T10:00:00Z --reason 'fall of 21 November'
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    @Argument(help: "The device, as [GROUP/]DEVICE.", transform: DeviceArgument.init(parsing:))
+    var device: DeviceArgument?
+
+    @Option(help: "Only this stream, such as location.")
+    var stream: String?
+
+    @OptionGroup var timeRange: TimeRangeOptions
+
+    @Option(help: "Why the samples stay.")
+    var reason: String?
+
+    @Flag(help: "List the holds.")
+    var list = false
+
+    @Option(help: "Remove the hold with this number.")
+    var remove: Int64?
+
+    @Flag(help: "With --list: print a JSON array.")
+    var json = false
+
+    func validate() throws {
+        guard [device != nil, list, remove != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("give a device, or --list, or --remove")
+        }
+        guard device == nil || (timeRange.from != nil && timeRange.to != nil && reason != nil) else {
+            throw ValidationError("a hold needs --from, --to and --reason")
+        }
+    }
+
+    func run() throws {
+        guard case .sqlite(let path) = try options.address() else {
+            throw CommandFailure("only an SQLite store has holds")
+        }
+        if let remove {
+            try HoldTable.remove(remove, from: path)
+            Terminal.output.write("removed hold \(remove)\n")
+            return
+        }
+        let reader = try StoreReader(path: path)
+        guard let device else { return show(try reader.holds()) }
+        let now = Moment.now().wall
+        let (from, to) = try timeRange.range(now: now)
+        guard let from, let to else { return }
+        let address = try device.onlyAddress(among: reader.devices().map(\.address), option: "")
+        let catalog = try reader.catalog()
+        let name = try stream.map { text in
+            guard let stream = catalog.stream(named: text) else {
+                throw CommandFailure(catalog.unknownStreamMessage(for: text))
+            }
+            return stream.name
+        }
+        let id = try HoldTable.add(
+            to: path, device: address, stream: name, from: from.microseconds, to: to.microseconds, reason: reason ?? "",
+            now: now)
+        Terminal.output.write("hold \(id): \(name ?? "all streams") of \(address) from \(from) to \(to) stay\n")
+    }
+
+    private func show(_ holds: [Hold]) {
+        guard !json else {
+            let objects = holds.map { hold in
+                var object = JSONObjectWriter()
+                object.member("hold", hold.id)
+                object.member("group", hold.device.group.rawValue)
+                object.member("device", hold.device.device.rawValue)
+                object.member("stream", ifPresent: hold.stream)
+                object.member("from", hold.from)
+                object.member("to", hold.to)
+                object.member("reason", hold.reason)
+                return String(decoding: object.finish(), as: UTF8.self)
+            }
+            return Terminal.output.write("[" + objects.joined(separator: ",\n ") + "]\n")
+        }
+        guard !holds.isEmpty else { return Terminal.output.write("no holds\n") }
+        var table = Table([
+            .init("HOLD", isRightAligned: true), .init("DEVICE"), .init("STREAM"), .init("FROM"), .init("TO"),
+            .init("REASON"),
+        ])
+        for hold in holds {
+            table.rows.append([
+                .init("\(hold.id)"), .init(hold.device.description, .bold), .init(hold.stream ?? "all"),
+                .init(Timestamp(microseconds: hold.from).iso8601Seconds),
+                .init(Timestamp(microseconds: hold.to).iso8601Seconds), .init(hold.reason.printable),
+            ])
+        }
+        Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")
+    }
+}

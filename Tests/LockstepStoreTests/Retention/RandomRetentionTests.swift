@@ -1,0 +1,136 @@
+import FoundationEssentials
+import LockstepModel
+import LockstepSQLite
+import LockstepTestSupport
+import Testing
+
+@testable import LockstepStore
+
+@Suite("Random retention", .temporaryFolder)
+struct RandomRetentionTests {
+    private static let day: Int64 = 86_400_000_000
+    private static let age = 40 * day
+
+    /// What a year has sent and held.
+    private struct Year {
+        var random: SplitMix64
+        /// The times that each device has sent, in µs since 1970.
+        var sent: [String: Set<Int64>] = [:]
+        /// The active holds of each device.
+        var holds: [(id: Int64, device: String, times: Range<Int64>)] = []
+        var seqs: [String: Int64] = [:]
+
+        init(seed: UInt64) { random = SplitMix64(seed: seed) }
+
+        mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+
+        mutating func batch(_ name: String, _ offsets: [Int64]) -> ReceivedBatch {
+            seqs[name, default: 0] += 1
+            sent[name, default: []].formUnion(offsets.map { $0 + start })
+            return received(acceleration(offsets), from: device(name), seq: seqs[name])
+        }
+
+        /// The times that a device must have at the end.
+        func kept(_ name: String, from limit: Int64) -> Set<Int64> {
+            (sent[name] ?? []).filter { time in
+                time >= limit || holds.contains { $0.device == name && $0.times.contains(time) }
+            }
+        }
+    }
+
+    @Test(
+        "after a year of late samples, holds, failures and kills, the rows are those of the rule, and the file is steady"
+    )
+    func year() throws {
+        let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
+        print("random retention: LOCKSTEP_SEED=\(seed)")
+        let path = TemporaryFolder.path + "/store"
+        let clock = SimulatedClock()
+        var year = Year(seed: seed)
+        var store = try open(path, clock)
+        let reader = try SQLiteDatabase(path: path, mode: .readOnly)
+        var sizes: [Int64] = []
+        for day in 0..<365 as Range<Int64> {
+            clock.set(start + (day + 1) * Self.day)
+            for name in ["one", "two", "three"] {
+                // A device may be away for a week, and sends small or large batches, and late ones.
+                guard day % 50 > 7 || name != "two" else { continue }
+                let count: Int64 = year.chance(50) ? 120 : 30
+                let first = day * Self.day + Int64.random(in: 0..<1_000_000, using: &year.random)
+                var batches = [year.batch(name, (0..<count).map { first + $0 * (Self.day / 130) })]
+                if year.chance(15) {
+                    let late = max(0, day - Int64.random(in: 1...60, using: &year.random)) * Self.day
+                    var offsets: [Int64] = []
+                    for index in 0..<10 as Range<Int64> {
+                        offsets.append(late + index * 7001 + Int64.random(in: 0..<7000, using: &year.random))
+                    }
+                    batches.append(year.batch(name, offsets))
+                }
+                try store.write(IngestGroup(batches: batches))
+            }
+            try changeHolds(&year, day, path)
+            switch Int.random(in: 0..<10, using: &year.random) {
+            case 0:
+                // As killed in the middle of whatever it does.
+                store.retention.due = .now
+                store.retention.rulesDue = .now
+                for _ in 0..<Int.random(in: 1...4, using: &year.random) { store.performRetention(maxDuration: .zero) }
+                withExtendedLifetime(consume store) {}
+                store = try open(path, clock)
+            case 1:
+                try store.database.execute("UPDATE trap SET armed = 1")
+                store.applyRetention()
+                try store.database.execute("UPDATE trap SET armed = 0")
+                try store.write(IngestGroup())
+            case 2: if !store.isMerging { try store.startMerge() }
+            case 3, 4: for _ in 0..<3 { try store.mergeSlice(maxDuration: .zero) }
+            case 5: try store.mergeAll()
+            default: store.applyRetention()
+            }
+            if day >= 100, day % 10 == 9 { sizes.append(try reader.integer("PRAGMA page_count")) }
+        }
+        try store.mergeAll()
+        store.retention.appliedHolds = nil
+        store.applyRetention()
+        let now = KeepRules.now(collector: clock.now, newest: year.sent.values.compactMap { $0.max() }) ?? 0
+        let limit = KeepRules.limit(ofAge: Self.age, at: now)
+        for name in ["one", "two", "three"] {
+            let rows = try reader.rows(
+                "SELECT t FROM accelerometer JOIN devices USING (device_id) WHERE device = '\(name)' ORDER BY t")
+            #expect(rows == year.kept(name, from: limit).sorted().map(String.init), "seed \(seed), \(name)")
+        }
+        #expect(try StoreReader(path: path).devices().allSatisfy { $0.missing == 0 })
+        #expect(try StoreReader(path: path).integrityCheck().isEmpty)
+        let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)
+        #expect(Double(most) <= 1.1 * Double(least), "seed \(seed): \(sizes)")
+    }
+
+    private func open(_ path: String, _ clock: SimulatedClock) throws -> SQLiteStore {
+        var options = SQLiteStore.Options.retaining(["motion/*": Self.age], clock)
+        options.survivesPowerLoss = false
+        let store = try SQLiteStore(path: path, options: options)
+        try store.database.execute(
+            """
+            CREATE TEMP TABLE trap AS SELECT 0 AS armed;
+            CREATE TEMP TRIGGER f BEFORE UPDATE ON main.expired
+            WHEN (SELECT armed FROM trap) BEGIN SELECT RAISE(ABORT, 'trap'); END
+            """)
+        return store
+    }
+
+    /// Adds a hold of samples that have not left, or removes one.
+    private func changeHolds(_ year: inout Year, _ day: Int64, _ path: String) throws {
+        if year.chance(4) {
+            let first = start + (day - Int64.random(in: 0...30, using: &year.random)) * Self.day
+            let times = first..<first + Self.day * Int64.random(in: 1...2, using: &year.random)
+            let id = try HoldTable.add(
+                to: path, device: device("one"), stream: nil, from: times.lowerBound, to: times.upperBound,
+                reason: "event", now: time(0))
+            year.holds.append((id, "one", times))
+        }
+        if year.holds.count > 4, let hold = year.holds.first {
+            try HoldTable.remove(hold.id, from: path)
+            year.holds.removeFirst()
+        }
+    }
+}
