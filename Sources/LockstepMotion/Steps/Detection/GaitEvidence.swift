@@ -5,13 +5,15 @@ import Glibc
 /// | Movement | is not gait because |
 /// |---|---|
 /// | a vehicle, a lift, a table | it is too weak |
-/// | a shake, a rough road | most of its power is above the frequencies of steps |
+/// | a rough road | most of its power is above the frequencies of steps |
+/// | a shake | it has two swings within the shortest time of a step |
 /// | clapping, steering, brushing teeth | it is across gravity; steps lift and drop the body |
 /// | folding clothes, a handlebar | it is strong, and still not regular |
 /// | pedalling | it has one smooth swing for each turn, without the impacts of feet, and is along gravity |
 struct GaitEvidence: Sendable {
     private let parameters: StepParameters
-    private var gravity: SIMD3<Double>?
+    /// The direction and strength of gravity, in g; nil before the first value.
+    private(set) var gravity: SIMD3<Double>?
     private var magnitudeBand = BandPass(from: GaitEvidence.steps.from, to: GaitEvidence.steps.to)
     private var axisBands = [BandPass](
         repeating: BandPass(from: GaitEvidence.steps.from, to: GaitEvidence.steps.to), count: 3)
@@ -23,7 +25,7 @@ struct GaitEvidence: Sendable {
     /// acceleration at the frequencies of steps along and across gravity.
     private var (steps, impacts, along, across) = (0.0, 0.0, 0.0, 0.0)
     /// The mean periodicity; nil before the first evaluation.
-    private var regularity: Double?
+    private(set) var regularity: Double?
     /// Positive if the signal is that of feet rather than that of pedals.
     private var footfall = 0.0
 
@@ -33,6 +35,8 @@ struct GaitEvidence: Sendable {
     private static let gravityTime = 1.0
     /// The periods in s that can be that of a stride, or a turn of pedals.
     private static let strides = 0.7...1.6
+    /// The period of the fastest stride, in s. Within a shorter one there is one step.
+    private static let fastestStride = 0.58
     /// The correlation at half a period up to which a period has only one swing.
     private static let maxHalfway = 0.15
     /// The largest footfall of one evaluation, so that a bout of pedalling is not outweighed by a single one.
@@ -51,6 +55,8 @@ struct GaitEvidence: Sendable {
     var vibration: Double { impacts.squareRoot() }
     /// The ratio of movements across gravity to those along it; nil for a magnitude without direction.
     var sideways: Double? { across > 1e-9 ? (across / along).squareRoot() : nil }
+    /// Whether the swings are faster than steps.
+    private var isTooFast = false
     /// Whether the signal swings like pedals.
     var isPedalling: Bool { footfall < 0 }
 
@@ -78,6 +84,7 @@ struct GaitEvidence: Sendable {
     mutating func evaluate(_ periodicity: Periodicity) {
         let weight = Self.share(0.5, of: parameters.evidenceTime)
         regularity = regularity.map { $0 + (periodicity.value - $0) * weight } ?? periodicity.value
+        isTooFast = periodicity.halfway > 0.5 && periodicity.fundamentalPeriod ?? .infinity < Self.fastestStride
         var sign = Self.maxFootfall
         if let period = periodicity.fundamentalPeriod, Self.strides.contains(period),
             periodicity.halfway < Self.maxHalfway, let sideways
@@ -92,7 +99,8 @@ struct GaitEvidence: Sendable {
     ///
     /// - Parameter isWalking: whether it was gait until now. A walk is not ended by one irregular turn.
     func allowsGait(isWalking: Bool) -> Bool {
-        guard vibration <= parameters.maxVibration * strength, sideways ?? 0 <= parameters.maxSideways, !isPedalling
+        guard vibration <= parameters.maxVibration * strength, sideways ?? 0 <= parameters.maxSideways, !isPedalling,
+            !isTooFast
         else { return false }
         let least = strength > parameters.strongMovement ? parameters.minStrongRegularity : parameters.minRegularity
         return (regularity ?? 0) >= (isWalking ? 0.9 : 1) * least

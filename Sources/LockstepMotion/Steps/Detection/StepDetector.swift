@@ -32,9 +32,9 @@ public struct StepDetector: Sendable {
     private let parameters: StepParameters
     private var resampler = AccelerationResampler()
     private var band: BandPass
-    private var periodicity: Periodicity
+    private(set) var periodicity: Periodicity
     private var swings: SwingDetector
-    private var evidence: GaitEvidence
+    private(set) var evidence: GaitEvidence
     private var gate: StepGate
 
     /// Creates a detector in its initial state.
