@@ -4,7 +4,8 @@ import LockstepRules
 
 extension RuleFileReader {
     static let conditions = [
-        "value", "speed", "state", "shake", "orientation", "activity", "steps", "enter", "leave", "dwell", "silence", "health",
+        "value", "speed", "state", "shake", "orientation", "activity", "steps", "enter", "leave", "dwell", "silence",
+        "health",
     ]
 
     func condition(_ node: YAMLNode, _ name: String) throws -> Condition {

@@ -60,7 +60,8 @@ public final class MotionActivityManager: Sendable {
         var activities: [MotionActivity] = []
         for index in rows.times.indices {
             guard let next = MotionActivity(row: rows.values(at: index)), next.startDate < end else { continue }
-            if activities.last?.startDate == next.startDate || next.startDate <= start { activities.popLast() }
+            let isSurer = activities.last?.startDate == next.startDate
+            if !activities.isEmpty, isSurer || next.startDate <= start { activities.removeLast() }
             activities.append(next)
         }
         return activities
