@@ -33,6 +33,7 @@ struct AgentCommand: AsyncParsableCommand {
             DERIVED STREAMS (published if their inputs are available)
               motion/device        attitude, gravity, user acceleration, …
               steps                steps, distance, pace and cadence
+              activity             stationary, walking, running, cycling, automotive
               orientation          portrait, faceUp, …
               altitude             altitude above the start, from air pressure
               heading              magnetic and true heading

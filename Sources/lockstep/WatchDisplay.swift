@@ -86,7 +86,8 @@ struct WatchDisplay {
     /// The abbreviations of built-in streams with long names, by table.
     private static let abbreviations = [
         "accelerometer": "ACC", "gyroscope": "GYR", "magnetometer": "MAG", "device_motion": "ATT", "location": "LOC",
-        "orientation": "ORI", "pressure": "BARO", "altitude": "ALT", "heading": "HDG", "battery": "BAT",
+        "orientation": "ORI", "activity": "ACT", "pressure": "BARO", "altitude": "ALT", "heading": "HDG",
+        "battery": "BAT",
     ]
 
     /// Returns the name of the stream's table, or the last level of the name of a user-declared stream such as `x/co2`.

@@ -11,7 +11,8 @@ struct CommandTextTests {
         [], ["up"], ["watch"], ["devices"], ["doctor"], ["command"], ["query"], ["export"], ["verify"], ["copy"],
         ["clock"],
         ["align"], ["refine", "attitude"], ["refine", "steps"], ["refine", "track"], ["analyze", "attitude"],
-        ["analyze", "orientation"], ["analyze", "steps"], ["analyze", "walk"], ["rules", "check"], ["rules", "list"],
+        ["analyze", "orientation"], ["analyze", "steps"], ["analyze", "walk"], ["analyze", "activity"],
+        ["analyze", "set"], ["rules", "check"], ["rules", "list"],
         ["rules", "test"], ["deliveries"], ["simulate"],
     ]
 

@@ -193,7 +193,7 @@ struct PedometerTests {
         for second in 1...3 as ClosedRange<Int64> { try await source.deliver(row(second, steps: Double(second))) }
         source.end()
         #expect(try await reading.value == [1, 3, 6])
-        #expect(throws: PedometerError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
+        #expect(throws: HistoryError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
     }
 
     @Test("reports past steps, and the counts of adjacent intervals add up")
@@ -206,7 +206,7 @@ struct PedometerTests {
             try pedometer.data(from: beginning, to: middle), try pedometer.data(from: middle, to: whole.endDate),
         ]
         #expect(parts.map(\.numberOfSteps).reduce(0, +) == 100 && parts[0].numberOfSteps == 33)
-        #expect(throws: PedometerError.emptyInterval(middle, beginning)) {
+        #expect(throws: HistoryError.emptyInterval(middle, beginning)) {
             try pedometer.data(from: middle, to: beginning)
         }
     }
@@ -290,5 +290,65 @@ struct LocationManagerTests {
         let none = LocationManager(hub: SensorHub(sources: [ScriptedSource([.gyroscope])]))
         #expect(!none.isLocationAvailable)
         await #expect(throws: SensorHubError.self) { try await none.requestLocation() }
+    }
+}
+
+@Suite("The motion activity manager")
+struct MotionActivityManagerTests {
+    private func row(_ second: Int64, start begin: Int64, _ kind: Double, confidence: Double = 1) -> (
+        Timestamp, [Double]
+    ) {
+        (Timestamp(microseconds: start + second * 1_000_000), [Double(start + begin * 1_000_000), kind, confidence])
+    }
+
+    /// A history in which somebody stands, walks from second 10 to 90, and then drives.
+    private struct Past: SampleHistory {
+        let rows: [(Timestamp, [Double])]
+
+        func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
+            var block = SampleBlock(stream: stream)
+            for (time, values) in rows where time >= from && time <= to { block.append(time: time, values: values) }
+            return block
+        }
+    }
+
+    private var history: Past {
+        Past(rows: [
+            row(5, start: 0, 1), row(15, start: 10, 2), row(70, start: 10, 2, confidence: 2), row(110, start: 90, 5),
+        ])
+    }
+
+    private func time(_ second: Int64) -> Timestamp { Timestamp(microseconds: start + second * 1_000_000) }
+
+    @Test("the activities of a past interval begin with the one of its start, and each occurs once")
+    func past() throws {
+        let manager = MotionActivityManager(hub: SensorHub(sources: []), history: history)
+        let found = try manager.activities(from: time(20), to: time(100))
+        #expect(found.map(\.kind) == [.walking, .automotive])
+        #expect(found.map(\.confidence) == [.high, .medium])
+        #expect(found.map(\.startDate) == [time(10), time(90)])
+        #expect(try manager.activities(from: time(2), to: time(80)).map(\.kind) == [.stationary, .walking])
+        #expect(throws: HistoryError.emptyInterval(time(3), time(3))) {
+            try manager.activities(from: time(3), to: time(3))
+        }
+        let without = MotionActivityManager(hub: SensorHub(sources: []))
+        #expect(throws: HistoryError.noHistory) { try without.activities(from: time(0), to: time(1)) }
+        #expect(!without.isActivityAvailable)
+    }
+
+    @Test("the latest activity is that of the last row")
+    func live() async throws {
+        let source = ScriptedSource([.activity])
+        let manager = MotionActivityManager(hub: SensorHub(sources: [source]))
+        #expect(manager.isActivityAvailable)
+        manager.startActivityUpdates()
+        var block = SampleBlock(stream: .activity)
+        let (at, values) = row(15, start: 10, 4)
+        block.append(time: at, values: values)
+        try await source.deliver(block)
+        try await wait { manager.motionActivity?.kind == .cycling }
+        #expect(manager.motionActivity?.startDate == time(10))
+        manager.stopActivityUpdates()
+        #expect(!manager.isActive)
     }
 }

@@ -111,4 +111,16 @@ import Testing
         #expect(!concerns([], ["le"]) && concerns(["lab"], ["x", "*"]) && !concerns(["home"], ["*"]))
         #expect(matches("aab", pattern: "*ab") && matches("", pattern: "**") && !matches("abc", pattern: "*b"))
     }
+
+    @Test("an activity is notified when it begins, and not when it becomes surer")
+    func activity() throws {
+        var bench = try Bench("rules: {drive: {when: {activity: [automotive, cycling]}}}")
+        let row = { (time: Double, start: Double, kind: Double, confidence: Double) in
+            (monday + time, [Double(microseconds(monday + start)), kind, confidence])
+        }
+        bench.send(.activity, [row(10, 0, 2, 1), row(40, 20, 5, 1), row(90, 20, 5, 2)])
+        bench.send(.activity, [row(120, 110, 1, 1)])
+        bench.send(.activity, [row(200, 180, 4, 1)])
+        #expect(bench.times == [40, 200])
+    }
 }

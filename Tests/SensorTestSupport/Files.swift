@@ -45,8 +45,7 @@ public func withFile<Result>(_ text: String, body: (String) async throws -> Resu
 /// Returns the rows of a ground truth table (CSV) as dictionaries by header.
 public func truthTable(_ name: String) throws -> [[String: String]] {
     let lines = try contents(of: sharedFile(name)).split(whereSeparator: \.isNewline)
-    let header = lines[0].split(separator: ",").map(String.init)
-    return lines.dropFirst().map { line in
-        Dictionary(uniqueKeysWithValues: zip(header, line.split(separator: ",").map(String.init)))
-    }
+    let fields = { (line: Substring) in line.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+    let header = fields(lines[0])
+    return lines.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(header, fields($0))) }
 }

@@ -4,7 +4,8 @@ import LockstepRules
 
 extension RuleFileReader {
     static let conditions = [
-        "value", "speed", "state", "shake", "orientation", "steps", "enter", "leave", "dwell", "silence", "health",
+        "value", "speed", "state", "shake", "orientation", "activity", "steps", "enter", "leave", "dwell", "silence",
+        "health",
     ]
 
     func condition(_ node: YAMLNode, _ name: String) throws -> Condition {
@@ -32,6 +33,10 @@ extension RuleFileReader {
             let lasting = try fields.value("for", parseDuration) ?? 0
             try fields.finish(["orientation", "for"])
             return .orientation(Set(wanted), lasting: lasting)
+        case "activity":
+            let wanted = try fields.values("activity") { try choice($0, of: MotionActivity.Kind.self) }
+            try fields.finish(["activity"])
+            return .activity(Set(wanted))
         case "steps":
             let goal = try fields.value("steps") { try wholeNumber($0, in: 1...10_000_000) } ?? 1
             let zone = try fields.value("zone", timeZone) ?? .utc

@@ -76,31 +76,14 @@ public final class Pedometer: Sendable {
     }
 
     /// Returns the totals of the past interval from `start` to `end`.
-    /// - Throws: ``PedometerError`` if there is no history or the interval is empty, or an error if the history cannot
+    /// - Throws: ``HistoryError`` if there is no history or the interval is empty, or an error if the history cannot
     ///   be read.
     public func data(from start: Timestamp, to end: Timestamp) throws -> PedometerData {
-        guard let history else { throw PedometerError.noHistory }
+        guard let history else { throw HistoryError.noHistory }
         let rows = try history.samples(of: .steps, from: start, to: end + Self.maxRowDuration)
         guard let data = PedometerData(rows: rows, from: start, to: end) else {
-            throw PedometerError.emptyInterval(start, end)
+            throw HistoryError.emptyInterval(start, end)
         }
         return data
-    }
-}
-
-/// An error of a query for past steps.
-public enum PedometerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The pedometer has no history.
-    case noHistory
-    /// The end of the interval is not after its start.
-    case emptyInterval(Timestamp, Timestamp)
-
-    /// A description of the problem, with advice.
-    public var description: String {
-        switch self {
-        case .noHistory:
-            "past steps are not available: create the pedometer with a history, such as a store or an outbox"
-        case .emptyInterval(let start, let end): "the end of the interval (\(end)) is not after its start (\(start))"
-        }
     }
 }

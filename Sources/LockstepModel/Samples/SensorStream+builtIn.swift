@@ -67,6 +67,23 @@ extension SensorStream {
             Column(name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence"),
         ], resampling: .everySample)
 
+    /// Changes of what the person with the device is doing.
+    public static let activity = SensorStream(
+        name: "activity", table: "activity",
+        summary: "What the person with the device does since start, recognised at t; a sample for each change",
+        columns: [
+            Column(
+                name: "start", kind: .integer, unit: "µs since 1970", isRequired: true, summary: "Start of the activity"
+            ),
+            Column(
+                name: "value",
+                kind: .choice(["unknown", "stationary", "walking", "running", "cycling", "automotive"]), unit: "",
+                isRequired: true, summary: "Activity"),
+            Column(
+                name: "confidence", kind: .choice(["low", "medium", "high"]), unit: "", isRequired: true,
+                summary: "How sure it is"),
+        ], resampling: .everySample)
+
     /// Position fixes.
     public static let location = SensorStream(
         name: "location", table: "location",
@@ -139,7 +156,8 @@ extension SensorStream {
 
     /// All built-in streams.
     public static let builtIn: [SensorStream] = [
-        accelerometer, gyroscope, magnetometer, deviceMotion, steps, location, orientation, pressure, altitude, heading,
+        accelerometer, gyroscope, magnetometer, deviceMotion, steps, activity, location, orientation, pressure,
+        altitude, heading,
         battery,
     ]
 }

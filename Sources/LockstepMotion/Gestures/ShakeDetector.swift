@@ -1,34 +1,40 @@
+import Glibc
+
 /// A shake of a device.
 public struct Shake: Sendable, Hashable {
     /// The time of the first strong swing, in µs.
     public let start: Int64
-    /// The time of the detection at the fifth swing, in µs.
+    /// The time of the detection at the third swing or later, in µs.
     public let recognized: Int64
     /// The largest acceleration without gravity until the detection, in g.
     public let strength: Double
 }
 
-/// Detects shakes with an accelerometer: back-and-forth swings that are stronger and faster than those of walking.
+/// Detects shakes with an accelerometer: strong swings back and forth along one line.
 ///
 /// The acceleration is band-pass filtered from 1 to 8 Hz, which removes gravity and the ringing of knocks. A shake is
-/// five consecutive swings above 1 g, each more than 120° from the direction of the previous one and within 0.3 s of
-/// it. A hand that shakes (3…5 Hz, 1.5 g and more) completes that within half a second to a second. In 15 recorded
-/// walks, in pockets and hands, there were at most two such swings in a row. A shake is reported once; the next one can
-/// follow after 0.5 s without a strong swing. The sensor needs a rate of at least 25 Hz.
+/// three consecutive swings above 1.1 g, each more than 120° from the direction of the previous one and within 0.22 s of
+/// it, while the movement is along one line. A hand that shakes (3…6 Hz, 2 g and more) completes that within half a
+/// second. Legs and arms that walk or run swing as fast and as strongly, but turn: their movement fills a plane.
+/// A shake is reported once; the next one can follow after 0.5 s without a strong swing. The sensor needs a rate of at
+/// least 25 Hz.
 public struct ShakeDetector: Sendable {
     /// The smallest acceleration of a swing, in g.
-    private static let minAcceleration = 1.0
+    private static let minAcceleration = 1.1
     /// The largest cosine of the angle between consecutive swings.
     private static let maxCosine = -0.5
-    /// The longest time between consecutive swings, in µs.
-    private static let maxSwingInterval: Int64 = 300_000
-    private static let swingsPerShake = 5
+    /// The longest time between consecutive swings, in µs: half a period of 2.3 Hz.
+    private static let maxSwingInterval: Int64 = 220_000
+    private static let swingsPerShake = 3
+    /// The smallest linearity of a shake (``DirectionSpread/linearity``). Recorded shakes have 0.9, runs mostly 0.5 to 0.8.
+    private static let minLinearity = 0.87
     /// The time without a strong swing that ends a shake, in µs.
     private static let pause: Int64 = 500_000
     /// The pass band, in Hz.
     private static let band = (low: 1.0, high: 8.0)
 
     private var filter = LowPassFilter(cutOff: band.high).then(HighPassFilter(cutOff: band.low))
+    private var spread = DirectionSpread()
     private var last: Int64?
     private var swings = 0
     private var start: Int64 = 0
@@ -50,8 +56,9 @@ public struct ShakeDetector: Sendable {
     /// - Returns: a shake if this sample completes one.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double) -> Shake? {
         if let last, time <= last { return nil }
-        last = time
         let swing = filter.update(SIMD3(x, y, z), time: time)
+        spread.update(swing, seconds: last.map { Double(time - $0) / 1e6 } ?? 0)
+        last = time
         if isShaking, time - lastStrong > Self.pause {
             isShaking = false
             swings = 0
@@ -73,8 +80,30 @@ public struct ShakeDetector: Sendable {
             strength = size
         }
         lastSwing = (time, direction)
-        guard swings >= Self.swingsPerShake, !isShaking else { return nil }
+        guard swings >= Self.swingsPerShake, !isShaking, spread.linearity >= Self.minLinearity else { return nil }
         isShaking = true
         return Shake(start: start, recognized: time, strength: strength)
+    }
+}
+
+/// How the last movements were distributed over all directions: their second moments, as exponential means.
+private struct DirectionSpread: Sendable {
+    /// The time constant, in s: a shake of two periods.
+    private static let time = 0.4
+
+    private var (x, y, z) = (SIMD3<Double>.zero, SIMD3<Double>.zero, SIMD3<Double>.zero)
+
+    mutating func update(_ value: SIMD3<Double>, seconds: Double) {
+        let weight = 1 - exp(-seconds / Self.time)
+        x += (value * value.x - x) * weight
+        y += (value * value.y - y) * weight
+        z += (value * value.z - z) * weight
+    }
+
+    /// 1 for movements along one line, 1/2 for those that fill a plane, 1/3 in all directions alike: the sum of the squares
+    /// of the moments along the principal axes, relative to the square of their sum.
+    var linearity: Double {
+        let sum = x.x + y.y + z.z
+        return sum > 0 ? (dot(x, x) + dot(y, y) + dot(z, z)) / (sum * sum) : 0
     }
 }

@@ -126,6 +126,9 @@ extension RuleEngine {
                 } else {
                     isComplete = state.advance(to: time, starts: isWanted, ends: !isWanted, lasting: lasting)
                 }
+            case .activity(let wanted):
+                let isWanted = MotionActivity(row: block.values(at: row)).map { wanted.contains($0.kind) } ?? false
+                isComplete = state.advance(to: time, starts: isWanted, ends: !isWanted, lasting: 0)
             case .steps(let goal, let zone):
                 let day = zone.local(Timestamp(microseconds: time)).day
                 if let known = state.day, day < known { continue }

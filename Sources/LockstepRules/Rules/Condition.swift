@@ -11,6 +11,8 @@ public enum Condition: Sendable, Hashable {
     case shake
     /// A device is held in one of these orientations for at least a time in µs.
     case orientation(Set<DeviceOrientation>, lasting: Int64)
+    /// The person with a device begins one of these activities.
+    case activity(Set<MotionActivity.Kind>)
     /// A device has counted this number of steps in a day of a time zone.
     case steps(Double, zone: TimeZoneRules)
     /// A device enters, leaves or stays at a place.
@@ -27,6 +29,7 @@ public enum Condition: Sendable, Hashable {
         case .value(let condition): condition.stream
         case .shake: .accelerometer
         case .orientation: .orientation
+        case .activity: .activity
         case .steps: .steps
         case .place: .location
         case .silence(let stream, _): stream
@@ -135,6 +138,7 @@ extension Condition {
         switch self {
         case .state(let states, let lasting): "state \(states.map(\.rawValue).sorted()) \(lasting)"
         case .orientation(let wanted, let lasting): "orientation \(wanted.map { "\($0)" }.sorted()) \(lasting)"
+        case .activity(let wanted): "activity \(wanted.map { "\($0)" }.sorted())"
         default: "\(self)"
         }
     }

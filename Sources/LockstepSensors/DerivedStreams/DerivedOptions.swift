@@ -21,7 +21,7 @@ public struct DerivedOptions: Sendable {
     func sensors(provided: Set<SensorStream>) -> [any DerivedSensor] {
         var sensors: [any DerivedSensor] = [
             DeviceMotionSensor(options: deviceMotion, provided: provided), StepSensor(options: pedometer),
-            OrientationSensor(), AltitudeSensor(),
+            ActivitySensor(), OrientationSensor(), AltitudeSensor(),
         ]
         if HeadingSensor.isAvailable(options: deviceMotion, provided: provided) {
             sensors.append(HeadingSensor(declination: DeclinationSource(given: deviceMotion.declination)))

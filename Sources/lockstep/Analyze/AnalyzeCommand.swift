@@ -13,13 +13,13 @@ struct AnalyzeCommand: ParsableCommand {
               ax_m_s2,ay_m_s2,az_m_s2      accelerometer as specific force in m/s²;
                                            at rest, the upward axis reads +9.8
               magnitude_g                  magnitude of the acceleration in g,
-                                           sufficient for 'analyze steps'
-                                           and 'analyze walk'
+                                           sufficient for 'analyze steps',
+                                           'walk' and 'activity'
               gx_rad_s,gy_rad_s,gz_rad_s   gyroscope in rad/s
               mx_uT,my_uT,mz_uT            magnetometer in µT
             """,
         subcommands: [
             AnalyzeAttitudeCommand.self, AnalyzeOrientationCommand.self, AnalyzeStepsCommand.self,
-            AnalyzeWalkCommand.self,
+            AnalyzeWalkCommand.self, AnalyzeActivityCommand.self, AnalyzeSetCommand.self,
         ])
 }

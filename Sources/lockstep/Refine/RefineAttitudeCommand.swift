@@ -32,10 +32,10 @@ struct RefineAttitudeCommand: ParsableCommand {
 
     @Option(
         help: """
-            Delay of the gyroscope's samples behind their timestamps, in sample intervals, 0 to 1 (default: 0.5). The \
-            attitude is advanced by this delay.
+            Delay of the gyroscope's samples behind their timestamps, in sample intervals, 0 to 1 (default: 0). The \
+            attitude is advanced by this delay. Use 0.5 for a sensor that filters the rate before it reports it.
             """)
-    var gyroscopeDelay = 0.5
+    var gyroscopeDelay = 0.0
 
     @Flag(help: "Print one JSON object.")
     var json = false

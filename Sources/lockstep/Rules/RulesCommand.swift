@@ -105,6 +105,7 @@ extension Condition {
         case .shake: "shake"
         case .orientation(let orientations, let lasting):
             "orientation \(orientations.map(\.rawValue).sorted().joined(separator: "|"))" + Self.duration(lasting)
+        case .activity(let wanted): "activity \(wanted.map(\.rawValue).sorted().joined(separator: "|"))"
         case .steps(let goal, let zone): "\(Int(goal)) steps a day (\(zone.name))"
         case .place(let place):
             switch place.kind {

@@ -35,12 +35,32 @@ struct RecordedStepTests {
         #expect(found.worst <= 0.05)
     }
 
-    @Test("walks with a sensor on the wrist, slow ones included, are counted within 10 % each")
+    @Test("walks with a sensor on the wrist, slow ones included, are counted within 2.5 % on average and 5 % each")
     func wrist() throws {
         let walks = try RecordedWalk.wrist.get().filter { $0.steps > 0 }
         let found = errors(walks, logs: true)
         #expect(walks.count == 6)
-        #expect(found.worst <= 0.1)
+        #expect(found.mean <= 0.025)
+        #expect(found.worst <= 0.05)
+    }
+
+    /// The largest number of false steps a minute that is documented, by activity and detail.
+    private static let falseSteps: [String: Double] = [
+        "stationary": 0.1, "desk typing": 0.1, "desk writing": 0.1, "desk eating": 0.1, "desk brushing_teeth": 10,
+        "desk folding_clothes": 10, "gesture clapping": 10, "gesture steer": 10, "shake": 10, "automotive bus": 1,
+        "automotive train": 1, "automotive car": 1, "cycling": 6,
+    ]
+
+    @Test("what is not gait yields few steps", arguments: falseSteps.keys.sorted())
+    func others(activity: String) throws {
+        let recordings = try RecordedWalk.activities.get().filter {
+            activity == $0.activity || activity == "\($0.activity) \($0.detail)"
+        }
+        let count = recordings.reduce(0) { $0 + steps(in: $1.samples).count }
+        let minutes = recordings.reduce(0) { $0 + $1.duration } / 60
+        print("\(activity): \(count) steps in \(minutes) minutes")
+        #expect(!recordings.isEmpty)
+        #expect(Double(count) / minutes <= Self.falseSteps[activity] ?? 0)
     }
 
     @Test("desk work yields at most five false steps a minute")
@@ -62,12 +82,12 @@ struct RecordedStepTests {
         #expect(steps(in: turned).map(\.time) == times)
     }
 
-    @Test("walks sampled at 25, 50 or 100 Hz are counted with the same accuracy", arguments: [25.0, 50, 100])
+    @Test("walks sampled at 12.5 to 100 Hz are counted with the same accuracy", arguments: [12.5, 20, 25, 50, 100])
     func rates(rate: Double) throws {
         let found = errors(try RecordedWalk.walks.get()) { $0.averaged(to: rate) }
         print("walks at \(rate): mean error \(found.mean), worst \(found.worst)")
         #expect(found.mean <= 0.018)
-        #expect(found.worst <= 0.055)
+        #expect(found.worst <= (rate < 20 ? 0.06 : 0.055))
     }
 
     @Test("walks 10 % weaker, stronger, slower or faster are counted with the same accuracy", arguments: [0.9, 1.1])
@@ -94,8 +114,8 @@ struct RecordedStepTests {
 
     @Test("each parameter may be off by 10 %", arguments: [0.9, 1.1])
     func parameters(factor: Double) throws {
-        // A third of the walks, to limit the run time.
-        let walks = try RecordedWalk.walks.get().enumerated().filter { $0.offset % 3 == 0 }.map { _, walk in
+        // A fifth of the walks, to limit the run time.
+        let walks = try RecordedWalk.walks.get().enumerated().filter { $0.offset % 5 == 0 }.map { _, walk in
             RecordedWalk(name: walk.name, steps: walk.steps, samples: walk.samples.averaged(to: 50))
         }
         let work = try RecordedWalk.wrist.get().filter { $0.steps == 0 }
@@ -103,7 +123,9 @@ struct RecordedStepTests {
             \.lowCutOff, \.highCutOff, \.minRegularSwing, \.minIrregularSwing, \.regularPeriodicity,
             \.irregularPeriodicity, \.swingFraction,
             \.swingDecayTime, \.periodicityWindow, \.minStepInterval, \.maxStepInterval, \.spreadWeight,
-            \.minQuality, \.fadingRatio, \.walkTimeConstant,
+            \.minQuality, \.fadingRatio, \.walkTimeConstant, \.minStrength, \.maxVibration, \.maxSideways,
+            \.strongMovement, \.minStrongRegularity, \.minRegularity, \.sidewaysWeight, \.minFootfall, \.strengthTime,
+            \.evidenceTime,
         ]
         for (index, path) in all.enumerated() {
             var parameters = StepParameters()

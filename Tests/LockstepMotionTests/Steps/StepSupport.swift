@@ -4,10 +4,13 @@ import SensorTestSupport
 @testable import LockstepMotion
 @testable import LockstepSensors
 
-/// A recording with its true number of steps.
+/// A recording with its true number of steps: of a walk, or of something else.
 struct RecordedWalk: Sendable {
     let name: String
+    /// -1 if it was not counted.
     let steps: Int
+    var activity = ""
+    var detail = ""
     let samples: SampleBlock
 
     /// The duration, in s.
@@ -18,12 +21,17 @@ struct RecordedWalk: Sendable {
     /// The walks and the desk work with a sensor on the wrist, read once.
     static let wrist = Result { try all(in: "wrist") }
 
+    /// The labelled recordings of many persons and places, read once.
+    static let activities = Result { try all(in: "activity") }
+
     private static func all(in folder: String) throws -> [RecordedWalk] {
         try truthTable(folder + "/truth.csv").map { row in
-            guard let file = row["file"], let steps = row["steps"].flatMap(Int.init),
+            guard let file = row["file"],
                 let samples = try Recording(file: sharedFile("\(folder)/\(file)")).samples(of: .accelerometer)
             else { throw FileError(reason: "\(folder)/truth.csv: a row without file, steps or samples") }
-            return RecordedWalk(name: file, steps: steps, samples: samples)
+            return RecordedWalk(
+                name: file, steps: row["steps"].flatMap(Int.init) ?? -1, activity: row["activity"] ?? "",
+                detail: row["detail"] ?? "", samples: samples)
         }
     }
 }

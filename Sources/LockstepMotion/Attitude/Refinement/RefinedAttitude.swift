@@ -44,8 +44,9 @@ public struct AttitudeSmootherParameters: Sendable, Hashable {
     public var headingTime = 25.0
     /// The weight of a disturbed magnetic field, relative to an undisturbed one.
     public var disturbedFieldWeight = 0.001
-    /// The delay of the gyroscope's samples behind their timestamps, in sample intervals, 0…1.
-    public var gyroscopeDelay = 0.5
+    /// The delay of the gyroscope's samples behind their timestamps, in sample intervals, 0…1. Many
+    /// sensors have half an interval, but others none, and a recording does not tell.
+    public var gyroscopeDelay = 0.0
 
     /// Creates the default parameters.
     public init() {}

@@ -49,7 +49,7 @@ private struct Section: Sendable {
     }
 
     private static func poles(_ cutOff: Double) -> (k: Double, scale: Double, denominator: (Double, Double)) {
-        let k = tan(.pi * cutOff / MagnitudeResampler.rate)
+        let k = tan(.pi * cutOff / AccelerationResampler.rate)
         let damping = 2.0.squareRoot() * k
         let scale = 1 / (1 + damping + k * k)
         return (k, scale, (2 * (k * k - 1) * scale, (1 - damping + k * k) * scale))

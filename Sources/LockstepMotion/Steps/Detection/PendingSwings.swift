@@ -2,8 +2,8 @@ import Glibc
 
 /// Swings that are not yet known to be steps, oldest first.
 struct PendingSwings: Sendable {
-    /// The capacity. Beyond it the oldest swings are dropped.
-    private static let capacity = 60
+    /// The capacity. Beyond it the oldest swings are dropped: what took longer to recognise was not a walk before.
+    private static let capacity = 12
 
     private let parameters: StepParameters
     private var steps: [Step] = []

@@ -30,10 +30,11 @@ public struct StepDetector: Sendable {
     public var isWalking: Bool { gate.isOpen }
 
     private let parameters: StepParameters
-    private var resampler = MagnitudeResampler()
+    private var resampler = AccelerationResampler()
     private var band: BandPass
-    private var periodicity: Periodicity
+    private(set) var periodicity: Periodicity
     private var swings: SwingDetector
+    private(set) var evidence: GaitEvidence
     private var gate: StepGate
 
     /// Creates a detector in its initial state.
@@ -44,6 +45,7 @@ public struct StepDetector: Sendable {
         band = BandPass(from: parameters.lowCutOff, to: parameters.highCutOff)
         periodicity = Periodicity(seconds: parameters.periodicityWindow)
         swings = SwingDetector(fraction: parameters.swingFraction, decayTime: parameters.swingDecayTime)
+        evidence = GaitEvidence(parameters: parameters)
         gate = StepGate(parameters: parameters)
     }
 
@@ -55,26 +57,28 @@ public struct StepDetector: Sendable {
     ///   - x: the acceleration along the x axis in g, of either sign convention; `y` and `z` likewise.
     ///   - steps: newly recognised steps are appended in order of time. Most calls append none.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double, into steps: inout [Step]) {
-        switch resampler.add(time: time, magnitude: (x * x + y * y + z * z).squareRoot()) {
+        switch resampler.add(time: time, x: x, y: y, z: z) {
         case .ignored: return
         case .starts:
             band.reset()
             periodicity.reset()
             swings.reset()
+            evidence.reset()
             gate.reset()
         case .continues:
-            while let magnitude = resampler.next() {
-                let value = band.update(magnitude)
-                periodicity.update(value)
-                let minSwing = parameters.minSwing(periodicity: periodicity.value)
-                if let swing = swings.update(
-                    value, time: resampler.time - MagnitudeResampler.cell / 2, minSwing: minSwing)
-                {
-                    gate.update(
-                        swing, periodicity: periodicity.value, period: periodicity.fundamentalPeriod,
-                        into: &steps)
-                }
-            }
+            while let sample = resampler.next() { process(sample, into: &steps) }
         }
+    }
+
+    private mutating func process(_ sample: SIMD4<Double>, into steps: inout [Step]) {
+        let value = band.update(sample.w)
+        evidence.update(sample)
+        if periodicity.update(value) { evidence.evaluate(periodicity) }
+        let minSwing = parameters.minSwing(periodicity: periodicity.value)
+        let time = resampler.time - AccelerationResampler.cell / 2
+        guard let swing = swings.update(value, time: time, minSwing: minSwing) else { return }
+        guard evidence.strength >= parameters.minStrength else { return gate.end() }
+        let isGait = evidence.allowsGait(isWalking: gate.isOpen)
+        gate.update(swing, periodicity: periodicity, isGait: isGait, into: &steps)
     }
 }

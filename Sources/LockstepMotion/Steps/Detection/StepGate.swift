@@ -2,9 +2,10 @@ import Glibc
 
 /// Decides which swings are steps: those that belong to a walk.
 ///
-/// A single swing is weak evidence. Several swings at regular intervals in a periodic signal are a walk. Swings are
+/// A single swing is weak evidence. Several swings at regular intervals in a periodic signal are a walk if the movement
+/// can be gait (`GaitEvidence`). Swings are
 /// pending until there are enough of them, and are then credited together. From then on each swing counts as a step at
-/// once, until the swings stop or become much weaker.
+/// once, until the swings stop, become much weaker, or are no longer those of gait.
 struct StepGate: Sendable {
     private let parameters: StepParameters
 
@@ -13,6 +14,7 @@ struct StepGate: Sendable {
     /// Swings since the last pause that are not yet known to be steps. Empty while the gate is open.
     private var pending: PendingSwings
     private var limiter = CadenceLimiter()
+    private var missed = MissedSteps()
     private var last: Int64?
     /// The rises of the last three swings, oldest first, in g.
     private var rises = SIMD3(0.0, 0.0, 0.0)
@@ -27,40 +29,59 @@ struct StepGate: Sendable {
     /// Processes the next swing and appends newly recognised steps to `steps`.
     ///
     /// - Parameters:
-    ///   - periodicity: the current periodicity of the signal, 0…1.
-    ///   - period: the fundamental period of the signal in s; nil if it is unknown.
-    mutating func update(_ swing: Swing, periodicity: Double, period: Double?, into steps: inout [Step]) {
+    ///   - periodicity: the current periodicity of the signal.
+    ///   - isGait: whether the movement can be gait.
+    mutating func update(_ swing: Swing, periodicity: Periodicity, isGait: Bool, into steps: inout [Step]) {
         let elapsed = last.map { Double(swing.time - $0) / 1e6 } ?? .infinity
         // Too close to the last swing: a second peak of the same step.
         guard elapsed >= parameters.minStepInterval else { return }
-        guard limiter.accepts(at: swing.time, period: period) else {
+        guard limiter.accepts(at: swing.time, period: periodicity.fundamentalPeriod) else {
             // A second peak of the same step: the stronger peak determines the strength of the walk.
             rises.z = max(rises.z, swing.rise)
             return
         }
-        let step = Step(time: swing.time, start: last ?? swing.time, rise: swing.rise)
-        last = swing.time
         rises = SIMD3(rises.y, rises.z, swing.rise)
+        var missedSteps = 0
         if elapsed > parameters.maxStepInterval {
-            isOpen = false
-            pending.removeAll()
+            end()
+            missed.reset()
+        } else {
+            missedSteps = missed.before(elapsed, periodicity)
         }
-        if isOpen, continues(after: elapsed) {
-            steps.append(step)
+        let start = last ?? swing.time
+        last = swing.time
+        if isOpen, continues(after: elapsed), isGait {
+            Self.divide(swing, from: start, missed: missedSteps) { steps.append($0) }
             return
         }
         isOpen = false
-        pending.append(step, periodicity: periodicity)
-        guard pending.formWalk else { return }
+        Self.divide(swing, from: start, missed: missedSteps) { pending.append($0, periodicity: periodicity.value) }
+        guard isGait, pending.formWalk else { return }
         isOpen = true
         meanRise = pending.meanRise
         pending.credit(into: &steps)
     }
 
-    mutating func reset() {
+    /// Passes on the step of a swing, after those that were missed since `start`.
+    private static func divide(_ swing: Swing, from start: Int64, missed: Int, _ add: (Step) -> Void) {
+        var before = start
+        for part in 1...Int64(missed + 1) {
+            let time = start + (swing.time - start) * part / Int64(missed + 1)
+            add(Step(time: time, start: before, rise: swing.rise))
+            before = time
+        }
+    }
+
+    /// Ends the walk, and forgets the swings that are not yet known to be steps.
+    mutating func end() {
         isOpen = false
         pending.removeAll()
+    }
+
+    mutating func reset() {
+        end()
         limiter = CadenceLimiter()
+        missed.reset()
         last = nil
         rises = SIMD3(0, 0, 0)
     }

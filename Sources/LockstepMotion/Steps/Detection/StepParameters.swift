@@ -38,6 +38,27 @@ struct StepParameters: Sendable {
     var fadingRatio = 0.55
     var walkTimeConstant = 20.0
 
+    /// The smallest strength of gait at the frequencies of steps, in g. A car on a good road has 0.02 to 0.05.
+    var minStrength = 0.05
+    /// The largest strength above the frequencies of steps, as a multiple of that of the steps. A shaken phone has 2.7, and
+    /// a sensor at the wrist of a runner at most 1.7.
+    var maxVibration = 2.2
+    /// The largest ratio of movements across gravity to those along it. Walks have at most 1.7, and a hand that claps,
+    /// steers or brushes teeth more than 2.
+    var maxSideways = 1.8
+    /// The strength in g from which the movement must be regular: hands are weaker, or not regular.
+    var strongMovement = 0.15
+    /// The smallest mean periodicity of a strong movement, and of a weak one.
+    var minStrongRegularity = 0.5
+    var minRegularity = 0.4
+    /// Pedals: the correlation of impacts from one period to the next, plus `sidewaysWeight` times the ratio of movements
+    /// across gravity to those along it, is 0.2 to 0.4; an arm that swings has 0.6 to 0.8.
+    var sidewaysWeight = 0.35
+    var minFootfall = 0.53
+    /// The time constants of the strengths, and of what is judged twice a second, in s.
+    var strengthTime = 4.0
+    var evidenceTime = 8.0
+
     /// Returns the smallest swing that counts, in g: the lower the periodicity, the larger the swing must be.
     func minSwing(periodicity: Double) -> Double {
         let irregularity = min(

@@ -29,7 +29,7 @@ struct SwingDetector: Sendable {
     ///   - decayTime: the time constant of that strength, in s.
     init(fraction: Double, decayTime: Double) {
         self.fraction = fraction
-        decay = exp(-1 / (decayTime * MagnitudeResampler.rate))
+        decay = exp(-1 / (decayTime * AccelerationResampler.rate))
     }
 
     /// Processes the next band-passed value.

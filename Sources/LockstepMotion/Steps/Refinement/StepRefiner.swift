@@ -36,7 +36,7 @@ public struct StepRefiner: Sendable {
     private let sequence = StepSequence()
     private let parameters = StepParameters()
     private var detector = StepDetector()
-    private var resampler = MagnitudeResampler()
+    private var resampler = AccelerationResampler()
     /// The magnitudes on the grid.
     private var values: [Double] = []
     /// The middle of the first grid interval, in µs.
@@ -69,14 +69,14 @@ public struct StepRefiner: Sendable {
     /// - Returns: the steps that are complete; usually none.
     public mutating func update(time: Int64, x: Double, y: Double, z: Double) -> [RefinedStep] {
         var results: [RefinedStep] = []
-        switch resampler.add(time: time, magnitude: (x * x + y * y + z * z).squareRoot()) {
+        switch resampler.add(time: time, x: x, y: y, z: z) {
         case .ignored: return []
         case .starts:
             results = take(all: true)
             values.removeAll(keepingCapacity: true)
-            start = time + MagnitudeResampler.cell / 2
+            start = time + AccelerationResampler.cell / 2
         case .continues:
-            while let value = resampler.next() { values.append(value) }
+            while let value = resampler.next() { values.append(value.w) }
             // Not within a walk, unless it never ends.
             let isLong = values.count >= Self.maxValues && (!detector.isWalking || values.count >= 2 * Self.maxValues)
             if isLong { results = take(all: false) }
@@ -89,7 +89,7 @@ public struct StepRefiner: Sendable {
     public mutating func finish() -> [RefinedStep] {
         let results = take(all: true)
         detector = StepDetector()
-        resampler = MagnitudeResampler()
+        resampler = AccelerationResampler()
         values = []
         return results
     }
@@ -102,7 +102,7 @@ public struct StepRefiner: Sendable {
         let candidates = steps.map { step in
             StepSequence.Candidate(time: peak(near: step.time, Self.searched, in: narrow) ?? step.time)
         }
-        let limit = all ? .max : start + Int64(values.count) * MagnitudeResampler.cell - Self.heldBack
+        let limit = all ? .max : start + Int64(values.count) * AccelerationResampler.cell - Self.heldBack
         steps = zip(steps, candidates).filter { $0.1.time > limit }.map(\.0)
         let wide = candidates.isEmpty ? [] : zeroPhase(from: Self.band.from, to: Self.band.to)
         let times = sequence.selection(of: candidates).filter { $0 <= limit }.map {
@@ -111,7 +111,7 @@ public struct StepRefiner: Sendable {
         let dropped = values.count - (all ? 0 : Self.keptValues)
         if dropped > 0 {
             values.removeFirst(dropped)
-            start += Int64(dropped) * MagnitudeResampler.cell
+            start += Int64(dropped) * AccelerationResampler.cell
         }
         return refined(times)
     }
@@ -128,14 +128,14 @@ public struct StepRefiner: Sendable {
 
     /// Returns the time of the peak of a filtered signal near a time, or nil if there is none.
     private func peak(near time: Int64, _ searched: ClosedRange<Int>, in filtered: [Double]) -> Int64? {
-        let centre = Int((Double(time - start) / Double(MagnitudeResampler.cell)).rounded())
+        let centre = Int((Double(time - start) / Double(AccelerationResampler.cell)).rounded())
         let low = max(1, centre + searched.lowerBound)
         let high = min(filtered.count - 2, centre + searched.upperBound)
         guard low <= high, let top = (low...high).max(by: { filtered[$0] < filtered[$1] }) else { return nil }
         let (before, value, after) = (filtered[top - 1], filtered[top], filtered[top + 1])
         let curvature = before - 2 * value + after
         guard value >= before, value >= after, curvature < 0 else { return nil }
-        let vertex = (Double(top) + 0.5 * (before - after) / curvature) * Double(MagnitudeResampler.cell)
+        let vertex = (Double(top) + 0.5 * (before - after) / curvature) * Double(AccelerationResampler.cell)
         return start + Int64(vertex.rounded())
     }
 
