@@ -145,7 +145,8 @@ let package = Package(
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         module("Live", "Model Wire MQTT Logging"),
         // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
-        module("HTTP", "Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
+        module(
+            "HTTP", "CZlib Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
         // The HTTP server: its routes, rights and limits.
         module(
             "Serve",

@@ -1,5 +1,6 @@
 /** Leaflet, loaded when the first map is shown, and maps in the look of the page. */
 
+import { h } from "../core/dom.js";
 import { parts } from "../core/parts.js";
 import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
 import { onUnitsChange, units } from "../core/units.js";
@@ -10,11 +11,18 @@ let library = null;
 
 /** @returns {Promise<any>} */
 export function loadLeaflet() {
-    library ??= import("/lib/leaflet/leaflet.esm.js").catch((error) => {
+    library ??= Promise.all([import("/lib/leaflet/leaflet.esm.js"), loadStyle()]).then(([module]) => module).catch((error) => {
         library = null;
         throw error;
     });
     return library;
+}
+
+/** Before the styles of the page, which change some of it. */
+function loadStyle() {
+    return new Promise((resolve, reject) => {
+        document.head.prepend(h("link", { rel: "stylesheet", href: "/lib/leaflet/leaflet.css", onload: resolve, onerror: () => reject(new Error("no styles")) }));
+    });
 }
 
 /**
