@@ -5,8 +5,8 @@ import { equal, test } from "./harness.js";
 
 const NOW = 1e15;
 
-test("a plot in an address has its device, its stream and its columns", () => {
-    for (const plot of [{ group: "lab", device: "left", stream: "motion/accelerometer", columns: null }, { group: "lab", device: "left", stream: "x/air", columns: ["co2", "t"] }, { group: "g", device: "d", stream: "steps", columns: [] }]) {
+test("a plot in an address has its device, its stream, its columns and its axis", () => {
+    for (const plot of [{ columns: null, axis: null }, { columns: ["co2", "t"], axis: null }, { columns: [], axis: null }, { columns: null, axis: { low: -2.5, high: 2 } }, { columns: ["x"], axis: { low: 0, high: 1e-7 } }].map((change) => ({ group: "lab", device: "left", stream: "x/air", ...change }))) {
         equal(plotOf(plotText(plot)), plot);
     }
     equal([plotOf("none"), plotOf(""), plotOf("lab:steps"), plotOf("lab/left:")], [null, null, null, null]);

@@ -3,6 +3,7 @@
 import { fitCanvas } from "../core/canvas.js";
 import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
+import { askAxis } from "./axis-dialog.js";
 import { watchVisible } from "../core/frames.js";
 import { onThemeChange, token } from "../core/theme.js";
 import { boundText } from "../pure/clock-texts.js";
@@ -11,6 +12,7 @@ import { boundOf, extentOf, rowAt } from "../pure/envelope.js";
 import { counted, day, fixed, rate, timeOfDay, UNKNOWN, zoneOffset } from "../pure/format.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
 import { steadyRange, ticks, timeTicks } from "../pure/scale.js";
+import { statisticsOf } from "../pure/statistics.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
 import { paintGaps, paintSeries } from "./past-painter.js";
@@ -54,11 +56,15 @@ export class Chart {
         this.unitText = title.lastChild;
         this.countText = h("span", { class: "chart-unit chart-count num" });
         this.boundText = h("span", { class: "chart-unit chart-bound num", title: "The largest possible error of the times in view, on the collector's clock" });
+        this.axis = source.axis ?? null;
+        this.axisButton = h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Value axis of ${source.stream}`, title: "Value axis: fixed limits",
+            "aria-pressed": String(this.axis !== null), onclick: () => askAxis(this.#shownRange, this.axis, (axis) => this.#fixAxis(axis)) }, icon("lock"));
+        this.stats = h("dl", { class: "chart-stats num", hidden: true });
         this.canvas = h("canvas", { class: "chart-canvas", tabIndex: 0, role: "img" });
         this.note = h("div", { class: "chart-note", hidden: true });
         const close = onclose && h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove plot of ${source.stream}`, title: "Remove plot", onclick: onclose }, icon("close"));
         this.element = h("div", { class: "chart" },
-            h("div", { class: "chart-head" }, title, this.boundText, this.countText, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "spacer" }), close),
+            h("div", { class: "chart-head" }, title, this.boundText, this.countText, h("div", { class: "legend", role: "group", "aria-label": "Columns" }, ...this.legend.map(({ element }) => element)), h("span", { class: "chart-tools" }, this.axisButton, close)), this.stats,
             h("div", { class: "chart-area" }, this.canvas, this.note));
         this.fitted = fitCanvas(this.canvas, () => this.invalidate());
         this.visible = watchVisible(this.element);
@@ -77,7 +83,7 @@ export class Chart {
     get plotAddress() {
         const { group, device, stream, columns } = this.source;
         const shown = columns.filter((_, i) => this.shown[i]).map(({ name }) => name);
-        return { group, device, stream, columns: shown.join() === this.usual.join() ? null : shown };
+        return { group, device, stream, columns: shown.join() === this.usual.join() ? null : shown, axis: this.axis };
     }
 
     invalidate() {
@@ -99,10 +105,10 @@ export class Chart {
 
     /**
      * Draws the chart, if anything has changed.
-     * @param {import("../pure/view.js").TimeView} view @param {number|null} cursor time in µs
+     * @param {import("../pure/view.js").TimeView} view @param {number|null} cursor time in µs @param {{from: number, to: number}|null} selection
      * @param {number} left the room for labels: the same for all charts, so that equal times are one below the other
      */
-    paint(view, cursor, left = LEFT) {
+    paint(view, cursor, selection, left = LEFT) {
         if (left !== this.#left) {
             this.#left = left;
             this.note.style.left = `${left}px`;
@@ -110,7 +116,46 @@ export class Chart {
         }
         if (!this.visible.visible || this.fitted.width === 0) return;
         if (view.live) this.#paintLive(cursor);
-        else this.#paintPast(view, cursor);
+        else this.#paintPast(view, cursor, selection);
+    }
+
+    /** The range of the value axis. */
+    get #shownRange() {
+        return this.axis ?? this.#range ?? { low: -1, high: 1 };
+    }
+
+    /** @param {{low: number, high: number}|null} axis */
+    #fixAxis(axis) {
+        this.axis = axis;
+        this.axisButton.setAttribute("aria-pressed", String(axis !== null));
+        this.#range = null;
+        this.invalidate();
+        this.onarrange();
+    }
+
+    /** The plot with its title and legend as an image. @returns {Promise<Blob>} */
+    image() {
+        const { width, height, scale } = this.fitted;
+        const head = 26;
+        const canvas = document.createElement("canvas");
+        canvas.width = this.canvas.width;
+        canvas.height = this.canvas.height + head * scale;
+        const c = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+        c.scale(scale, scale);
+        c.fillStyle = token("--surface");
+        c.fillRect(0, 0, width, height + head);
+        c.font = `560 13px ${token("--font")}`;
+        c.textBaseline = "middle";
+        let x = 8;
+        const write = (text, colour) => {
+            c.fillStyle = colour;
+            c.fillText(text, x, head / 2);
+            x += c.measureText(text).width + 12;
+        };
+        write(`${this.source.device}: ${streamTitle(this.source.stream)}${this.#unit() ? `, ${this.#unit()}` : ""}`, token("--text"));
+        this.source.columns.forEach(({ name }, i) => this.shown[i] && write(name, this.#colours.axes[this.#slot(i)]));
+        c.drawImage(this.canvas, 0, head, width, height);
+        return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser cannot make an image of this plot"))), "image/png"));
     }
 
     #paintLive(cursor) {
@@ -128,7 +173,7 @@ export class Chart {
             this.#rangeAt = performance.now();
             this.#range = steadyRange(this.#range, ...this.#liveExtent(stream.ring, indices, view.from));
         }
-        const range = this.#range ?? { low: -1, high: 1 };
+        const range = this.#shownRange;
         this.#frame(c, scale, area, view, range, true);
         const newest = stream?.ring.newest ?? null;
         const hasSamples = newest !== null && newest > view.from && indices.length > 0;
@@ -155,20 +200,21 @@ export class Chart {
         this.#dirty = true;
     }
 
-    #paintPast(view, cursor) {
+    #paintPast(view, cursor, selection) {
         this.shownView = view;
         this.past.show(view, this.area.width);
-        if (!this.#dirty && cursor === this.drawnCursor && view === this.drawnView) return;
+        if (!this.#dirty && cursor === this.drawnCursor && view === this.drawnView && selection === this.drawnSelection) return;
         this.#dirty = false;
         this.drawnCursor = cursor;
         this.drawnView = view;
+        this.drawnSelection = selection;
         const { context: c, scale } = this.fitted;
         const area = this.area;
         const { series } = this.past;
         const shown = series?.columns.map((name) => this.#isShown(name));
         const extent = series && extentOf(series, view.from, view.to, shown);
         if (extent) this.#range = steadyRange(null, extent.low, extent.high);
-        const range = this.#range ?? { low: -1, high: 1 };
+        const range = this.#shownRange;
         this.#frame(c, scale, area, view, range, false);
         if (series) {
             c.save();
@@ -182,6 +228,7 @@ export class Chart {
         }
         this.#note(this.past.problem ?? (series && !extent && !this.past.isLoading ? "No samples in this period" : series ? null : "Loading"));
         this.element.toggleAttribute("data-loading", this.past.isLoading);
+        this.#select(c, area, view, series, shown, selection);
         if (cursor !== null) this.#cursor(c, area, view, cursor);
         this.#pastValues(series, cursor);
         const bound = series && boundOf(series, view.from, view.to);
@@ -275,6 +322,19 @@ export class Chart {
         c.lineTo(x, area.y + area.height);
         c.stroke();
         c.globalAlpha = 1;
+    }
+
+    #select(c, area, view, series, shown, selection) {
+        const statistics = series && selection ? statisticsOf(series, selection.from, selection.to, shown) : [];
+        this.stats.hidden = statistics.length === 0;
+        if (!selection) return;
+        const x = (time) => area.x + Math.min(1, Math.max(0, (time - view.from) / (view.to - view.from))) * area.width;
+        c.fillStyle = this.#colours.selection;
+        c.globalAlpha = 0.16;
+        c.fillRect(x(selection.from), area.y, x(selection.to) - x(selection.from), area.height);
+        c.globalAlpha = 1;
+        this.stats.replaceChildren(...statistics.map(({ name, unit, low, high, mean, change, count, isExact }) => h("div", null, h("dt", null, name),
+            h("dd", null, `Δy ${this.#number(change)}, ${this.#number(low)} … ${this.#number(high)}, mean ${isExact ? "" : "about "}${this.#number(mean)}${unit && ` ${unit}`}, ${counted(count, "sample")}`))));
     }
 
     #liveExtent(ring, indices, from) {
@@ -379,13 +439,13 @@ export class Chart {
     }
 
     #describe(when) {
-        const text = `${streamTitle(this.source.stream)} of ${this.source.device}, ${when}${this.source.rate ? `, ${rate(this.source.rate)}` : ""}. Arrow keys move, plus and minus zoom.`;
+        const text = `${streamTitle(this.source.stream)} of ${this.source.device}, ${when}${this.source.rate ? `, ${rate(this.source.rate)}` : ""}. Arrow keys move, plus and minus zoom, Shift with arrow keys selects.`;
         if (this.canvas.getAttribute("aria-label") !== text) this.canvas.setAttribute("aria-label", text);
     }
 
     #readColours() {
         this.#colours = {
-            grid: token("--grid"), text: token("--text-3"), muted: token("--text-3"), gap: token("--gap"),
+            grid: token("--grid"), text: token("--text-3"), muted: token("--text-3"), gap: token("--gap"), selection: token("--accent"),
             axes: [1, 2, 3, 4, 5, 6].map((i) => token(`--axis-${i}`)), font: `11px ${token("--font")}`,
         };
         this.#dirty = true;

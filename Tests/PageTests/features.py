@@ -1,0 +1,128 @@
+"""What people do with the data: read streams, play the past, select, download, and handle events and devices."""
+
+import json
+import pathlib
+import subprocess
+import time
+
+from system import System
+from truth import no_errors, open_view, text
+
+ALLOWED = ("Canvas2D: Multiple readback",)
+CHART = "document.querySelector('.chart-canvas')"
+
+
+def stored_seconds(system, device, stream, count):
+    """Waits until samples of this number of seconds are stored."""
+    path = f"/api/v1/devices/{device}/streams/{stream}?every=1s&from=-10m"
+    system.wait(lambda: len((system.get(path) or {}).get("rows", [])) >= count, f"samples of {count} s are stored", 60)
+
+
+def drag(page, from_share, to_share, shift=False):
+    """Drags the mouse in the first plot, between two shares of its width."""
+    box = page.evaluate(f"(() => {{ {CHART}.scrollIntoView({{ block: 'center' }}); const box = {CHART}.getBoundingClientRect(); return [box.x + 60, box.width - 62, box.y + 60]; }})()")
+    x = lambda share: box[0] + box[1] * share
+    modifiers = 8 if shift else 0
+    page.call("Input.dispatchMouseEvent", type="mousePressed", x=x(from_share), y=box[2], button="left", clickCount=1, modifiers=modifiers)
+    for share in (from_share + (to_share - from_share) / 2, to_share):
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x(share), y=box[2], button="left", buttons=1, modifiers=modifiers)
+    page.call("Input.dispatchMouseEvent", type="mouseReleased", x=x(to_share), y=box[2], button="left", clickCount=1, modifiers=modifiers)
+
+
+def what_is_shown_is_downloaded(system, browser):
+    """Samples of a selection in each format, a plot as an image, and the same by the command that is shown."""
+    stored_seconds(system, "lab/left", "location", 8)
+    page = browser.page(height=1700)
+    folder = system.folder / "downloads"
+    folder.mkdir(exist_ok=True)
+    browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+    now = int(time.time() * 1e6)
+    link = f"#/device/lab/left?from={now - 60_000_000}&to={now}&plot=lab/left:motion/accelerometer&plot=lab/left:location"
+    open_view(page, system, link, "document.querySelectorAll('.chart').length === 2 && /… |–/.test(document.querySelector('.card-plots').textContent)")
+    page.evaluate("document.querySelector('[aria-label=\"Download what is shown\"]').click()")
+    dialog = "document.querySelector('dialog[open]')"
+    for stream, extension, content in ((0, "csv", b"group,device,t,time,x,y,z\nlab,left,"), (0, "ndjson", b'{"group":"lab"'), (0, "mcap", b"\x89MCAP0"),
+                                       (1, "gpx", b"<trkpt "), (1, "geojson", b'"FeatureCollection"'), (0, "png", b"\x89PNG")):
+        page.expect(dialog)
+        page.evaluate(f"(() => {{ const [stream, format] = {dialog}.querySelectorAll('select'); stream.value = '{stream}'; stream.dispatchEvent(new Event('change')); format.value = '{extension}'; format.dispatchEvent(new Event('change')); {dialog}.querySelector('form').requestSubmit(); }})()")
+        page.expect(f"/^left-.*\\.{extension}: /.test({dialog}.querySelector('[role=status]').textContent)", 20, f"the end of the download as {extension}")
+        system.wait(lambda: [file for file in folder.glob(f"*.{extension}") if content in file.read_bytes()], f"a file with {content!r}", 20)
+        if extension == "csv":
+            command = page.evaluate(f"{dialog}.querySelector('code').textContent")
+            subprocess.run(command, shell=True, cwd=system.folder, check=True, stderr=subprocess.DEVNULL)
+            name = next(folder.glob("*.csv")).name
+            assert (system.folder / name).read_bytes() == (folder / name).read_bytes(), "the command downloads something else"
+    no_errors(page, ALLOWED)
+    page.close()
+
+
+def streams_are_listed(system, browser):
+    """All streams with value, unit, course, rate and age; a click plots one; headings have a compass."""
+    page = browser.page(height=2400)
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.streams tbody tr').length >= 4")
+    row = "[...document.querySelectorAll('.streams tbody tr')].find((row) => row.textContent.startsWith('motion/accelerometer'))"
+    page.expect(f"/x [−0-9.]+ gy [−0-9.]+ gz [−0-9.]+ g/.test({row}.children[1].textContent) && /Hz$/.test({row}.children[3].textContent) && /now|s$/.test({row}.children[4].textContent)", 20, "value, unit, rate and age")
+    before = page.evaluate(f"{row}.children[1].textContent")
+    page.expect(f"{row}.children[1].textContent !== {json.dumps(before)}", 10, "the newest value")
+    page.expect(f"(() => {{ const canvas = {row}.querySelector('canvas'); return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0); }})()", 10, "a course")
+    streams = page.evaluate("[...document.querySelectorAll('.streams tbody tr')].map((row) => row.children[0].textContent)")
+    assert sorted(streams) == sorted(entry["stream"] for entry in system.get("/api/v1/devices/lab/left")["streams"]), streams
+    if "heading" in streams:
+        page.expect("document.querySelector('.compass[aria-label*=\"°\"] [transform^=rotate]')", 10, "a compass")
+    count = page.evaluate("document.querySelectorAll('.chart').length")
+    page.evaluate("[...document.querySelectorAll('.streams button')].find((button) => button.textContent === 'motion/magnetometer' || button.textContent === 'location').click()")
+    page.expect(f"document.querySelectorAll('.chart').length === {count} + 1 && /plot=/.test(location.hash)", 10, "the plot of a stream")
+    no_errors(page, ALLOWED)
+    page.close()
+
+
+def one_cursor_moves_everything(system, browser):
+    """A mark in the past moves plots, level, model, map marker and state bar, and so does playback; Back and the link keep it."""
+    stored_seconds(system, "lab/right", "motion/device", 10)
+    page = browser.page(height=2400)
+    now = int(time.time() * 1e6)
+    at = now - 8_000_000
+    open_view(page, system, f"#/device/lab/right?from={now - 40_000_000}&to={now}&at={at}", "document.querySelectorAll('.chart').length >= 1")
+    angles = "[...document.querySelectorAll('.angles dd')].map((item) => item.textContent).join()"
+    page.expect("!document.querySelector('.bar-cursor').hidden", 20, "the moment in the bar of states")
+    page.expect(f"/[0-9]°,/.test({angles})", 20, "the attitude of the moment")
+    still = page.evaluate(angles)
+    page.drain(1)
+    assert page.evaluate(angles) == still, "the model moves on although the moment stands still"
+    quaternion = system.get(f"/api/v1/devices/lab/right/streams/motion/device?from={at - 1_000_000}&to={at + 1}")["rows"][-1]
+    assert abs(quaternion[0] - at) < 100_000, "there is a sample at the moment"
+    page.expect("document.querySelector('#track').hasAttribute('data-moment')", 20, "the marker on the map")
+    page.expect("/^(Active|Resumed|Unknown) at /.test(document.querySelector('#states .card-note').textContent)", 10, "the state of the moment")
+    page.evaluate("(() => { const speed = document.querySelector('.player select'); speed.value = '2'; speed.dispatchEvent(new Event('change')); document.querySelector('.player button').click(); })()")
+    page.expect(f"{angles} !== {json.dumps(still)}", 10, "playback moves the model")
+    page.evaluate("document.querySelector('.player button').click()")
+    page.expect(f"Number(new URLSearchParams(location.hash.split('?')[1]).get('at')) > {at}", 10, "the moment in the address")
+    page.evaluate(f"{CHART}.focus()")
+    page.key("Escape")
+    page.expect("document.querySelector('.bar-cursor').hidden && !/at=/.test(location.hash)", 10, "the present after Escape")
+    no_errors(page, ALLOWED)
+    page.close()
+
+
+def a_selection_is_measured(system, browser):
+    """Dragging selects: length, differences and statistics, zoom. A value axis can be fixed, and the link keeps it."""
+    stored_seconds(system, "lab/hip", "motion/accelerometer", 10)
+    page = browser.page(height=1700)
+    now = int(time.time() * 1e6)
+    open_view(page, system, f"#/device/lab/hip?from={now - 20_000_000}&to={now}&plot=lab/hip:motion/accelerometer", "document.querySelectorAll('.chart').length === 1")
+    page.expect("document.querySelector('.chart-note').hidden", 20)
+    drag(page, 0.5, 0.9)
+    page.expect(f"/Δt 8\\.0 s$|Δt 7\\.9 s$|Δt 8\\.1 s$/.test({text('.selection-bar [role=status]')})", 10, "the length of the selection")
+    page.expect(f"/xΔy [−0-9.]+, [−0-9.]+ … [−0-9.]+, mean .* g, [0-9 ]+ samples/.test({text('.chart-stats')})", 10, "statistics of the selection")
+    page.evaluate(f"{CHART}.focus()")
+    page.key("Enter")
+    page.expect("(() => { const query = new URLSearchParams(location.hash.split('?')[1]); const span = query.get('to') - query.get('from'); return span > 7.5e6 && span < 8.5e6; })()", 10, "the zoom into the selection")
+    page.evaluate("document.querySelector('[aria-label^=\"Value axis\"]').click()")
+    page.expect("document.querySelector('dialog[open]')")
+    page.evaluate("(() => { const [high, low] = document.querySelectorAll('dialog[open] input'); high.value = '4'; low.value = '-4'; high.form.requestSubmit(); })()")
+    page.expect("/plot=lab\\/hip:motion\\/accelerometer:\\*:-4\\.\\.4/.test(decodeURIComponent(location.hash))", 10, "the axis in the address")
+    no_errors(page, ALLOWED)
+    page.close()
+
+
+ALL = [what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
