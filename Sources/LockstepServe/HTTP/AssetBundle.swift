@@ -36,10 +36,10 @@ struct AssetBundle {
     private mutating func addModule(_ path: String) throws {
         guard names[path] == nil else { return }
         names[path] = "m\(names.count)"
-        let source = try read(path)
+        let source = Self.withoutComments(try read(path))
         var body = ""
         var exports: [Substring] = []
-        for line in source.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in source {
             if line.hasPrefix("import {"), let file = Self.quoted(line), let end = line.firstIndex(of: "}") {
                 let imported = Self.resolve(file, from: path)
                 try addModule(imported)
@@ -57,6 +57,21 @@ struct AssetBundle {
         body = body.replacing("import.meta.url", with: "new URL(\"./\(up)\(path)\", import.meta.url).href")
         text +=
             "// \(path)\nconst \(names[path] ?? "") = (() => {\n\(body)return { \(exports.joined(separator: ", ")) };\n})();\n"
+    }
+
+    /// Returns the lines of a module without those that have only a comment: they are a quarter of what is sent.
+    private static func withoutComments(_ source: String) -> [Substring] {
+        var isComment = false
+        return source.split(separator: "\n").filter { line in
+            let text = line.drop { $0 == " " }
+            if isComment {
+                isComment = !text.contains("*/")
+                return false
+            }
+            guard text.hasPrefix("/**") else { return !text.isEmpty && !text.hasPrefix("//") }
+            isComment = !text.contains("*/")
+            return !isComment && !text.hasSuffix("*/")
+        }
     }
 
     /// Returns the name of a declaration, such as that of `async function load(path) {`.

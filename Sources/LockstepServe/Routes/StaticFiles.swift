@@ -15,16 +15,23 @@ struct StaticFiles: Sendable {
     let page: String?
     /// The folder of the map library, Debian's libjs-leaflet.
     let leaflet: String
-    /// Returns the document of the session, which the page contains.
-    let session: @Sendable (Rights) -> [UInt8]
+    /// Returns documents that the page contains, by the ids of their elements, so that the first view needs one request.
+    let documents: @Sendable (Rights) -> [(id: String, json: [UInt8])]
+
+    /// The size in bytes from which on a document is asked for by the page, while it shows that it loads.
+    private static let mostBytes = 1 << 20
 
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(Route("GET", "/", right: nil, showsRights: true)) { call in
             guard let page, let version = version, var text = Self.text(page + "/index.html") else {
                 return try await file("index.html", in: page, call)
             }
-            text = text.replacing("\"/assets/", with: "\"/assets/\(version)/").replacing(
-                "id=\"session\">", with: "id=\"session\">" + String(decoding: session(call.rights), as: UTF8.self))
+            text = text.replacing("\"/assets/", with: "\"/assets/\(version)/")
+            for (id, json) in documents(call.rights) where json.count < Self.mostBytes {
+                // Within an element, no text of a document may look like its end.
+                let safe = String(decoding: json, as: UTF8.self).replacing("<", with: "\\u003c")
+                text = text.replacing("id=\"\(id)\">", with: "id=\"\(id)\">" + safe)
+            }
             return Response(
                 status: .ok, headers: [.contentType: StaticFile.type(of: "index.html"), .cacheControl: "no-store"],
                 body: .init(byteBuffer: ByteBuffer(string: text)))

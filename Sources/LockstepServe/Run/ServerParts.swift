@@ -99,7 +99,10 @@ struct ServerParts: Sendable {
         history.add(to: &routes)
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
         StaticFiles(
-            page: configuration.pageFolder, leaflet: configuration.leafletFolder, session: session.json
+            page: configuration.pageFolder, leaflet: configuration.leafletFolder, documents: { rights in
+                [("session", session.json(rights))]
+                    + (rights.allows(.read) ? [("devices", feed.picture.devicesJSON(group: nil))] : [])
+            }
         ).add(to: &routes)
         return routes
     }

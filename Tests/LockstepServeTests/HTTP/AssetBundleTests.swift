@@ -21,7 +21,7 @@ struct AssetBundleTests {
             [
                 "main.js":
                     "import { a as first } from \"./pure/a.js\";\nimport { B } from \"./core/b.js\";\nfirst(B);\n",
-                "pure/a.js": "export async function a(x) {\n}\n",
+                "pure/a.js": "/** A comment. */\n/**\n * Another.\n */\n\nexport async function a(x) {\n    // No.\n    /** @type {X} */ (x);\n}\n",
                 "core/b.js":
                     "import { a } from \"../pure/a.js\";\nexport class B extends C {\n}\nconst own = import.meta.url;\nexport const c = a(own);\n",
             ])
@@ -30,8 +30,8 @@ struct AssetBundleTests {
                 // pure/a.js
                 const m1 = (() => {
                 async function a(x) {
+                    /** @type {X} */ (x);
                 }
-
                 return { a };
                 })();
                 // core/b.js
@@ -41,7 +41,6 @@ struct AssetBundleTests {
                 }
                 const own = new URL("./core/b.js", import.meta.url).href;
                 const c = a(own);
-
                 return { B, c };
                 })();
                 // main.js
@@ -49,7 +48,6 @@ struct AssetBundleTests {
                 const { a: first } = m1;
                 const { B } = m2;
                 first(B);
-
                 return {  };
                 })();
 

@@ -2,6 +2,7 @@ import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sour
 import { seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { statisticsOf } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
 import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
+import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
 import { equal, near, test } from "./harness.js";
 
 test("statistics of a selection are those of its samples", () => {
@@ -52,4 +53,9 @@ test("the course of a value moves on with the time, and what was before is fille
     course.add(13, 5, 13);
     equal([...course.values].map((value) => (Number.isNaN(value) ? null : value)), [3, 1, null, 5]);
     equal([...course.curve], [3, 1, 3, 5]);
+});
+
+test("an outline is read from its differences", () => {
+    equal(outline([1050, 5200, -50, 25, 0, 0]), [[52, 10.5], [52.25, 10], [52.25, 10]]);
+    equal(outline([]), []);
 });

@@ -37,15 +37,23 @@ function navigate({ isFirst = false, keepsMore = false } = {}) {
     if (!isFirst) main.focus({ preventScroll: true });
 }
 
+/** What the server has written into the page; empty if it has not. @param {string} id */
+function written(id) {
+    const element = document.getElementById(id);
+    element?.remove();
+    return element?.textContent ?? "";
+}
+
 async function start() {
     setUpShell();
     setUpPreferences(/** @type {HTMLElement} */ (document.querySelector(".more-list")), () => navigate({ isFirst: true, keepsMore: true }));
     onUnauthorized(() => session.ask());
     link.addEventListener("unauthorized", () => session.ask());
     link.addEventListener("system", (event) => /** @type {CustomEvent} */ (event).detail.isKnown && session.resume());
-    await session.load(document.getElementById("session")?.textContent ?? "");
+    await session.load(written("session"));
     parts.start();
     fleet.start();
+    if (session.isOpen) fleet.begin(written("devices"));
     notifications.start();
     ruleEvents.start();
     session.addEventListener("opened", (event) => /** @type {CustomEvent} */ (event).detail.isNew && link.reopen());

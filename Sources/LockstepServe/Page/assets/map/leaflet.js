@@ -6,6 +6,7 @@ import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
 import { onUnitsChange, units } from "../core/units.js";
 import { prefersReducedMotion, token } from "../core/theme.js";
 import { graticuleLayer } from "./graticule.js";
+import { addWorld } from "./world.js";
 
 let library = null;
 
@@ -61,6 +62,8 @@ function addBase(L, map) {
         // OpenStreetMap refuses requests that do not name the site; its path stays private.
         if (isOpenStreetMap(tiles)) layer.on("tileloadstart", ({ tile }) => { tile.referrerPolicy = "origin"; });
         layer.addTo(map);
+    } else {
+        map.on("unload", addWorld(L, map));
     }
     graticuleLayer(L, { isBase: !tiles }).addTo(map);
 }
