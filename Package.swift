@@ -215,7 +215,7 @@ let package = Package(
         // Command-line tests: exact output and exit codes.
         tests(
             "CommandTests",
-            "Model Wire MQTT SQLite Store ClickHouse System Agent CommandLine TestSupport lockstep lockstep-agent "
+            "Model Wire MQTT SQLite Store ClickHouse System Agent Live CommandLine TestSupport lockstep lockstep-agent "
                 + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Export/read_exports.py"]),
         // System tests: the built programs with a real broker.
         tests(

@@ -238,4 +238,73 @@ def maps_without_tiles_show_the_world(system, browser):
     page.close()
 
 
-ALL = [maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+def several_devices_share_a_plot(system, browser):
+    """The same stream of two devices in one chart, live and past; the link has both, and each can be removed."""
+    stored_seconds(system, "lab/wrist", "motion/accelerometer", 6)
+    page = browser.page(height=1700)
+    plot = "document.querySelectorAll('.chart').length === 1 && document.querySelectorAll('.chart .legend').length"
+    open_view(page, system, "#/device/lab/hip?plot=lab/hip:motion/accelerometer:x", f"{plot} === 1 && {text('.link-state')} === 'Live'")
+    page.evaluate("[...document.querySelectorAll('#plots .button')].find((button) => button.textContent === 'Plot').click()")
+    page.expect("document.querySelector('dialog[open] #plot-device')?.options.length === 4")
+    page.evaluate("(() => { const device = document.querySelector('#plot-device'); device.value = 'lab/wrist'; device.dispatchEvent(new Event('change')); })()")
+    page.expect("!document.querySelector('dialog[open] [type=submit]').disabled && document.querySelector('#plot-stream').options.length > 3")
+    page.evaluate("(() => { document.querySelector('#plot-stream').value = 'motion/accelerometer'; document.querySelector('#plot-place').value = '0'; document.querySelector('dialog[open] form').requestSubmit(); })()")
+    page.expect(f"{plot} === 2 && location.hash === '#/device/lab/hip?plot=lab/hip:motion/accelerometer:x+lab/wrist:motion/accelerometer'", 10, "both streams in the address")
+    values = "[...document.querySelectorAll('.legend-value')].map((value) => value.textContent).filter(Boolean).length"
+    page.expect(f"{values} === 4", 20, "live values of both")
+    now = int(time.time() * 1e6)
+    open_view(page, system, f"#/device/lab/hip?from={now - 20_000_000}&to={now}&at={now - 6_000_000}&plot=lab/hip:motion/accelerometer:x+lab/wrist:motion/accelerometer", f"{plot} === 2")
+    page.expect(f"{values} === 4 && [...document.querySelectorAll('.legend-value')].filter((value) => /[0-9]/.test(value.textContent)).length === 4", 20, "past values of both")
+    colours = page.evaluate("(() => { const canvas = document.querySelector('.chart-canvas'); const data = canvas.getContext('2d').getImageData(60, 0, canvas.width - 60, canvas.height - 24).data; const seen = new Set(); for (let i = 0; i < data.length; i += 4) seen.add(data.slice(i, i + 3).join()); return ['--axis-1', '--axis-4', '--axis-5', '--axis-6'].map((name) => { const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim(); return seen.has([1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)).join()); }); })()")
+    assert all(colours), f"curves that are drawn: {colours}"
+    page.evaluate("document.querySelector('[aria-label^=\"Remove wrist\"]').click()")
+    page.expect(f"{plot} === 1 && /plot=lab\\/hip:motion\\/accelerometer:x$/.test(location.hash)", 10, "one stream")
+    no_errors(page, ALLOWED)
+    page.close()
+
+
+def a_selection_is_deleted_after_a_preview(system, browser):
+    """What is removed is counted first. The server's part has tests of its own: here its answers are made up."""
+    stored_seconds(system, "lab/hip", "motion/accelerometer", 6)
+    page = browser.page(height=1700)
+    now = int(time.time() * 1e6)
+    open_view(page, system, f"#/device/lab/hip?from={now - 20_000_000}&to={now}&plot=lab/hip:motion/accelerometer", "document.querySelectorAll('.chart').length === 1")
+    page.expect("document.querySelector('.chart-note').hidden", 20)
+    page.evaluate("""(() => { window.sent = []; const real = window.fetch; window.fetch = async (url, options) => {
+        if (!String(url).endsWith('/devices/lab/hip/deletions')) return real(url, options);
+        const body = JSON.parse(options.body); window.sent.push(body);
+        return { ok: true, status: 200, json: async () => ({ samples: 42, from: body.from, to: body.to, days: [{ stream: body.stream, count: 42, first: body.from, last: body.to }] }) }; }; })()""")
+    drag(page, 0.5, 0.9)
+    page.evaluate("[...document.querySelectorAll('.selection-bar button')].find((button) => button.textContent === 'Delete').click()")
+    page.expect("/^42 stored samples, from /.test(document.querySelector('dialog[open] [role=status]').textContent)", 10, "a preview")
+    assert page.evaluate("window.sent.every(({ dry_run }) => dry_run)"), "a deletion without a confirmation"
+    page.evaluate("document.querySelector('dialog[open] form').requestSubmit()")
+    page.expect("window.sent.length === 2 && /^42 samples are being deleted$/.test(document.querySelector('dialog[open] [role=status]').textContent)", 10, "the deletion")
+    sent = page.evaluate("window.sent[1]")
+    assert sent["stream"] == "motion/accelerometer" and sent["dry_run"] is False and 7.5e6 < sent["to"] - sent["from"] < 8.5e6, sent
+    no_errors(page, ALLOWED)
+    page.close()
+
+
+def a_retired_device_is_forgotten(system, browser):
+    """A device that is online is refused with a reason; one that has stopped leaves the list, and its samples stay."""
+    with System(system.programs, [("lab/left", "simulate:1"), ("lab/old", "simulate:2")]) as own:
+        own.wait_for_samples()
+        stored_seconds(own, "lab/old", "motion/accelerometer", 2)
+        page = browser.page(height=2400)
+        open_view(page, own, "#/device/lab/old", "[...document.querySelectorAll('#control button')].some((button) => button.textContent === 'Forget this device')")
+        ask = "[...document.querySelectorAll('#control button')].find((button) => button.textContent === 'Forget this device').click()"
+        page.evaluate(ask)
+        page.expect("/Stored samples, which stay[0-9\\s]+/.test(document.querySelector('dialog[open] .facts').textContent)", 10, "a preview")
+        page.evaluate("document.querySelector('dialog[open] form').requestSubmit()")
+        page.expect("/is online/.test(document.querySelector('dialog[open] [role=status]').textContent)", 30, "the refusal")
+        own.stop("lab/old")
+        own.wait(lambda: (own.get("/api/v1/devices/lab/old") or {}).get("state") == "terminated", "the device has stopped")
+        page.evaluate("document.querySelector('dialog[open] form').requestSubmit()")
+        page.expect("location.hash === '#/' && document.querySelectorAll('.fleet-row[data-key]').length === 1", 40, "the list without the device")
+        assert own.get("/api/v1/devices/lab/old/streams/motion/accelerometer?every=1s&from=-10m")["rows"], "the samples are gone"
+        no_errors(page, (*ALLOWED, "409"))
+        page.close()
+
+
+ALL = [several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]

@@ -269,8 +269,7 @@ def charts_are_smooth(system, browser):
     """Frames a second with four devices, three axes, 100 Hz, 30 s, from the browser's own trace."""
     page = browser.page(height=1300)
     open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
-    page.evaluate("document.querySelector('.chart-head .small:last-child').click()")
-    page.evaluate("document.querySelectorAll('.chart .small').forEach((button) => button.click())")
+    page.evaluate("document.querySelectorAll('.chart [aria-label^=\"Remove plot\"]').forEach((button) => button.click())")
     for address, _ in system.devices[:4]:
         page.evaluate("[...document.querySelectorAll('#plots button')].find((button) => button.textContent === 'Plot').click()")
         page.expect("document.querySelector('dialog[open] #plot-device')?.options.length > 0")

@@ -98,6 +98,7 @@ struct ServerParts: Sendable {
         DeviceHistoryRoutes(history: history).add(to: &routes)
         history.add(to: &routes)
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
+        ForgetRoute(feed: feed, logger: logger).add(to: &routes)
         StaticFiles(
             page: configuration.pageFolder, leaflet: configuration.leafletFolder, documents: { rights in
                 [("session", session.json(rights))]

@@ -1,4 +1,4 @@
-import { eventParameters, markOf, momentParameters, plotOf, plotText, rangeOf, rangeParameters } from "../../../Sources/LockstepServe/Page/assets/pure/address.js";
+import { eventParameters, markOf, momentParameters, plotOf, plotsOf, plotsText, plotText, rangeOf, rangeParameters } from "../../../Sources/LockstepServe/Page/assets/pure/address.js";
 import { liveView, recentView } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
 import { addressOf, parseRoute } from "../../../Sources/LockstepServe/Page/assets/core/router.js";
 import { equal, test } from "./harness.js";
@@ -10,6 +10,13 @@ test("a plot in an address has its device, its stream, its columns and its axis"
         equal(plotOf(plotText(plot)), plot);
     }
     equal([plotOf("none"), plotOf(""), plotOf("lab:steps"), plotOf("lab/left:")], [null, null, null, null]);
+});
+
+test("several streams share a plot in an address", () => {
+    const plots = ["left", "right"].map((device) => ({ group: "lab", device, stream: "pressure", columns: null, axis: null }));
+    equal(plotsText(plots), "lab/left:pressure lab/right:pressure");
+    equal(plotsOf(plotsText(plots)), plots);
+    equal([plotsOf("none"), plotsOf(addressOf("", [["plot", plotsText(plots)]]).split("=")[1].replace("+", " "))], [[], plots]);
 });
 
 test("a range in an address follows the time, or stands still", () => {

@@ -6,7 +6,7 @@ import { emptyState, h } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { LiveSamples } from "../core/live.js";
 import { stored } from "../core/settings.js";
-import { plotOf } from "../pure/address.js";
+import { plotsOf } from "../pure/address.js";
 import { plottable } from "../pure/columns.js";
 import { PlotPanel } from "../plot/panel.js";
 import { attitudeCard } from "./attitude.js";
@@ -104,13 +104,18 @@ export function show(main, { group, device, query }) {
         if (panel.isArranged) return;
         panel.isArranged = true;
         const details = new Map([[`${group}/${device}`, Promise.resolve(detail)]]);
-        for (const plot of chosen.map((text) => plotOf(String(text)))) {
-            if (!plot) continue;
-            const key = `${plot.group}/${plot.device}`;
-            if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal: abort.signal }).catch(() => null));
-            const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
-            if (isOver) return;
-            if (entry) panel.add({ ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns });
+        for (const plots of chosen.map((text) => plotsOf(String(text)))) {
+            let chart = null;
+            for (const plot of plots) {
+                const key = `${plot.group}/${plot.device}`;
+                if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal: abort.signal }).catch(() => null));
+                const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
+                if (isOver) return;
+                if (!entry) continue;
+                const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns };
+                if (chart) chart.join(source);
+                else chart = panel.add(source);
+            }
         }
         panel.empty.hidden = panel.charts.length > 0;
     }

@@ -11,7 +11,8 @@ import { bytes, dateTime, duration } from "../pure/format.js";
  */
 export function askDownload(charts, range, isOnCollectorTime) {
     const choice = (options, onchange) => h("select", { onchange }, ...options.map(({ value, text }) => h("option", { value }, text)));
-    const stream = choice(charts.map(({ source }, i) => ({ value: String(i), text: `${source.device}: ${source.stream}` })), () => changed(true));
+    const all = charts.flatMap((chart) => chart.curves.map(({ source }) => ({ chart, source })));
+    const stream = choice(all.map(({ source }, i) => ({ value: String(i), text: `${source.device}: ${source.stream}` })), () => changed(true));
     const format = choice([], () => changed(false));
     const link = h("code", { class: "download-link", tabIndex: 0 });
     const progress = h("p", { class: "message", role: "status", hidden: true });
@@ -25,15 +26,16 @@ export function askDownload(charts, range, isOnCollectorTime) {
     /** @type {AbortController|null} */
     let abort = null;
 
-    const chart = () => charts[Number(stream.value)];
+    const chosen = () => all[Number(stream.value)];
+    const path = ({ group, device, stream: name }) => streamPath(group, device, name);
     const isImage = () => format.value === "png";
-    const name = () => fileName(chart().source, range.from, format.value);
-    const address = () => downloadAddress(location.origin, streamPath(chart().source.group, chart().source.device, chart().source.stream), range, format.value, isOnCollectorTime);
+    const name = () => fileName(chosen().source, range.from, format.value);
+    const address = () => downloadAddress(location.origin, path(chosen().source), range, format.value, isOnCollectorTime);
 
     function changed(isOther) {
         if (isOther) {
             const before = format.value;
-            const formats = [...formatsOf(chart().source.stream), { value: "png", text: "PNG image of the plot" }];
+            const formats = [...formatsOf(chosen().source.stream), { value: "png", text: "PNG image of the plot" }];
             format.replaceChildren(...formats.map(({ value, text }) => h("option", { value, selected: value === before }, text)));
         }
         command.hidden = isImage();
@@ -52,7 +54,7 @@ export function askDownload(charts, range, isOnCollectorTime) {
         start.disabled = true;
         setText(stop, "Cancel");
         try {
-            save(isImage() ? await chart().image() : await receive(abort.signal));
+            save(isImage() ? await chosen().chart.image() : await receive(abort.signal));
         } catch (error) {
             say("bad", abort.signal.aborted ? "The download was cancelled" : error.message);
         }

@@ -6,11 +6,12 @@ import { onFrame } from "../core/frames.js";
 import { addressOf, showInAddress } from "../core/router.js";
 import { store, stored } from "../core/settings.js";
 import { announce } from "../core/shell.js";
-import { markOf, momentParameters, plotText, rangeOf, rangeParameters } from "../pure/address.js";
+import { markOf, momentParameters, plotsText, rangeOf, rangeParameters } from "../pure/address.js";
 import { dateTime, duration, nearTime } from "../pure/format.js";
 import { extended, followed, liveView, panned, recentView, selected, showing, zoomed } from "../pure/view.js";
 import { Chart, LEFT } from "./chart.js";
 import { askDownload } from "./download-dialog.js";
+import { askDeletion } from "./delete-dialog.js";
 import { ChartGestures } from "./gestures.js";
 import { plotPicker } from "./picker.js";
 import { Player } from "./player.js";
@@ -44,7 +45,7 @@ export class PlotPanel {
     constructor({ live, moment, group, device, query }) {
         this.moment = moment;
         this.player = new Player(moment, { onplay: () => this.#onplay(), onpause: () => this.#show() });
-        this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), onclear: () => this.#setSelection(null) });
+        this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), ondelete: () => this.#delete(), onclear: () => this.#setSelection(null) });
         this.#view = rangeOf(query, now()) ?? liveView(now());
         this.#mark = markOf(query);
         this.live = live;
@@ -56,7 +57,11 @@ export class PlotPanel {
             onclick: () => this.#setCollectorTime(!this.#isOnCollectorTime) }, "Collector time");
         this.rangeText = h("span", { class: "card-note num" });
         const tool = (symbol, label, act) => h("button", { class: "button quiet icon-only", type: "button", "aria-label": label, title: label, onclick: act }, icon(symbol));
-        this.picker = plotPicker({ onpick: (source) => this.addChosen(source) });
+        this.picker = plotPicker({ charts: () => this.charts, onpick: (source, chart) => {
+            if (!chart) return this.addChosen(source);
+            chart.join(source);
+            this.#arranged();
+        } });
         const { element, body, heading } = card({ title: "Plots", id: "plots", className: "card-plots",
             tools: h("span", { class: "plot-tools" }, this.ranges.element, this.player.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), tool("calendar", "Choose a time range", () => askRange(this.current(), (range) => {
             this.#unmark();
@@ -74,11 +79,12 @@ export class PlotPanel {
     add(source, isRemovable = true) {
         const chart = new Chart(source, { live: this.live, showsDevice: source.device !== this.device || source.group !== this.group,
             onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; }, onarrange: () => this.#arranged() });
-        chart.past.setCollectorTime(this.#isOnCollectorTime);
+        chart.setCollectorTime(this.#isOnCollectorTime);
         chart.gestures = new ChartGestures(chart, this);
         this.charts.push(chart);
         this.list.append(chart.element);
         this.empty.hidden = true;
+        return chart;
     }
 
     /** Adds a chart that a person has chosen, and shows it. @param {any} source */
@@ -133,7 +139,7 @@ export class PlotPanel {
     }
 
     #plots() {
-        return this.charts.map((chart) => plotText(chart.plotAddress));
+        return this.charts.map((chart) => plotsText(chart.plotAddresses));
     }
 
     /** @param {Record<string, string>} range @returns {[string, string][]} */
@@ -232,6 +238,15 @@ export class PlotPanel {
         if (this.charts.length) askDownload(this.charts, { from, to }, this.#isOnCollectorTime);
     }
 
+    #delete() {
+        if (this.#selection && this.charts.length) askDeletion(this.charts.flatMap(({ curves }) => curves.map(({ source }) => source)), this.#selection, () => this.#reload());
+    }
+
+    /** Loads what is shown again. */
+    #reload() {
+        for (const chart of this.charts) chart.reload(true);
+    }
+
     togglePlayback() {
         if (this.moment.isPlaying) this.player.pause();
         else this.player.play();
@@ -265,7 +280,7 @@ export class PlotPanel {
     #choose(value) {
         this.#unmark();
         this.#set(value === "live" ? liveView(now()) : recentView(now(), Number(value) * 1e6));
-        for (const chart of this.charts) chart.past.reset();
+        for (const chart of this.charts) chart.reload();
     }
 
     /** @param {boolean} isOn */
@@ -273,10 +288,7 @@ export class PlotPanel {
         this.#isOnCollectorTime = isOn;
         store("plots.collectorTime", isOn);
         this.clock.setAttribute("aria-pressed", String(isOn));
-        for (const chart of this.charts) {
-            chart.past.setCollectorTime(isOn);
-            chart.invalidate();
-        }
+        for (const chart of this.charts) chart.setCollectorTime(isOn);
     }
 
     /** The button of the range that is shown, or null. */

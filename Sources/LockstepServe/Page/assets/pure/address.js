@@ -15,6 +15,16 @@ export function plotText({ group, device, stream, columns, axis }) {
     return parts.join(":");
 }
 
+/** Returns a plot of several streams: their texts, separated by spaces. @param {PlotAddress[]} plots */
+export function plotsText(plots) {
+    return plots.map(plotText).join(" ");
+}
+
+/** @param {string} text @returns {PlotAddress[]} */
+export function plotsOf(text) {
+    return text.split(" ").flatMap((plot) => plotOf(plot) ?? []);
+}
+
 /** @param {string} text @returns {PlotAddress|null} */
 export function plotOf(text) {
     const [address, stream, columns = "*", limits = ""] = text.split(":");
