@@ -8,7 +8,9 @@ package final class Gzip {
     /// Creates a compressor of a stream, which uses 48 KB of memory: there may be many streams at the same time.
     package init() { precondition(deflate_init_gzip_window(&stream, 4, 12, 5) == Z_OK, "no memory for zlib") }
 
-    private init(whole: Void) { precondition(deflate_init_gzip_window(&stream, 6, 15, 8) == Z_OK, "no memory for zlib") }
+    private init(whole: Void) {
+        precondition(deflate_init_gzip_window(&stream, 6, 15, 8) == Z_OK, "no memory for zlib")
+    }
 
     deinit { deflateEnd(&stream) }
 

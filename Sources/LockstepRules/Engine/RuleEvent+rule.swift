@@ -33,7 +33,8 @@ extension Condition {
         let isCount = condition.aggregate == .count
         let unit = isCount || ["", "–"].contains(column.unit) ? "" : " \(column.unit)"
         let subject = condition.aggregate.map { "\($0.rawValue) of \(column.name)" } ?? column.name
-        return ": \(subject) is \(number)\(unit), \(condition.isAbove ? "above" : "below") \(shortNumber(condition.limit))\(unit)"
+        return
+            ": \(subject) is \(number)\(unit), \(condition.isAbove ? "above" : "below") \(shortNumber(condition.limit))\(unit)"
     }
 }
 

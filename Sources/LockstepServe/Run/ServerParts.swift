@@ -100,7 +100,8 @@ struct ServerParts: Sendable {
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
         ForgetRoute(feed: feed, logger: logger).add(to: &routes)
         StaticFiles(
-            page: configuration.pageFolder, leaflet: configuration.leafletFolder, documents: { rights in
+            page: configuration.pageFolder, leaflet: configuration.leafletFolder,
+            documents: { rights in
                 [("session", session.json(rights))]
                     + (rights.allows(.read) ? [("devices", feed.picture.devicesJSON(group: nil))] : [])
             }

@@ -21,7 +21,8 @@ struct AssetBundleTests {
             [
                 "main.js":
                     "import { a as first } from \"./pure/a.js\";\nimport { B } from \"./core/b.js\";\nfirst(B);\n",
-                "pure/a.js": "/** A comment. */\n/**\n * Another.\n */\n\nexport async function a(x) {\n    // No.\n    /** @type {X} */ (x);\n}\n",
+                "pure/a.js":
+                    "/** A comment. */\n/**\n * Another.\n */\n\nexport async function a(x) {\n    // No.\n    /** @type {X} */ (x);\n}\n",
                 "core/b.js":
                     "import { a } from \"../pure/a.js\";\nexport class B extends C {\n}\nconst own = import.meta.url;\nexport const c = a(own);\n",
             ])

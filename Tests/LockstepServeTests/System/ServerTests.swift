@@ -183,7 +183,9 @@ struct ServerTests {
         try await withSystem { system in
             let server = try await TestServer(system)
             let page = try await server.get("/")
-            #expect(page.headers["cache-control"] == "no-store" && page.body.contains("id=\"session\">{\"token_required\":false"))
+            #expect(
+                page.headers["cache-control"] == "no-store"
+                    && page.body.contains("id=\"session\">{\"token_required\":false"))
             #expect(page.body.contains("id=\"devices\">{"))
             let path = String(try #require(page.body.firstMatch(of: /src="(\/assets\/v-[0-9a-z]+\/main\.js)"/)).1)
             let script = try await server.get(path)
