@@ -56,7 +56,7 @@ def fleet_shows_every_device(system, browser):
 
 def device_shows_every_card(system, browser):
     page = browser.page(height=1700)
-    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.card').length === 8")
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.card').length === 9")
     page.expect(f"{text('.device-title h1')} === 'left' && {text('.device-state')}.startsWith('Active')")
     page.expect(f"/°/.test({text('.dial-text')})", what="an inclination")
     page.expect("[...document.querySelectorAll('.angles dd')].every((angle) => /^−?[0-9.]+°$/.test(angle.textContent))", what="roll, pitch and yaw")

@@ -37,6 +37,8 @@ test("a download has an address, a name and a command", () => {
 test("the newest values of a stream have four digits and units, without times", () => {
     const stream = { columns: ["lat", "at", "state", "n", "x"], units: ["°", "µs since 1970", "–", "–", "g"], newest: { values: { lat: 51.123456, at: 5, state: "full", n: 12, x: -0.98765 } } };
     equal(valuesOf(stream).map(({ text, unit }) => `${text}${unit}`), ["51.12°", "full", "12", "−0.988g"]);
+    const lengths = { columns: ["alt", "speed", "x"], units: ["m", "m/s", "g"], newest: { values: { alt: 30, speed: 10, x: 1 } } };
+    equal(valuesOf(lengths, "imperial").map(({ text, unit }) => `${text} ${unit}`), ["98.43 ft", "22.37 mph", "1 g"]);
     equal(valuesOf({ ...stream, newest: null }).map(({ text }) => text), ["–", "–", "–", "–"]);
 });
 

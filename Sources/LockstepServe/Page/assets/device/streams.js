@@ -6,13 +6,17 @@ import { card, h, setText } from "../core/dom.js";
 import { HISTORY_LENGTH, HISTORY_STEP } from "../core/fleet-store.js";
 import { watchVisible } from "../core/frames.js";
 import { Sparkline } from "../core/sparkline.js";
+import { units } from "../core/units.js";
 import { plottable, shownAtFirst } from "../pure/columns.js";
 import { age, counted, rate, UNKNOWN } from "../pure/format.js";
 import { Course, headingOf, valuesOf } from "../pure/streams.js";
 import { compass } from "./compass.js";
 
-/** @param {{group: string, device: string}} address @param {(source: any) => void} onplot */
-export function streamsCard({ group, device }, onplot) {
+/**
+ * @param {{group: string, device: string}} address
+ * @param {{onplot: (source: any) => void, onshow: () => void}} options `onshow` is called when the card comes into view
+ */
+export function streamsCard({ group, device }, { onplot, onshow }) {
     const { element, body, note } = card({ title: "Streams", id: "streams", className: "card-streams" });
     const rows = h("tbody");
     body.append(h("div", { class: "table-wrap" }, h("table", { class: "table streams" },
@@ -20,7 +24,13 @@ export function streamsCard({ group, device }, onplot) {
     /** @type {Map<string, ReturnType<typeof streamRow>>} */
     const known = new Map();
     const abort = new AbortController();
-    const visible = watchVisible(element);
+    const visible = watchVisible(element, () => {
+        loadCourses();
+        onshow();
+    });
+    /** What was before the page was opened, of streams that nobody has seen yet. @type {{stream: string, column: string, course: Course}[]} */
+    const waiting = [];
+    let isLoading = false;
 
     function streamRow(entry) {
         const columns = plottable(entry);
@@ -36,11 +46,11 @@ export function streamsCard({ group, device }, onplot) {
             : entry.stream;
         const line = h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "stream-values num" }, dial?.element, values), h("td", null, spark?.canvas), hz, old);
         const course = new Course(HISTORY_LENGTH, HISTORY_STEP);
-        if (main) loadCourse(entry.stream, main, course);
+        if (main) waiting.push({ stream: entry.stream, column: main, course });
         return { line, update(next) {
             current = next;
             const newest = next.newest;
-            const shown = valuesOf(next);
+            const shown = valuesOf(next, units());
             if (values.children.length !== shown.length) values.replaceChildren(...shown.map(() => h("span", null, "", h("b"), "")));
             shown.forEach(({ name: column, text, unit }, i) => {
                 const [label, value, end] = values.children[i].childNodes;
@@ -57,8 +67,15 @@ export function streamsCard({ group, device }, onplot) {
         } };
     }
 
-    /** What was before the page was opened. */
-    async function loadCourse(stream, column, course) {
+    /** One after the other, because windows share the few connections of a browser. */
+    async function loadCourses() {
+        if (isLoading) return;
+        isLoading = true;
+        while (visible.visible && waiting.length) await loadCourse(/** @type {any} */ (waiting.shift()));
+        isLoading = false;
+    }
+
+    async function loadCourse({ stream, column, course }) {
         const to = Math.floor(now() / HISTORY_STEP) * HISTORY_STEP;
         try {
             const reply = await request(streamPath(group, device, stream), { query: { from: to - HISTORY_LENGTH * HISTORY_STEP, to, every: `${HISTORY_STEP / 1e6}s` }, signal: abort.signal });
@@ -72,6 +89,9 @@ export function streamsCard({ group, device }, onplot) {
 
     return {
         element,
+        get isVisible() {
+            return visible.visible;
+        },
         /** @param {any[]} streams of the device's document */
         setStreams(streams) {
             if (!visible.visible && known.size === streams.length) return;

@@ -20,8 +20,10 @@ import { streamsCard } from "./streams.js";
 import { timelineCard } from "./timeline.js";
 import { trackCard } from "./track.js";
 
-/** The newest values of the streams are asked for this often, in ms. */
+/** The newest values of the streams are asked for this often while they are in view, in ms. */
 const EVERY = 2_000;
+/** New streams of a device are looked for this often, in ms. */
+const SLOWLY = 10_000;
 /** Plots that are shown without a choice. */
 const FIRST_PLOTS = 2;
 
@@ -39,7 +41,7 @@ export function show(main, { group, device, query }) {
     panel.picker.setDevice(`${group}/${device}`);
     const grid = h("div", { class: "device-grid" });
     main.append(h("div", { class: "view view-device" }, header.element, grid));
-    /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void, setStreams?: (streams: any[]) => void}[]} */
+    /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void, setStreams?: (streams: any[]) => void, isVisible?: boolean}[]} */
     let parts = [];
     let names = "";
     let timer = 0;
@@ -61,7 +63,7 @@ export function show(main, { group, device, query }) {
             if (isAbort(error) || isOver) return;
             if (!parts.length) grid.replaceChildren(failure(error));
         }
-        if (!isOver) timer = setTimeout(load, EVERY);
+        if (!isOver) timer = setTimeout(load, !parts.length || (!document.hidden && parts.some(({ isVisible }) => isVisible)) ? EVERY : SLOWLY);
     }
 
     function build(detail) {
@@ -81,13 +83,18 @@ export function show(main, { group, device, query }) {
             ...motion,
             { element: panel.element },
             trackCard(address, moment, has("location")),
-            streamsCard(address, (source) => panel.addChosen(source)),
+            streamsCard(address, { onplot: (source) => panel.addChosen(source), onshow: loadSoon }),
             healthCard(address),
             controlCard(address, detail.streams),
         ];
         grid.replaceChildren(...parts.map(({ element }) => element));
         for (const part of parts) part.setStreams?.(detail.streams);
         update();
+    }
+
+    function loadSoon() {
+        clearTimeout(timer);
+        timer = setTimeout(load, 200);
     }
 
     /** The plots stay as the reader has arranged them when further streams appear. */
@@ -127,8 +134,7 @@ export function show(main, { group, device, query }) {
         const known = current.streams.length;
         if (parts.length && known !== streamCount) {
             streamCount = known;
-            clearTimeout(timer);
-            timer = setTimeout(load, 200);
+            loadSoon();
         }
         for (const part of parts) part.update?.(current);
     }

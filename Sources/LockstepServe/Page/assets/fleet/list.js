@@ -37,7 +37,7 @@ export class DeviceList {
 
     /** @param {{onsort: (sort: string) => void}} options */
     constructor({ onsort }) {
-        this.#headers = COLUMNS.map(({ key, cell, text, end, title }) => h("span", { role: "columnheader", class: `${end ? "end" : ""} cell-${cell}`, title: title ?? "", data: { key: key ?? "" } },
+        this.#headers = COLUMNS.map(({ key, cell, text, end, title }) => h("span", { role: "columnheader", class: end ? "end" : "", title: title ?? "", data: { key: key ?? "", cell: cell ?? "" } },
             key ? h("button", { class: "sort-button", type: "button", onclick: () => onsort(key) }, text, icon("chevron")) : text));
         this.head = h("div", { role: "rowgroup" }, h("div", { class: "fleet-head", role: "row" }, ...this.#headers));
         this.sizer = h("div", { class: "fleet-sizer", role: "rowgroup" });
@@ -66,6 +66,7 @@ export class DeviceList {
     /** @param {string[]} hidden cells of the columns that are not shown */
     hide(hidden) {
         this.element.dataset.hidden = hidden.join(" ");
+        for (const header of this.#headers) header.hidden = hidden.includes(header.dataset.cell ?? "");
         this.element.style.setProperty("--columns", ["name", ...CHOSEN.map(({ cell }) => cell)].filter((cell) => !hidden.includes(cell)).map((cell) => `var(--w-${cell})`).join(" "));
     }
 

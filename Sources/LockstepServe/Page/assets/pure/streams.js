@@ -3,12 +3,19 @@
 import { isCircular } from "./columns.js";
 import { fixed, UNKNOWN } from "./format.js";
 
+/** Imperial units, and how many of them a metric one is. */
+const IMPERIAL = { m: { unit: "ft", factor: 1 / 0.3048 }, "m/s": { unit: "mph", factor: 3600 / 1609.344 }, "s/m": { unit: "min/mi", factor: 1609.344 / 60 } };
+
 /**
  * Returns the newest values of a stream with their units; times are left out.
- * @param {{columns: string[], units: string[], newest: {values: Record<string, any>}|null}} stream
+ * @param {{columns: string[], units: string[], newest: {values: Record<string, any>}|null}} stream @param {"metric"|"imperial"} chosen
  */
-export function valuesOf({ columns, units, newest }) {
-    return columns.map((name, i) => ({ name, unit: units[i] === "–" ? "" : (units[i] ?? ""), text: textOf(newest?.values?.[name]) })).filter(({ unit }) => unit !== "µs since 1970");
+export function valuesOf({ columns, units, newest }, chosen = "metric") {
+    return columns.map((name, i) => {
+        const value = newest?.values?.[name];
+        const other = chosen === "imperial" ? IMPERIAL[units[i]] : undefined;
+        return { name, unit: other?.unit ?? (units[i] === "–" ? "" : (units[i] ?? "")), text: textOf(other && typeof value === "number" ? value * other.factor : value) };
+    }).filter(({ unit }) => unit !== "µs since 1970");
 }
 
 /** Four digits, which a column has room for. @param {any} value */
