@@ -46,7 +46,8 @@ def what_is_shown_is_downloaded(system, browser):
     folder.mkdir(exist_ok=True)
     browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
     now = int(time.time() * 1e6)
-    link = f"#/device/lab/left?from={now - 60_000_000}&to={now}&plot=lab/left:motion/accelerometer&plot=lab/left:location"
+    # What is newer may be stored between the two downloads.
+    link = f"#/device/lab/left?from={now - 60_000_000}&to={now - 5_000_000}&plot=lab/left:motion/accelerometer&plot=lab/left:location"
     open_view(page, system, link, "document.querySelectorAll('.chart').length === 2 && /… |–/.test(document.querySelector('.card-plots').textContent)")
     page.evaluate("document.querySelector('[aria-label=\"Download what is shown\"]').click()")
     dialog = "document.querySelector('dialog[open]')"
@@ -68,7 +69,13 @@ def what_is_shown_is_downloaded(system, browser):
 def streams_are_listed(system, browser):
     """All streams with value, unit, course, rate and age; a click plots one; headings have a compass."""
     page = browser.page(height=2400)
-    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.streams tbody tr').length >= 4")
+    open_view(page, system, "#/device/lab/left?plot=lab/left:location:alt", "document.querySelectorAll('.streams tbody tr').length >= 4")
+    page.expect(f"/^[0-9.]+$/.test({text('.chart .legend-value')}) || /^[0-9.]+$/.test(document.querySelectorAll('.legend-value')[2]?.textContent)", 20, "an altitude")
+    altitude = "Number([...document.querySelectorAll('.legend-item[aria-pressed=true] .legend-value')][0].textContent)"
+    metres = page.evaluate(altitude)
+    page.evaluate("[...document.querySelectorAll('#more [role=radio]')].find((button) => button.textContent === 'mi').click()")
+    page.expect(f"{text('.chart-unit')} === 'ft' && {altitude} > {metres} * 2 && / ft/.test([...document.querySelectorAll('.streams tbody tr')].find((row) => row.textContent.startsWith('location')).textContent)", 20, "feet in plots and lists")
+    page.evaluate("[...document.querySelectorAll('#more [role=radio]')].find((button) => button.textContent === 'km').click()")
     row = "[...document.querySelectorAll('.streams tbody tr')].find((row) => row.textContent.startsWith('motion/accelerometer'))"
     page.expect(f"/x [−0-9.]+ gy [−0-9.]+ gz [−0-9.]+ g/.test({row}.children[1].textContent) && /Hz$/.test({row}.children[3].textContent) && /now|s$/.test({row}.children[4].textContent)", 20, "value, unit, rate and age")
     before = page.evaluate(f"{row}.children[1].textContent")

@@ -1,5 +1,6 @@
 import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sources/LockstepServe/Page/assets/pure/download.js";
 import { seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { seriesIn, shownUnit } from "../../../Sources/LockstepServe/Page/assets/pure/imperial.js";
 import { statisticsOf } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
 import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
 import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
@@ -60,4 +61,11 @@ test("the course of a value moves on with the time, and what was before is fille
 test("an outline is read from its differences", () => {
     equal(outline([1050, 5200, -50, 25, 0, 0]), [[52, 10.5], [52.25, 10], [52.25, 10]]);
     equal(outline([]), []);
+});
+
+test("plots have imperial units by choice", () => {
+    const series = seriesOf({ kind: "samples", step: null, columns: ["alt", "x"], units: ["m", "g"], rows: [[0, 0.3048, 1], [10, 3.048, 2]], from: 0, to: 20 });
+    const shown = seriesIn(series, "imperial");
+    equal([shown.units, [...shown.low[0]].map((value) => Math.round(value * 1000) / 1000), shown.low[1] === series.low[1]], [["ft", "g"], [1, 10], true]);
+    equal([seriesIn(series, "metric") === series, shownUnit("g", "imperial")], [true, { unit: "g", factor: 1 }]);
 });

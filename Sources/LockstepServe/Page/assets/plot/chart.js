@@ -5,6 +5,7 @@ import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
 import { watchVisible } from "../core/frames.js";
 import { onThemeChange, token } from "../core/theme.js";
+import { onUnitsChange } from "../core/units.js";
 import { boundText } from "../pure/clock-texts.js";
 import { streamTitle } from "../pure/columns.js";
 import { boundOf } from "../pure/envelope.js";
@@ -62,7 +63,8 @@ export class Chart {
         this.element = h("div", { class: "chart" }, this.head, this.stats, h("div", { class: "chart-area" }, this.canvas, this.note));
         this.fitted = fitCanvas(this.canvas, () => this.invalidate());
         this.visible = watchVisible(this.element);
-        this.stopTheme = onThemeChange(() => this.#readColours());
+        const stops = [onThemeChange(() => this.#readColours()), onUnitsChange(() => this.#redraw())];
+        this.stop = () => stops.forEach((stop) => stop());
         this.join(source);
         this.#readColours();
         this.#describe("waiting for samples");
@@ -82,9 +84,7 @@ export class Chart {
         curves.past.setCollectorTime(this.#isOnCollectorTime);
         this.curves.push(curves);
         this.head.append(curves.element);
-        this.#showUnit();
-        this.#range = null;
-        this.invalidate();
+        this.#redraw();
     }
 
     get area() {
@@ -120,7 +120,7 @@ export class Chart {
         for (const curves of this.curves) curves.close();
         this.fitted.stop();
         this.visible.stop();
-        this.stopTheme();
+        this.stop();
     }
 
     /**
@@ -180,7 +180,7 @@ export class Chart {
         this.drawnView = view;
         this.drawnSelection = selection;
         const { context: c, scale } = this.fitted;
-        const { series, isLoading, problem } = this.curves[0].past;
+        const { isLoading, problem, series } = this.curves[0].past;
         const extents = this.curves.flatMap((curves) => curves.pastExtent(view) ?? []);
         if (extents.length) this.#range = steadyRange(null, Math.min(...extents.map(({ low }) => low)), Math.max(...extents.map(({ high }) => high)));
         const range = this.#frame(c, scale, area);
@@ -224,7 +224,7 @@ export class Chart {
 
     #select(c, area, view, selection) {
         const statistics = selection ? this.curves.flatMap((curves, i) => {
-            const { series } = curves.past;
+            const { series } = curves;
             return series ? statisticsOf(series, selection.from, selection.to, curves.isShownIn(series)).map((item) => ({ ...item, label: i === 0 ? item.name : `${curves.title} ${item.name}` })) : [];
         }) : [];
         this.stats.hidden = statistics.length === 0;
@@ -277,11 +277,16 @@ export class Chart {
 
     /** A person has changed what is shown. */
     #rearranged() {
+        this.#redraw();
+        this.onarrange();
+    }
+
+    /** Draws the chart with a value axis for what is shown now. */
+    #redraw() {
         this.#showUnit();
         this.#range = null;
         this.#rangeAt = 0;
         this.invalidate();
-        this.onarrange();
     }
 
     /** The unit, if all columns have the same. */

@@ -4,6 +4,8 @@ import { h, icon, setText } from "../core/dom.js";
 import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
 import { extentOf, rowAt } from "../pure/envelope.js";
 import { fixed, UNKNOWN } from "../pure/format.js";
+import { units } from "../core/units.js";
+import { seriesIn, shownUnit } from "../pure/imperial.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
@@ -15,6 +17,8 @@ const LEAST_GAP = 120_000;
 
 export class Curves {
     #layer = new LiveLayer();
+    /** The loaded samples, and the same in the units that are shown. */
+    #loaded = { series: /** @type {any} */ (null), chosen: "", shown: /** @type {any} */ (null) };
 
     /**
      * @param {{group: string, device: string, stream: string, rate: number|null, columns: import("../pure/columns.js").Column[], shown?: string[]|null}} source `shown` are the columns that are shown, if not the usual ones
@@ -45,7 +49,20 @@ export class Curves {
 
     /** The units of the columns that are shown. @returns {string[]} */
     get units() {
-        return this.source.columns.filter((_, i) => this.shown[i]).map(({ unit }) => unit);
+        return this.source.columns.filter((_, i) => this.shown[i]).map(({ unit }) => shownUnit(unit, units()).unit);
+    }
+
+    /** The past samples in the units that are shown; null if none are loaded. @returns {import("../pure/envelope.js").Series|null} */
+    get series() {
+        const { series } = this.past;
+        const chosen = units();
+        if (series !== this.#loaded.series || chosen !== this.#loaded.chosen) this.#loaded = { series, chosen, shown: series && seriesIn(series, chosen) };
+        return this.#loaded.shown;
+    }
+
+    /** From the stored to the shown unit of a column. @param {string} name */
+    #factor(name) {
+        return shownUnit(this.source.columns.find((column) => column.name === name)?.unit ?? "", units()).factor;
     }
 
     /** The name of the stream, with the device if it is another one. */
@@ -67,9 +84,9 @@ export class Curves {
     liveExtent(from) {
         let [low, high] = [Infinity, -Infinity];
         const { stream } = this;
-        for (const { column } of stream ? this.#indices(stream.columns) : []) {
+        for (const { column, factor } of stream ? this.#indices(stream.columns) : []) {
             for (let i = stream.ring.indexAt(from); i < stream.ring.end; i += 1) {
-                const value = stream.ring.valueAt(i, column);
+                const value = stream.ring.valueAt(i, column) * factor;
                 if (value < low) low = value;
                 if (value > high) high = value;
             }
@@ -79,7 +96,7 @@ export class Curves {
 
     /** The lowest and highest past value in a range, or null. @param {{from: number, to: number}} view */
     pastExtent({ from, to }) {
-        const { series } = this.past;
+        const { series } = this;
         return series && extentOf(series, from, to, this.isShownIn(series));
     }
 
@@ -107,7 +124,7 @@ export class Curves {
         }
         c.setTransform(1, 0, 0, 1, 0, 0);
         this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
-            ring, columns: indices.map(({ column }) => column), colours: indices.map(({ slot }) => colours.axes[slot]), circular: indices.map((index) => index.isCircular),
+            ring, factors: indices.map(({ factor }) => factor), columns: indices.map(({ column }) => column), colours: indices.map(({ slot }) => colours.axes[slot]), circular: indices.map((index) => index.isCircular),
             gapColour: this.place === 0 ? colours.gap : "transparent", range, time, span: LIVE_SPAN, isGapBefore: (i) => isGapBefore(timeAt, i, ring.start, ring.end, LEAST_GAP), scale,
         });
         c.setTransform(scale, 0, 0, scale, 0, 0);
@@ -116,7 +133,7 @@ export class Curves {
 
     /** Draws the past samples. @param {CanvasRenderingContext2D} c @param {any} area @param {{from: number, to: number}} view @param {{low: number, high: number}} range @param {{axes: string[]}} colours */
     paintPast(c, area, view, range, colours) {
-        const { series } = this.past;
+        const { series } = this;
         if (series) paintSeries(c, area, series, view, range, this.#indices(series.columns).map(({ column, slot, isCircular: circular }) => ({ index: column, colour: colours.axes[slot], isCircular: circular })));
     }
 
@@ -124,12 +141,12 @@ export class Curves {
     showLiveValues(time, decimals) {
         const { stream } = this;
         const values = stream?.ring.nearest(time, 2e6);
-        this.#values(values ? values.map((value) => fixed(value, decimals)) : null, stream?.columns ?? []);
+        this.#values(values ? values.map((value, i) => fixed(value * this.#factor(stream.columns[i]), decimals)) : null, stream?.columns ?? []);
     }
 
     /** Shows what was measured at a time of the past. Returns the number of samples, or null. @param {number|null} cursor @param {number} reach @param {number} decimals */
     showPastValues(cursor, reach, decimals) {
-        const { series } = this.past;
+        const { series } = this;
         const i = series && cursor !== null ? rowAt(series, cursor, reach) : -1;
         if (!series || i < 0) {
             this.#values(null, []);
@@ -137,7 +154,7 @@ export class Curves {
         }
         const count = series.counts?.[i] ?? 1;
         const means = count > 1 ? this.past.meansAt(i) : null;
-        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name], decimals)), series.columns);
+        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : means[name] * this.#factor(name), decimals)), series.columns);
         return count;
     }
 
@@ -146,7 +163,7 @@ export class Curves {
         const result = [];
         this.source.columns.forEach((column, i) => {
             const at = names.indexOf(column.name);
-            if (this.shown[i] && at >= 0) result.push({ column: at, slot: this.slot(i), isCircular: isCircular(column) });
+            if (this.shown[i] && at >= 0) result.push({ column: at, slot: this.slot(i), isCircular: isCircular(column), factor: this.#factor(column.name) });
         });
         return result;
     }
@@ -161,7 +178,7 @@ export class Curves {
 
     #legendItem(column, i, ontoggle) {
         const value = h("span", { class: "legend-value num" }, UNKNOWN);
-        const element = h("button", { class: "legend-item", type: "button", "aria-pressed": String(this.shown[i]), title: column.unit ? `${column.name} in ${column.unit}` : column.name,
+        const element = h("button", { class: "legend-item", type: "button", "aria-pressed": String(this.shown[i]), title: column.name,
             data: { slot: String(this.slot(i) + 1) },
             onclick: () => {
                 this.shown[i] = !this.shown[i];

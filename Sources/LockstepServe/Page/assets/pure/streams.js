@@ -2,9 +2,7 @@
 
 import { isCircular } from "./columns.js";
 import { fixed, UNKNOWN } from "./format.js";
-
-/** Imperial units, and how many of them a metric one is. */
-const IMPERIAL = { m: { unit: "ft", factor: 1 / 0.3048 }, "m/s": { unit: "mph", factor: 3600 / 1609.344 }, "s/m": { unit: "min/mi", factor: 1609.344 / 60 } };
+import { shownUnit } from "./imperial.js";
 
 /**
  * Returns the newest values of a stream with their units; times are left out.
@@ -13,8 +11,8 @@ const IMPERIAL = { m: { unit: "ft", factor: 1 / 0.3048 }, "m/s": { unit: "mph", 
 export function valuesOf({ columns, units, newest }, chosen = "metric") {
     return columns.map((name, i) => {
         const value = newest?.values?.[name];
-        const other = chosen === "imperial" ? IMPERIAL[units[i]] : undefined;
-        return { name, unit: other?.unit ?? (units[i] === "–" ? "" : (units[i] ?? "")), text: textOf(other && typeof value === "number" ? value * other.factor : value) };
+        const { unit, factor } = shownUnit(units[i] === "–" ? "" : (units[i] ?? ""), chosen);
+        return { name, unit, text: textOf(typeof value === "number" ? value * factor : value) };
     }).filter(({ unit }) => unit !== "µs since 1970");
 }
 
