@@ -145,7 +145,8 @@ let package = Package(
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         module("Live", "Model Wire MQTT Logging"),
         // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
-        module("HTTP", "Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
+        module(
+            "HTTP", "CZlib Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
         // The HTTP server: its routes, rights and limits.
         module(
             "Serve",
@@ -216,7 +217,7 @@ let package = Package(
         // Command-line tests: exact output and exit codes.
         tests(
             "CommandTests",
-            "Model Wire MQTT SQLite Store ClickHouse System Agent CommandLine TestSupport lockstep lockstep-agent "
+            "Model Wire MQTT SQLite Store ClickHouse System Agent Live CommandLine TestSupport lockstep lockstep-agent "
                 + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Export/read_exports.py"]),
         // System tests: the built programs with a real broker.
         tests(

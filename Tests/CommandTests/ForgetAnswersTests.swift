@@ -1,4 +1,5 @@
 import Foundation
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepTestSupport

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepStore

@@ -11,7 +11,7 @@ import Testing
         bench.pressure((0, 9), (1, 10), (2, 11), (3, 9), (4, 12), (5, 8), (6, 9), (7, 11))
         #expect(bench.times == [2, 7])
         #expect(bench.events.map(\.value) == [11, 11])
-        #expect(bench.events.first?.text == "lab/left: high (11)")
+        #expect(bench.events.first?.text == "lab/left: high: pressure is 11 hPa, above 10 hPa")
     }
 
     @Test("blocks that stay on one side of the limit are skipped without a change of the result")

@@ -10,12 +10,13 @@ import threading
 sys.dont_write_bytecode = True  # the folder belongs to the sources
 
 from browser import Browser
+import features
 import runner
 import scenarios
 from system import PAGE, System
 import truth
 
-TESTS = truth.ALL + scenarios.ALL
+TESTS = truth.ALL + features.ALL + scenarios.ALL
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICES = [(f"lab/{name}", f"simulate:{seed}") for seed, name in enumerate(["left", "right", "hip", "wrist"], 1)]
 

@@ -56,7 +56,7 @@ def fleet_shows_every_device(system, browser):
 
 def device_shows_every_card(system, browser):
     page = browser.page(height=1700)
-    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.card').length === 8")
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.card').length === 9")
     page.expect(f"{text('.device-title h1')} === 'left' && {text('.device-state')}.startsWith('Active')")
     page.expect(f"/°/.test({text('.dial-text')})", what="an inclination")
     page.expect("[...document.querySelectorAll('.angles dd')].every((angle) => /^−?[0-9.]+°$/.test(angle.textContent))", what="roll, pitch and yaw")
@@ -269,8 +269,7 @@ def charts_are_smooth(system, browser):
     """Frames a second with four devices, three axes, 100 Hz, 30 s, from the browser's own trace."""
     page = browser.page(height=1300)
     open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
-    page.evaluate("document.querySelector('.chart-head .small:last-child').click()")
-    page.evaluate("document.querySelectorAll('.chart .small').forEach((button) => button.click())")
+    page.evaluate("document.querySelectorAll('.chart [aria-label^=\"Remove plot\"]').forEach((button) => button.click())")
     for address, _ in system.devices[:4]:
         page.evaluate("[...document.querySelectorAll('#plots button')].find((button) => button.textContent === 'Plot').click()")
         page.expect("document.querySelector('dialog[open] #plot-device')?.options.length > 0")

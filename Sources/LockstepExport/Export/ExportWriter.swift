@@ -6,7 +6,7 @@ public import LockstepStore
 /// Call ``begin(into:)`` once. For each set of devices, call ``write(_:stream:into:)`` for each sample in order of time,
 /// then ``endPass(into:)``, and repeat both while it returns true. Call ``end(into:)`` once. Write the buffer when it
 /// ``OutputBuffer/isFull``.
-public protocol ExportWriter {
+public protocol ExportWriter: Sendable {
     /// Writes what precedes the samples.
     mutating func begin(into output: inout OutputBuffer)
     /// Writes one sample.
@@ -20,13 +20,16 @@ public protocol ExportWriter {
 }
 
 /// An export of the rows of one stream.
-struct RowExport: ExportWriter {
-    var rows: any RowWriter
+public struct RowExport: ExportWriter {
+    private var rows: any RowWriter
 
-    mutating func begin(into output: inout OutputBuffer) { rows.begin(into: &output) }
-    mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
+    /// Creates an export with a writer of rows.
+    public init(rows: any RowWriter) { self.rows = rows }
+
+    public mutating func begin(into output: inout OutputBuffer) { rows.begin(into: &output) }
+    public mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
         rows.write(row, into: &output)
     }
-    mutating func endPass(into output: inout OutputBuffer) -> Bool { false }
-    mutating func end(into output: inout OutputBuffer) { rows.end(into: &output) }
+    public mutating func endPass(into output: inout OutputBuffer) -> Bool { false }
+    public mutating func end(into output: inout OutputBuffer) { rows.end(into: &output) }
 }

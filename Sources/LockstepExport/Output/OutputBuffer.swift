@@ -2,7 +2,7 @@
 ///
 /// Numbers are converted directly to bytes: an export writes millions of them, and creating a `String` for each would
 /// cost more than the rest of a row.
-public struct OutputBuffer {
+public struct OutputBuffer: Sendable {
     /// The bytes that are not yet written.
     public private(set) var bytes: [UInt8] = []
 

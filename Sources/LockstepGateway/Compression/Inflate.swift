@@ -1,6 +1,6 @@
 import CZlib
 
-/// Unpacks data in the formats gzip (RFC 1952) and zlib (RFC 1950). The only code that calls zlib.
+/// Unpacks data in the formats gzip (RFC 1952) and zlib (RFC 1950).
 public enum Inflate {
     /// The reason why data cannot be unpacked.
     public enum Problem: Error, Hashable, Sendable {

@@ -70,6 +70,6 @@ private struct LoadedFile: Sendable {
             let data = try? Data(contentsOf: URL(filePath: path))
         else { return nil }
         bytes = Array(data)
-        tag = "\"\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)-\(status.st_size)\""
+        tag = "W/\"\(status.st_mtim.tv_sec)-\(status.st_mtim.tv_nsec)-\(status.st_size)\""
     }
 }

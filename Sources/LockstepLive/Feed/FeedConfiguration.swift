@@ -30,4 +30,12 @@ public struct FeedConfiguration: Sendable {
         self.clientID = clientID
         self.root = root
     }
+
+    /// Returns a connection to the broker.
+    func link(wakeup: Wakeup, clientID: String) -> BrokerLink {
+        BrokerLink(wakeup: wakeup, version: mqttVersion, backoff: backoff) { [self] in
+            MQTTOptions(
+                address: broker, clientID: clientID, keepAlive: keepAlive, version: $0, tls: tls)
+        }
+    }
 }

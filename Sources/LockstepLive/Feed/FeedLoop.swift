@@ -31,11 +31,7 @@ final class FeedLoop {
         self.acknowledgements = acknowledgements
         self.logger = logger
         self.report = report
-        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, backoff: configuration.backoff) {
-            MQTTOptions(
-                address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-                version: $0, tls: configuration.tls)
-        }
+        let link = configuration.link(wakeup: wakeup, clientID: configuration.clientID)
         let filter = configuration.root.filter(group: nil)
         session = BrokerSession(link, qos: .atMostOnce, filters: { [filter] })
         link.onMessage = { [unowned self] message in self.handle(message) }

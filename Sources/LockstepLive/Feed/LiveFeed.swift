@@ -1,5 +1,5 @@
 public import LockstepMQTT
-import LockstepModel
+package import LockstepModel
 public import LockstepWire
 public import Logging
 import Synchronization
@@ -59,6 +59,18 @@ public final class LiveFeed: Sendable {
 
     /// Lets ``run()`` return.
     public func stop() { thread.stop() }
+
+    /// Lets the collectors forget a device, as `lockstep forget` does, over a connection of its own. It waits up to half a
+    /// minute, and may be called from a thread that may wait.
+    /// - Returns: what was done, for people.
+    /// - Throws: ``ForgetError``.
+    package func forget(_ device: DeviceAddress) throws -> String {
+        let link = configuration.link(
+            wakeup: Wakeup(), clientID: MQTTOptions.clientID("forget", Epoch.random().rawValue))
+        return try ForgetSession(
+            link: link, broker: configuration.broker, task: DeviceRemoval(device, root: configuration.root)
+        ).run()
+    }
 
     private func loop() {
         let loop = FeedLoop(

@@ -18,10 +18,23 @@ extension RuleEvent {
                 .replacing("{device}", with: device?.device.rawValue ?? "collector")
                 .replacing("{value}", with: number ?? "").replacing("{time}", with: "\(key.time)")
         } else {
-            text = "\(subject): \(rule.name)" + (number.map { " (\($0))" } ?? "")
+            text = "\(subject): \(rule.name)" + (number.map { rule.condition.sentence($0) ?? " (\($0))" } ?? "")
         }
         self.init(
             key: key, at: Timestamp(microseconds: at), value: value, text: text, isLate: isLate, ways: rule.ways)
+    }
+}
+
+extension Condition {
+    /// Returns what a value that passes a limit means, such as `: pressure is 11 hPa, above 10 hPa`; nil for other conditions.
+    fileprivate func sentence(_ number: String) -> String? {
+        guard case .value(let condition) = self else { return nil }
+        let column = condition.stream.columns[condition.column]
+        let isCount = condition.aggregate == .count
+        let unit = isCount || ["", "–"].contains(column.unit) ? "" : " \(column.unit)"
+        let subject = condition.aggregate.map { "\($0.rawValue) of \(column.name)" } ?? column.name
+        return
+            ": \(subject) is \(number)\(unit), \(condition.isAbove ? "above" : "below") \(shortNumber(condition.limit))\(unit)"
     }
 }
 

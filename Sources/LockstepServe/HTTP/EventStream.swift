@@ -31,6 +31,9 @@ enum EventStream {
     ) -> Response {
         let (channel, memory) = (call.channel, call.memory)
         let request = call.request
+        let isCompressed = Gzip.isAccepted(request.headers)
+        var headers = Self.headers
+        if isCompressed { headers[.contentEncoding] = "gzip" }
         return Response(
             status: .ok, headers: headers,
             body: ResponseBody { writer in
@@ -43,11 +46,13 @@ enum EventStream {
                     withExtendedLifetime(place) {}
                 }
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    let gzip = isCompressed ? Gzip() : nil
                     for await events in subscription {
                         // One buffer of the exact size: all events of a client are one write.
                         var buffer = ByteBuffer()
                         buffer.reserveCapacity(events.reduce(0) { $0 + $1.count })
                         for event in events { buffer.writeBytes(event) }
+                        if let gzip { buffer = ByteBuffer(bytes: gzip.part(Array(buffer.readableBytesView))) }
                         try await memory.write(buffer, to: &writer)
                     }
                 }

@@ -24,6 +24,7 @@ struct ServeResponder: HTTPResponder {
     let refusedLogins: RefusedLogins
     /// The memory for answers to all clients.
     let budget: MemoryBudget
+    let compression = AnswerCompression()
     let logger: Logger
 
     func respond(to request: Request, context: ServeContext) async -> Response {
@@ -80,7 +81,8 @@ struct ServeResponder: HTTPResponder {
             // A command is not taken back when its client goes away.
             guard route.method == "GET" else { return try await handler(call) }
             let response = try await Self.untilClientDisconnects(memory.channel) { try await handler(call) }
-            return memory.hold(response, isPublic: route.right == nil)
+            return memory.hold(
+                try await compression.answer(response, to: request), isPublic: route.right == nil)
         }
     }
 

@@ -12,12 +12,7 @@ struct SessionRoutes {
 
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(Route("GET", "/api/v1/session", right: nil, showsRights: true)) { call in
-            var object = JSONObjectWriter()
-            object.member("token_required", policy.tokens != nil)
-            object.member("authenticated", call.rights.allows(.read))
-            object.member("rights", call.rights.rights) { $0.string($1.rawValue) }
-            object.member("version", version)
-            return Response(json: object.finish())
+            Response(json: json(call.rights))
         }
         routes.add(Route("POST", "/api/v1/session", right: nil)) { call in
             let bytes = try await call.jsonBody()
@@ -39,6 +34,16 @@ struct SessionRoutes {
             response.headers[.setCookie] = policy.endSession(of: Credentials(call.request), now: Self.now)
             return response
         }
+    }
+
+    /// Returns the document `{"token_required":…,"authenticated":…,"rights":[…],"version":…}`.
+    func json(_ rights: Rights) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("token_required", policy.tokens != nil)
+        object.member("authenticated", rights.allows(.read))
+        object.member("rights", rights.rights) { $0.string($1.rawValue) }
+        object.member("version", version)
+        return object.finish()
     }
 
     private static var now: Int64 { Moment.now().wall.microseconds / 1_000_000 }

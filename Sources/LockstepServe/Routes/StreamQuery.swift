@@ -18,13 +18,24 @@ struct StreamQuery: Hashable, Sendable {
 
     /// The format of the answer.
     enum Format: String, CaseIterable, Sendable {
-        case json, csv, ndjson
+        case json, csv, ndjson, geojson, gpx, mcap
 
         var contentType: String {
             switch self {
             case .json: "application/json"
             case .csv: "text/csv; charset=utf-8; header=present"
             case .ndjson: "application/x-ndjson"
+            case .geojson: "application/geo+json"
+            case .gpx: "application/gpx+xml"
+            case .mcap: "application/octet-stream"
+            }
+        }
+
+        /// The format of files, for those that have no form for averages and envelopes.
+        var file: ExportFormat? {
+            switch self {
+            case .json, .csv, .ndjson: nil
+            case .geojson, .gpx, .mcap: ExportFormat(rawValue: rawValue)
             }
         }
     }
@@ -58,7 +69,9 @@ struct StreamQuery: Hashable, Sendable {
         format =
             try query.value("format") { text in
                 guard let format = Format(rawValue: text) else {
-                    throw Problem.badRequest("format: '\(text.prefix(80))' is not one of json, csv, ndjson")
+                    throw Problem.badRequest(
+                        "format: '\(text.prefix(80))' is not one of "
+                            + Format.allCases.map(\.rawValue).joined(separator: ", "))
                 }
                 return format
             } ?? .json
@@ -80,6 +93,14 @@ struct StreamQuery: Hashable, Sendable {
         case (nil, nil): kind = .samples
         }
         try check(limits)
+        if let file = format.file {
+            guard kind == .samples else {
+                throw .badRequest("'format=\(format.rawValue)' is for samples: leave out 'every' and 'points'")
+            }
+            guard ExportSubject.stream(stream).formats.contains(file) else {
+                throw .badRequest("'format=\(format.rawValue)' is for the stream location: use another format")
+            }
+        }
     }
 
     private func check(_ limits: ServeLimits) throws(Problem) {
@@ -175,11 +196,18 @@ struct StreamQuery: Hashable, Sendable {
 
     /// Returns a writer of the rows.
     /// - Parameter width: the length of the buckets of an envelope in µs; nil for that of ``envelope``.
-    func writer(width: Int64? = nil) -> any RowWriter {
+    func writer(width: Int64? = nil) -> any ExportWriter {
         switch format {
-        case .json: JSONRowsWriter(members: members(width: width ?? envelope.width), columns: exportColumns)
-        case .csv: CSVWriter(columns: exportColumns)
-        case .ndjson: NDJSONWriter(columns: exportColumns, stream: stream.name)
+        case .json:
+            RowExport(rows: JSONRowsWriter(members: members(width: width ?? envelope.width), columns: exportColumns))
+        case .csv: RowExport(rows: CSVWriter(columns: exportColumns))
+        case .ndjson: RowExport(rows: NDJSONWriter(columns: exportColumns, stream: stream.name))
+        case .geojson, .gpx, .mcap:
+            ExportSubject.stream(stream).writer(
+                format: format.file ?? .csv, gap: Self.trackGap, creator: "lockstep-serve")
         }
     }
+
+    /// Fixes with at least this interval between them, in µs, are not connected, as in `lockstep export`.
+    private static let trackGap: Int64 = 300_000_000
 }

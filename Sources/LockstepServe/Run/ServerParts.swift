@@ -78,7 +78,8 @@ struct ServerParts: Sendable {
     /// Returns all routes.
     func routes() -> RouteTable<APIHandler> {
         var routes = RouteTable<APIHandler>()
-        SessionRoutes(policy: policy, refusedLogins: refusedLogins, version: configuration.version).add(to: &routes)
+        let session = SessionRoutes(policy: policy, refusedLogins: refusedLogins, version: configuration.version)
+        session.add(to: &routes)
         HealthRoutes(
             configuration: configuration, status: { status }, collectors: { feed.picture.collectorsJSON }
         ).add(to: &routes)
@@ -97,7 +98,14 @@ struct ServerParts: Sendable {
         DeviceHistoryRoutes(history: history).add(to: &routes)
         history.add(to: &routes)
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
-        StaticFiles(page: configuration.pageFolder, leaflet: configuration.leafletFolder).add(to: &routes)
+        ForgetRoute(feed: feed, logger: logger).add(to: &routes)
+        StaticFiles(
+            page: configuration.pageFolder, leaflet: configuration.leafletFolder,
+            documents: { rights in
+                [("session", session.json(rights))]
+                    + (rights.allows(.read) ? [("devices", feed.picture.devicesJSON(group: nil))] : [])
+            }
+        ).add(to: &routes)
         return routes
     }
 }

@@ -26,7 +26,7 @@ struct RowPages: Sendable {
     ///   - clock: the conversion to the collector's time line, which the first page reads if the query needs it. Then
     ///     `start` and the next page's start are on the device's time line, except for that of the first page.
     func page(
-        from start: Timestamp, limit: Int, writer: inout any RowWriter, clock: inout CollectorTime?,
+        from start: Timestamp, limit: Int, writer: inout any ExportWriter, clock: inout CollectorTime?,
         _ reader: any StoreReading, _ cancellation: QueryCancellation
     ) throws -> Page {
         var start = start
@@ -48,12 +48,14 @@ struct RowPages: Sendable {
             }
             var row = SampleRow(device: query.device, time: time, values: values)
             if clock != nil {
-                guard let converted = clock?.convert(row, columns: columns ?? query.columns, length: length)
+                guard
+                    let converted = clock?.convert(
+                        row, columns: columns ?? query.columns, appendsBound: query.format.file == nil, length: length)
                 else { return }
                 row = converted
             }
             if !first.isEmpty { row = SampleRow(device: row.device, time: row.time, values: first + row.values) }
-            writer.write(row, into: &output)
+            writer.write(row, stream: 0, into: &output)
             page.rows += 1
         }
         switch query.kind {

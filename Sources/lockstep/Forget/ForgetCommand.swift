@@ -1,5 +1,6 @@
 import ArgumentParser
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepWire
@@ -48,6 +49,8 @@ struct ForgetCommand: ParsableCommand {
             case (nil, nil, let gateway?): ProgramRemoval(gateway: gateway, root: root)
             default: throw CommandFailure("name one device, or use one of --collector and --gateway")
             }
-        Terminal.output.write(try ForgetSession(link: link, broker: broker, task: task).run() + "\n")
+        do {
+            Terminal.output.write(try ForgetSession(link: link, broker: broker, task: task).run() + "\n")
+        } catch let error as ForgetError { throw CommandFailure(error.description.printable) }
     }
 }

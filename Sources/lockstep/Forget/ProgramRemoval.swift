@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepWire

@@ -47,6 +47,18 @@ struct ServerTests {
             #expect(csv.headers["content-type"]?.hasPrefix("text/csv") == true)
             #expect(csv.body.hasPrefix("group,device,t,time,x,y,z\nlab,arm,"))
             #expect(try await server.get("\(path)?format=ndjson&limit=1").body.hasPrefix("{\"group\":\"lab\""))
+            #expect(try await server.get("\(path)?format=mcap").headers["content-type"] == "application/octet-stream")
+            #expect(try await server.get("\(path)?format=gpx").status == 400)
+            let track = "/api/v1/devices/lab/arm/streams/location"
+            try await expectEventually("a stored fix") {
+                try await server.get("\(track)?format=gpx").body.contains("<trkpt ")
+            }
+            let gpx = try await server.get("\(track)?format=gpx")
+            #expect(gpx.headers["content-type"] == "application/gpx+xml" && gpx.body.hasSuffix("</gpx>\n"))
+            #expect(try await server.get("\(track)?format=gpx&points=10").status == 400)
+            // A format that needs the rows several times.
+            let collection = try await server.get("\(track)?format=geojson&to=-1s").json
+            #expect((collection["features"] as? [Any])?.isEmpty == false, "\(collection)")
 
             let states = try await server.get("/api/v1/devices/lab/arm/states").json["states"] as? [[String: Any]]
             #expect(states?.first?["state"] as? String == "active" && states?.first?["seq"] as? Int == 1)
@@ -163,6 +175,34 @@ struct ServerTests {
             let tag = try #require(script.headers["etag"])
             #expect(try await server.get("/assets/a.js", ["-H", "If-None-Match: \(tag)"]).status == 304)
             #expect(try await server.get("/api/v1/session").headers["cache-control"] == "no-store")
+        }
+    }
+
+    @Test("the page names its files by their version, in one file of each kind, which browsers keep")
+    func versions() async throws {
+        try await withSystem { system in
+            let server = try await TestServer(system)
+            let page = try await server.get("/")
+            #expect(
+                page.headers["cache-control"] == "no-store"
+                    && page.body.contains("id=\"session\">{\"token_required\":false"))
+            #expect(page.body.contains("id=\"devices\">{"))
+            let path = String(try #require(page.body.firstMatch(of: /src="(\/assets\/v-[0-9a-z]+\/main\.js)"/)).1)
+            let script = try await server.get(path)
+            #expect(script.body.contains("// core/api.js") && !script.body.contains("\nimport "))
+            #expect(script.headers["cache-control"]?.contains("immutable") == true)
+            let packed = try await server.get(path, ["--compressed"])
+            #expect(packed.body == script.body && packed.headers["content-encoding"] == "gzip")
+            #expect(Int(packed.headers["content-length"] ?? "").map { $0 < script.body.utf8.count / 2 } == true)
+            #expect(try await server.get("/api/v1/system", ["--compressed"]).status == 200)
+            let styles = try await server.get(path.replacing("main.js", with: "style.css")).body
+            #expect(styles.contains("--accent") && !styles.contains("@import"))
+            // A window of another version gets the present file, and does not keep it.
+            let other = try await server.get("/assets/v-0/main.js")
+            #expect(other.status == 200 && other.headers["cache-control"] == "no-cache")
+            #expect(try await server.get("/assets/v-0/%2e%2e/index.html").status == 404)
+            let events = try server.events("/api/v1/fleet", ["--compressed"])
+            #expect(await events.waitForOutput("event: "))
         }
     }
 

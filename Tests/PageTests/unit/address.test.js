@@ -1,15 +1,22 @@
-import { eventParameters, markOf, momentParameters, plotOf, plotText, rangeOf, rangeParameters } from "../../../Sources/LockstepServe/Page/assets/pure/address.js";
+import { eventParameters, markOf, momentParameters, plotOf, plotsOf, plotsText, plotText, rangeOf, rangeParameters } from "../../../Sources/LockstepServe/Page/assets/pure/address.js";
 import { liveView, recentView } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
 import { addressOf, parseRoute } from "../../../Sources/LockstepServe/Page/assets/core/router.js";
 import { equal, test } from "./harness.js";
 
 const NOW = 1e15;
 
-test("a plot in an address has its device, its stream and its columns", () => {
-    for (const plot of [{ group: "lab", device: "left", stream: "motion/accelerometer", columns: null }, { group: "lab", device: "left", stream: "x/air", columns: ["co2", "t"] }, { group: "g", device: "d", stream: "steps", columns: [] }]) {
+test("a plot in an address has its device, its stream, its columns and its axis", () => {
+    for (const plot of [{ columns: null, axis: null }, { columns: ["co2", "t"], axis: null }, { columns: [], axis: null }, { columns: null, axis: { low: -2.5, high: 2 } }, { columns: ["x"], axis: { low: 0, high: 1e-7 } }].map((change) => ({ group: "lab", device: "left", stream: "x/air", ...change }))) {
         equal(plotOf(plotText(plot)), plot);
     }
     equal([plotOf("none"), plotOf(""), plotOf("lab:steps"), plotOf("lab/left:")], [null, null, null, null]);
+});
+
+test("several streams share a plot in an address", () => {
+    const plots = ["left", "right"].map((device) => ({ group: "lab", device, stream: "pressure", columns: null, axis: null }));
+    equal(plotsText(plots), "lab/left:pressure lab/right:pressure");
+    equal(plotsOf(plotsText(plots)), plots);
+    equal([plotsOf("none"), plotsOf(addressOf("", [["plot", plotsText(plots)]]).split("=")[1].replace("+", " "))], [[], plots]);
 });
 
 test("a range in an address follows the time, or stands still", () => {

@@ -1,4 +1,4 @@
-import { badge, excess, isNews, keyOf, newestFirst, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
+import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
 import { check, equal, test } from "./harness.js";
 
 const NOW = 1e15;
@@ -32,4 +32,17 @@ test("the oldest events beyond a number are removed", () => {
     const events = [event({ id: 2, at: NOW }), event({ id: 1, at: NOW - 3e6 }), event({ id: 9, at: NOW - 2e6 })];
     equal(excess(events, 3), []);
     equal(excess(events, 1).map(({ id }) => id), [9, 1]);
+});
+
+test("events are chosen by rule, device and time", () => {
+    const events = [event({ id: 1 }), event({ id: 2, rule: "cold" }), event({ id: 3, device: null }), event({ id: 4, t: NOW - 7200e6 })];
+    const ids = (filter) => filtered(events, { rule: "", device: "", span: "", ...filter }, NOW).map(({ id }) => id);
+    equal([ids({}), ids({ rule: "cold" }), ids({ device: "lab/left" }), ids({ span: "3600" })], [[1, 2, 3, 4], [2], [1, 2, 4], [1, 2, 3]]);
+    equal([rulesOf(events), devicesOf(events)], [["cold", "hot"], ["lab/left"]]);
+});
+
+test("events of the same rule and device that follow each other are a group", () => {
+    const events = [event({ id: 1 }), event({ id: 2 }), event({ id: 3, device: null }), event({ id: 4 })];
+    equal(grouped(events).map((group) => group.map(({ id }) => id)), [[1, 2], [3], [4]]);
+    equal(grouped([]), []);
 });

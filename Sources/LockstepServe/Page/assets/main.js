@@ -1,8 +1,8 @@
 /** Start of the page: session, shell, views. */
 
+import { show as showBouncer } from "./bouncer/view.js";
 import { onUnauthorized } from "./core/api.js";
 import { ruleEvents } from "./core/events-store.js";
-import { emptyState, h } from "./core/dom.js";
 import { fleet } from "./core/fleet-store.js";
 import { link } from "./core/link.js";
 import { notifications } from "./core/notifications.js";
@@ -11,53 +11,37 @@ import { setUpPreferences } from "./core/preferences.js";
 import { parseRoute } from "./core/router.js";
 import { session } from "./core/session.js";
 import { closeMore, setUpShell, showView } from "./core/shell.js";
+import { show as showDevice } from "./device/view.js";
+import { show as showEvents } from "./events/view.js";
+import { show as showFleet } from "./fleet/view.js";
+import { show as showMap } from "./map/view.js";
+import { show as showUnknown } from "./system/unknown.js";
+import { show as showSystem } from "./system/view.js";
 
-/** The module of each view, loaded when it is shown first. */
-const VIEWS = {
-    fleet: "./fleet/view.js",
-    map: "./map/view.js",
-    device: "./device/view.js",
-    events: "./events/view.js",
-    bouncer: "./bouncer/view.js",
-    system: "./system/view.js",
-    unknown: "./system/unknown.js",
-};
+const VIEWS = { fleet: showFleet, map: showMap, device: showDevice, events: showEvents, bouncer: showBouncer, system: showSystem, unknown: showUnknown };
 
 /** @type {(() => void)|null} */
 let leave = null;
-let visit = 0;
 
 /** Shows the view of the address. */
-async function navigate({ isFirst = false, keepsMore = false } = {}) {
+function navigate({ isFirst = false, keepsMore = false } = {}) {
     const route = parseRoute(location.hash);
     const main = /** @type {HTMLElement} */ (document.getElementById("main"));
-    visit += 1;
-    const current = visit;
-    const module = await import(VIEWS[route.view]).catch(() => ({ show: (element) => showMissing(element, VIEWS[route.view]) }));
-    if (current !== visit) return;
     leave?.();
     main.replaceChildren();
     window.scrollTo(0, 0);
-    const shown = module.show(main, route);
+    const shown = VIEWS[route.view](main, route);
     leave = shown.leave ?? null;
     showView(route, shown.title);
     if (!keepsMore) closeMore();
     if (!isFirst) main.focus({ preventScroll: true });
 }
 
-/**
- * Stands in for a view whose module could not be loaded, until the server has it.
- * @param {HTMLElement} main @param {string} module
- */
-function showMissing(main, module) {
-    // Browsers may keep the failure of a module: only a new page asks again.
-    const timer = setInterval(async () => {
-        const reply = await fetch(new URL(module, import.meta.url), { method: "HEAD" }).catch(() => null);
-        if (reply?.ok) location.reload();
-    }, 1000);
-    main.append(h("div", { class: "view" }, emptyState({ symbol: "warning", title: "This view could not be loaded", text: "The server does not answer. The view appears as soon as the connection is back.",
-        action: h("button", { class: "button", type: "button", onclick: () => location.reload() }, "Load again") })));
-    return { title: "Not loaded", leave: () => clearInterval(timer) };
+/** What the server has written into the page; empty if it has not. @param {string} id */
+function written(id) {
+    const element = document.getElementById(id);
+    element?.remove();
+    return element?.textContent ?? "";
 }
 
 async function start() {
@@ -66,9 +50,10 @@ async function start() {
     onUnauthorized(() => session.ask());
     link.addEventListener("unauthorized", () => session.ask());
     link.addEventListener("system", (event) => /** @type {CustomEvent} */ (event).detail.isKnown && session.resume());
-    await session.load();
+    await session.load(written("session"));
     parts.start();
     fleet.start();
+    if (session.isOpen) fleet.begin(written("devices"));
     notifications.start();
     ruleEvents.start();
     session.addEventListener("opened", (event) => /** @type {CustomEvent} */ (event).detail.isNew && link.reopen());
@@ -81,7 +66,7 @@ async function start() {
         event.preventDefault();
         document.getElementById("main")?.focus();
     });
-    await navigate({ isFirst: true });
+    navigate({ isFirst: true });
 }
 
 start();

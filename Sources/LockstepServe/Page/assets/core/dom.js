@@ -25,13 +25,16 @@ function applyProps(element, props) {
     }
 }
 
+/** Of the same version as this file. */
+const ICONS = new URL("../icons.svg", import.meta.url).href;
+
 /** Returns an icon of the sprite, hidden from screen readers. @param {string} name */
 export function icon(name, className = "icon") {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("class", className);
     svg.setAttribute("aria-hidden", "true");
     const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
-    use.setAttribute("href", `/assets/icons.svg#${name}`);
+    use.setAttribute("href", `${ICONS}#${name}`);
     svg.append(use);
     return svg;
 }

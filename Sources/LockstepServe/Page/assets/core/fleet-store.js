@@ -35,6 +35,13 @@ class FleetStore extends EventTarget {
         setInterval(() => this.#tick(), 1000);
     }
 
+    /** Shows the devices that the page has from the server already, until the connection has newer ones. @param {string} text */
+    begin(text) {
+        if (!text) return;
+        const { at, devices } = JSON.parse(text);
+        this.#receive({ at: at ?? null, isAll: true, devices, forgotten: [] });
+    }
+
     /** @param {string} group @param {string} device */
     get(group, device) {
         return this.entries.get(`${group}/${device}`)?.device ?? null;

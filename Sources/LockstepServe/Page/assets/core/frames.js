@@ -19,11 +19,12 @@ function run(time) {
     for (const paint of painters) paint(time);
 }
 
-/** Tells whether an element is in the window, so that what is out of view is not painted. @param {Element} element */
-export function watchVisible(element) {
+/** Tells whether an element is in the window, so that what is out of view is not painted. @param {Element} element @param {() => void} [onshow] called when it comes into view */
+export function watchVisible(element, onshow) {
     const state = { visible: true, stop: () => observer.disconnect() };
     const observer = new IntersectionObserver(([entry]) => {
         state.visible = entry.isIntersecting;
+        if (state.visible) onshow?.();
     }, { rootMargin: "80px" });
     observer.observe(element);
     return state;

@@ -34,7 +34,7 @@ class Notifications extends EventTarget {
     /** Windows use the same tag for an event, so the browser shows one notification. @param {import("../pure/events.js").RuleEvent} event */
     #show(event) {
         if (!this.isOn) return;
-        const shown = new Notification(event.device ?? "Collector", { body: event.text, tag: `${event.device} ${event.rule} ${event.t}`, icon: "/assets/logo.svg" });
+        const shown = new Notification(event.device ?? "Collector", { body: event.text, tag: `${event.device} ${event.rule} ${event.t}`, icon: new URL("../logo.svg", import.meta.url).href });
         shown.onclick = () => {
             window.focus();
             location.hash = "#/events";

@@ -22,10 +22,10 @@ class Session extends EventTarget {
         return !this.state.token_required || this.state.authenticated;
     }
 
-    /** Asks the server; without an answer the page starts and reports the lost connection. */
-    async load() {
+    /** Asks the server; without an answer the page starts and reports the lost connection. @param {string} [text] its answer, if the page has it already */
+    async load(text = "") {
         try {
-            this.state = await request("/session");
+            this.state = text ? JSON.parse(text) : await request("/session");
         } catch {
             // The connection state in the header reports it.
         }

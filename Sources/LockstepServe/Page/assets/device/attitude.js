@@ -12,7 +12,7 @@ const BODY = slab(1.24, 2.2, 0.22, 0.22);
 const SCREEN = slab(1.08, 1.96, 0.222, 0.12)[0];
 const FRAMES = { arbitrary: "arbitrary heading, may drift", arbitraryCorrected: "arbitrary heading", magneticNorth: "magnetic north", trueNorth: "true north" };
 
-/** @param {{group: string, device: string}} address @param {import("../core/live.js").LiveSamples} live @param {boolean} hasMotion */
+/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} live @param {boolean} hasMotion */
 export function attitudeCard({ group, device }, live, hasMotion) {
     const { element, body, note } = card({ title: "Attitude", id: "attitude", className: "card-attitude" });
     if (!hasMotion) {
@@ -24,7 +24,7 @@ export function attitudeCard({ group, device }, live, hasMotion) {
         const value = h("dd", { class: "num" }, UNKNOWN);
         return { value, element: h("div", null, h("dt", null, label), value) };
     });
-    const wait = h("div", { class: "overlay" }, emptyState({ symbol: "cube", title: "No live samples", text: "The model turns as soon as the device sends its attitude." }));
+    const wait = h("div", { class: "overlay" }, emptyState({ symbol: "cube", title: "No samples", text: "The model turns as soon as there are samples of the attitude." }));
     body.append(canvas, h("dl", { class: "angles" }, ...angles.map((angle) => angle.element)), wait);
     const fitted = fitCanvas(canvas, () => {});
     const visible = watchVisible(element);

@@ -7,6 +7,7 @@ import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { stored, store } from "../core/settings.js";
 import { announce } from "../core/shell.js";
+import { askForget } from "./forget-dialog.js";
 import { leaseRate, proposedRate, remaining } from "../pure/lease.js";
 
 const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"]];
@@ -45,9 +46,10 @@ export function controlCard({ group, device }, streams) {
         } });
     const flush = h("button", { class: "button", type: "button", onclick: () => send({ flush: true }, flush, (reply) => `${reply.flushed} batches written`) }, "Flush now");
     flush.title = "Publish the samples of the current window now";
+    const forget = h("button", { class: "button", type: "button", onclick: () => askForget({ group, device }) }, "Forget this device");
     body.append(
         offline, h("h3", { class: "sub" }, "Rate lease"), h("p", { class: "hint" }, "A lease raises the rate of a stream until it ends."), form, leases,
-        h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), result);
+        h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), h("div", { class: "row" }, forget), result);
 
     let known = [];
     let describeTimer = 0;

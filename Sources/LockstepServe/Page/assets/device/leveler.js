@@ -15,7 +15,7 @@ const FLAT = 0.45;
 const SPRING = { frequency: 1.7, damping: 0.62 };
 
 /**
- * @param {{group: string, device: string}} address @param {import("../core/live.js").LiveSamples} live
+ * @param {{group: string, device: string}} address @param {import("./moment.js").Moment} live
  * @param {string|null} stream that has gravity
  */
 export function levelerCard({ group, device }, live, stream) {
@@ -26,7 +26,7 @@ export function levelerCard({ group, device }, live, stream) {
     }
     const canvas = h("canvas", { class: "dial", role: "img", "aria-label": "Level" });
     const readout = h("p", { class: "dial-text num" });
-    const wait = h("div", { class: "overlay" }, emptyState({ symbol: "level", title: "No live samples", text: "The dial moves as soon as the device sends samples." }));
+    const wait = h("div", { class: "overlay" }, emptyState({ symbol: "level", title: "No samples", text: "The dial moves as soon as there are samples." }));
     body.append(canvas, readout, wait);
     const fitted = fitCanvas(canvas, () => {});
     const visible = watchVisible(element);

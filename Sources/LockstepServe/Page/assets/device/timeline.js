@@ -10,8 +10,8 @@ import { intervals, knownUntil, reasonText, shares } from "../pure/timeline.js";
 
 const SPANS = [{ value: "3600", text: "1 h" }, { value: "21600", text: "6 h" }, { value: "86400", text: "24 h" }, { value: "604800", text: "7 d" }];
 
-/** @param {{group: string, device: string}} address */
-export function timelineCard({ group, device }) {
+/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment */
+export function timelineCard({ group, device }, moment) {
     let span = 21600;
     let transitions = null;
     let seq = -1;
@@ -26,12 +26,13 @@ export function timelineCard({ group, device }) {
     } });
     const { element, body, note } = card({ title: "States", id: "states", className: "card-states", tools: ranges.element });
     const bar = h("div", { class: "bar", role: "list", "aria-label": "States over time" });
+    const cursor = h("div", { class: "bar-cursor", hidden: true });
     const axis = h("div", { class: "bar-axis num", "aria-hidden": "true" });
     const tip = h("div", { class: "tip", role: "tooltip", hidden: true });
     const detail = h("details", { class: "log" }, h("summary", null, "Changes of state"));
     const table = h("tbody");
     detail.append(h("div", { class: "table-scroll", tabIndex: 0, role: "region", "aria-label": "Changes of state" }, h("table", { class: "table" }, h("thead", null, h("tr", null, ...["Since", "State", "Reason", "Lasted"].map((text) => h("th", { scope: "col" }, text)))), table)));
-    body.append(h("div", { class: "bar-wrap" }, bar, tip), axis, detail);
+    body.append(h("div", { class: "bar-wrap" }, bar, cursor, tip), axis, detail);
     bar.append(h("div", { class: "skeleton bar-skeleton" }));
 
     async function load() {
@@ -78,9 +79,27 @@ export function timelineCard({ group, device }) {
             child.dataset.from = String(part.from);
         });
         drawAxis(from, to);
+        shown = { list, from, to };
+        drawCursor();
+        if (moment.time !== null) return;
         const parts = [...shares(list)].sort((a, b) => b[1] - a[1]);
         setText(note, parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
     }
+
+    /** The moment that the plots show, and the state at it. */
+    function drawCursor() {
+        const { list, from, to } = shown;
+        const { time } = moment;
+        const isShown = time !== null && from <= time && time <= to;
+        cursor.hidden = !isShown;
+        if (isShown) cursor.style.left = `${((time - from) / (to - from)) * 100}%`;
+        if (time === null) return;
+        const part = list.find((interval) => interval.from <= time && time < interval.to);
+        setText(note, `${stateWord(part?.state)} at ${nearTime(time, now())}`);
+    }
+    let shown = { list: /** @type {any[]} */ ([]), from: 0, to: 0 };
+    const onmoment = () => (moment.time === null ? draw() : drawCursor());
+    moment.addEventListener("change", onmoment);
 
     /** The current state is older than the range. */
     function fallback() {
@@ -127,6 +146,7 @@ export function timelineCard({ group, device }) {
         element,
         close() {
             clearInterval(timer);
+            moment.removeEventListener("change", onmoment);
             abort.abort();
         },
         /** @param {import("../core/api.js").Device} value */

@@ -7,8 +7,9 @@ import { onThemeChange } from "../core/theme.js";
 import { store, stored } from "../core/settings.js";
 import { onUnitsChange, units } from "../core/units.js";
 import { columnsOf, lengthOf, timesOf } from "../pure/batch.js";
-import { age, counted, position, whole } from "../pure/format.js";
+import { age, counted, nearTime, position, whole } from "../pure/format.js";
 import { distanceFilter, isStale, segments, trackLength } from "../pure/geo.js";
+import { lastAt } from "../pure/moment.js";
 import { distanceIn, lengthIn, speedIn } from "../pure/walk.js";
 import { createMap, loadLeaflet, mapColours } from "../map/leaflet.js";
 
@@ -20,8 +21,8 @@ const MOST_FIXES = 3000;
 /** The distances of the filter, in m. */
 const FILTERS = [0, 2, 5, 10, 25, 100];
 
-/** @param {{group: string, device: string}} address @param {import("../core/live.js").LiveSamples} live @param {boolean} hasLocation */
-export function trackCard({ group, device }, live, hasLocation) {
+/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment @param {boolean} hasLocation */
+export function trackCard({ group, device }, moment, hasLocation) {
     let filter = Number(stored("track.filter", 5));
     let span = Number(stored("track.span", 3600));
     const filters = selectField({ label: "Distance filter", value: String(filter), options: FILTERS.map((metres) => ({ value: String(metres), text: filterText(metres) })), onchange: (value) => {
@@ -53,6 +54,10 @@ export function trackCard({ group, device }, live, hasLocation) {
     let layer = null;
     let isOver = false;
     let isLoaded = false;
+    /** The end of what is loaded, in µs; null for the present. @type {number|null} */
+    let until = null;
+    let marker = null;
+    let momentTimer = 0;
     const abort = new AbortController();
     const stopTheme = onThemeChange(() => draw(false));
     const stopUnits = onUnitsChange(() => {
@@ -70,7 +75,7 @@ export function trackCard({ group, device }, live, hasLocation) {
     }).catch(() => say("Map not available", "Leaflet is not installed on the server: install the Debian package libjs-leaflet there."));
 
     async function load() {
-        const time = now();
+        const time = until ?? now();
         try {
             const reply = await request(streamPath(group, device, "location"), { query: { from: Math.round(time - span * 1e6), to: Math.round(time), points: MOST_FIXES }, signal: abort.signal });
             const names = ["t", ...reply.columns];
@@ -85,7 +90,7 @@ export function trackCard({ group, device }, live, hasLocation) {
     }
 
     function onsamples({ detail }) {
-        if (detail.key !== `${group}/${device} location`) return;
+        if (until !== null || detail.key !== `${group}/${device} location`) return;
         const { batch } = detail;
         const names = columnsOf(batch);
         timesOf(batch, lengthOf(batch)).forEach((t, i) => {
@@ -96,6 +101,47 @@ export function trackCard({ group, device }, live, hasLocation) {
         });
         while (fixes.length && fixes[0].t < now() - span * 1e6) fixes.shift();
         if (isLoaded) draw(false);
+    }
+
+    /** Moves the marker to where the device was at the moment that the plots show. */
+    function onmoment() {
+        const { time } = moment;
+        const isCovered = time === null ? until === null : time <= (until ?? now()) && time >= (until ?? now()) - span * 1e6;
+        if (!isCovered && !momentTimer) {
+            momentTimer = setTimeout(() => {
+                momentTimer = 0;
+                const at = moment.time;
+                until = at === null || at > now() - span * 1e6 ? null : Math.round(at + span * 0.5e6);
+                load();
+            }, 150);
+        }
+        drawMoment();
+    }
+
+    function fixAtMoment() {
+        const fix = moment.time === null ? undefined : fixes[lastAt(fixes, moment.time)];
+        return fix && moment.time - fix.t < GAP ? fix : null;
+    }
+
+    function drawMoment() {
+        if (!layer) return;
+        const fix = fixAtMoment();
+        if (!fix) {
+            marker?.remove();
+            marker = null;
+        } else {
+            marker ??= L.circleMarker([fix.lat, fix.lon], { radius: 8, weight: 3, color: mapColours().bad, fill: false, interactive: false }).addTo(map);
+            marker.setLatLng([fix.lat, fix.lon]);
+            if (!map.getBounds().contains([fix.lat, fix.lon])) map.panTo([fix.lat, fix.lon], { animate: false });
+        }
+        element.toggleAttribute("data-moment", fix !== null);
+        if (fix || moment.time === null) drawCaption();
+    }
+
+    function drawCaption() {
+        const last = fixes[fixes.length - 1];
+        const fix = fixAtMoment() ?? last;
+        if (fix) setText(caption, captionOf(fix, fix === last ? lastReport : fix, trackLength(segments(distanceFilter(fixes, filter), GAP)), fix !== last));
     }
 
     function draw(fits) {
@@ -110,15 +156,16 @@ export function trackCard({ group, device }, live, hasLocation) {
         const kept = distanceFilter(fixes, filter);
         const parts = segments(kept, GAP);
         setText(note, filter ? `${whole(kept.length)} of ${counted(fixes.length, "fix", "fixes")}` : counted(fixes.length, "fix", "fixes"));
-        setText(caption, captionOf(last, lastReport, trackLength(parts)));
+        drawCaption();
         if (!layer) return;
         paint(parts, kept, last);
         if (fits) {
             const bounds = L.latLngBounds(fixes.map(({ lat, lon }) => [lat, lon]));
             map.fitBounds(bounds.pad(0.15), { maxZoom: 18, animate: false });
-        } else if (!map.getBounds().contains([last.lat, last.lon])) {
+        } else if (moment.time === null && !map.getBounds().contains([last.lat, last.lon])) {
             map.panTo([last.lat, last.lon], { animate: false });
         }
+        drawMoment();
     }
 
     function paint(parts, kept, last) {
@@ -140,8 +187,9 @@ export function trackCard({ group, device }, live, hasLocation) {
         notice.replaceChildren(emptyState({ symbol: "map", title, text }));
     }
 
-    live.addEventListener("samples", onsamples);
-    const release = live.want(`${group}/${device}`, "location");
+    moment.addEventListener("samples", onsamples);
+    moment.addEventListener("change", onmoment);
+    const release = moment.want(`${group}/${device}`, "location");
     load();
     const timer = setInterval(() => isLoaded && draw(false), 5000);
     return { element, close() {
@@ -149,7 +197,9 @@ export function trackCard({ group, device }, live, hasLocation) {
         clearInterval(timer);
         abort.abort();
         release();
-        live.removeEventListener("samples", onsamples);
+        moment.removeEventListener("samples", onsamples);
+        moment.removeEventListener("change", onmoment);
+        clearTimeout(momentTimer);
         stopTheme();
         stopUnits();
         map?.remove();
@@ -165,7 +215,8 @@ function filterText(metres) {
     return metres === 0 ? "All fixes" : `≥ ${lengthIn(metres, units())}`;
 }
 
-function captionOf(fix, report, length) {
+/** @param {any} fix @param {any} report @param {number} length @param {boolean} isPast whether the fix is that of a moment in the past */
+function captionOf(fix, report, length, isPast) {
     const chosen = units();
     const time = now();
     const parts = [position(fix.lat, fix.lon, 6)];
@@ -173,7 +224,8 @@ function captionOf(fix, report, length) {
     if (fix.speed !== null && fix.speed !== undefined) parts.push(Object.values(speedIn(fix.speed, chosen)).join(" "));
     if (fix.alt !== null && fix.alt !== undefined) parts.push(`${lengthIn(fix.alt, chosen)} altitude`);
     parts.push(`track ${Object.values(distanceIn(length, chosen)).join(" ")}`);
-    if (isStale(fix)) parts.push(`stale: fix is ${age((time - fix.at) / 1e6)} old`);
+    if (isPast) parts.unshift(nearTime(fix.t, time));
+    else if (isStale(fix)) parts.push(`stale: fix is ${age((time - fix.at) / 1e6)} old`);
     else if (time - fix.t > OLD) parts.push(`last fix ${age((time - fix.t) / 1e6)} ago`);
     if (report && !hasPosition(report)) parts.push("no fix at the moment");
     return parts.join(" · ");

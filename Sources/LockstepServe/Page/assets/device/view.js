@@ -6,7 +6,7 @@ import { emptyState, h } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { LiveSamples } from "../core/live.js";
 import { stored } from "../core/settings.js";
-import { plotOf } from "../pure/address.js";
+import { plotsOf } from "../pure/address.js";
 import { plottable } from "../pure/columns.js";
 import { PlotPanel } from "../plot/panel.js";
 import { attitudeCard } from "./attitude.js";
@@ -14,12 +14,16 @@ import { controlCard } from "./control.js";
 import { deviceHeader } from "./header.js";
 import { healthCard } from "./health.js";
 import { levelerCard } from "./leveler.js";
+import { Moment } from "./moment.js";
 import { pedometerCard } from "./pedometer.js";
+import { streamsCard } from "./streams.js";
 import { timelineCard } from "./timeline.js";
 import { trackCard } from "./track.js";
 
+/** The newest values of the streams are asked for this often while they are in view, in ms. */
+const EVERY = 2_000;
 /** New streams of a device are looked for this often, in ms. */
-const EVERY = 10_000;
+const SLOWLY = 10_000;
 /** Plots that are shown without a choice. */
 const FIRST_PLOTS = 2;
 
@@ -27,16 +31,17 @@ const FIRST_PLOTS = 2;
 export function show(main, { group, device, query }) {
     const address = { group, device };
     const live = new LiveSamples();
+    const moment = new Moment(live);
     const abort = new AbortController();
     const header = deviceHeader(address);
-    const panel = new PlotPanel({ live, group, device, query });
+    const panel = new PlotPanel({ live, moment, group, device, query });
     // Those of the link, or else those that this person has chosen before.
     const chosen = query.has("plot") ? query.getAll("plot") : stored(`plots ${group}/${device}`, null);
     const hasRange = query.has("span") || query.has("from");
     panel.picker.setDevice(`${group}/${device}`);
     const grid = h("div", { class: "device-grid" });
     main.append(h("div", { class: "view view-device" }, header.element, grid));
-    /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void}[]} */
+    /** @type {{element: HTMLElement, close?: () => void, update?: (device: any) => void, setStreams?: (streams: any[]) => void, isVisible?: boolean}[]} */
     let parts = [];
     let names = "";
     let timer = 0;
@@ -48,6 +53,7 @@ export function show(main, { group, device, query }) {
             const detail = await request(devicePath(group, device), { signal: abort.signal });
             if (isOver) return;
             header.setStreams(detail.streams);
+            for (const part of parts) part.setStreams?.(detail.streams);
             const next = detail.streams.map(({ stream }) => stream).join();
             if (!parts.length || next !== names) {
                 names = next;
@@ -57,7 +63,7 @@ export function show(main, { group, device, query }) {
             if (isAbort(error) || isOver) return;
             if (!parts.length) grid.replaceChildren(failure(error));
         }
-        if (!isOver) timer = setTimeout(load, EVERY);
+        if (!isOver) timer = setTimeout(load, !parts.length || (!document.hidden && parts.some(({ isVisible }) => isVisible)) ? EVERY : SLOWLY);
     }
 
     function build(detail) {
@@ -68,20 +74,27 @@ export function show(main, { group, device, query }) {
         const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
         // Three cards that say that there is nothing would only be in the way.
         const motion = gravity === null && !has("steps") ? [] : [
-            levelerCard(address, live, gravity),
-            attitudeCard(address, live, has("motion/device")),
+            levelerCard(address, moment, gravity),
+            attitudeCard(address, moment, has("motion/device")),
             pedometerCard(address, live, has("steps")),
         ];
         parts = [
-            timelineCard(address),
+            timelineCard(address, moment),
             ...motion,
             { element: panel.element },
-            trackCard(address, live, has("location")),
+            trackCard(address, moment, has("location")),
+            streamsCard(address, { onplot: (source) => panel.addChosen(source), onshow: loadSoon }),
             healthCard(address),
             controlCard(address, detail.streams),
         ];
         grid.replaceChildren(...parts.map(({ element }) => element));
+        for (const part of parts) part.setStreams?.(detail.streams);
         update();
+    }
+
+    function loadSoon() {
+        clearTimeout(timer);
+        timer = setTimeout(load, 200);
     }
 
     /** The plots stay as the reader has arranged them when further streams appear. */
@@ -98,13 +111,18 @@ export function show(main, { group, device, query }) {
         if (panel.isArranged) return;
         panel.isArranged = true;
         const details = new Map([[`${group}/${device}`, Promise.resolve(detail)]]);
-        for (const plot of chosen.map((text) => plotOf(String(text)))) {
-            if (!plot) continue;
-            const key = `${plot.group}/${plot.device}`;
-            if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal: abort.signal }).catch(() => null));
-            const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
-            if (isOver) return;
-            if (entry) panel.add({ ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns });
+        for (const plots of chosen.map((text) => plotsOf(String(text)))) {
+            let chart = null;
+            for (const plot of plots) {
+                const key = `${plot.group}/${plot.device}`;
+                if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal: abort.signal }).catch(() => null));
+                const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
+                if (isOver) return;
+                if (!entry) continue;
+                const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns };
+                if (chart) chart.join(source);
+                else chart = panel.add(source);
+            }
         }
         panel.empty.hidden = panel.charts.length > 0;
     }
@@ -116,8 +134,7 @@ export function show(main, { group, device, query }) {
         const known = current.streams.length;
         if (parts.length && known !== streamCount) {
             streamCount = known;
-            clearTimeout(timer);
-            timer = setTimeout(load, 200);
+            loadSoon();
         }
         for (const part of parts) part.update?.(current);
     }
@@ -134,6 +151,7 @@ export function show(main, { group, device, query }) {
         fleet.removeEventListener("tick", update);
         for (const part of parts) part.close?.();
         panel.close();
+        moment.close();
         panel.picker.close();
         live.close();
     } };
@@ -149,5 +167,5 @@ function firstPlots(streams) {
 function failure(error) {
     const fleetLink = h("a", { class: "button", href: "#/" }, "Show the fleet");
     if (error.status === 404) return emptyState({ symbol: "search", title: "Unknown device", text: "Nothing has been received from this device. Check the group and the name.", action: fleetLink });
-    return emptyState({ symbol: "warning", title: error.status === 0 ? "The server does not answer" : error.title, text: error.detail || "The page tries again every ten seconds.", action: fleetLink });
+    return emptyState({ symbol: "warning", title: error.status === 0 ? "The server does not answer" : error.title, text: error.detail || "The page tries again every two seconds.", action: fleetLink });
 }

@@ -1,24 +1,42 @@
-/** One event of a rule in the list. */
+/** One event of a rule in the list, or several of the same rule and device. */
 
 import { now } from "../core/clock.js";
 import { h, icon } from "../core/dom.js";
-import { ruleEvents } from "../core/events-store.js";
 import { addressOf, routeTo } from "../core/router.js";
 import { eventParameters } from "../pure/address.js";
 import { session } from "../core/session.js";
-import { announce } from "../core/shell.js";
 import { dateTime, isoTime, nearTime } from "../pure/format.js";
+import { unacknowledged } from "../pure/events.js";
 
-/** @param {import("../pure/events.js").RuleEvent} event */
-export function eventRow(event) {
-    const element = h("li", { class: "event", data: { open: String(!event.acknowledged) } },
-        h("span", { class: "event-mark", "aria-hidden": "true" }, icon(event.acknowledged ? "check" : "bell")),
+/** Events of a group that are listed. */
+const LISTED = 100;
+
+/**
+ * @param {import("../pure/events.js").RuleEvent[]} events newest first
+ * @param {(events: import("../pure/events.js").RuleEvent[]) => Promise<void>} acknowledge
+ */
+export function eventRow(events, acknowledge) {
+    const [event, ...others] = events;
+    const open = unacknowledged(events);
+    return h("li", { class: "event", data: { open: String(open.length > 0) } },
+        h("span", { class: "event-mark", "aria-hidden": "true" }, icon(open.length ? "bell" : "check")),
         h("div", { class: "event-main" },
             h("p", { class: "event-text" }, event.text),
             h("p", { class: "event-facts" }, deviceLink(event), h("span", { class: "event-rule" }, event.rule),
-                event.late && h("span", { class: "event-late", title: "The samples arrived late" }, "late"))),
+                event.late && h("span", { class: "event-late", title: "The samples arrived late" }, "late")),
+            others.length > 0 && othersOf(others)),
         h("time", { class: "event-time num", dateTime: isoTime(event.t), title: dateTime(event.t) }, nearTime(event.t, now())),
-        h("div", { class: "event-act" }, action(event)));
+        h("div", { class: "event-act" }, action(event, open, acknowledge)));
+}
+
+/** The earlier events of a group. @param {import("../pure/events.js").RuleEvent[]} others */
+function othersOf(others) {
+    const list = h("ul");
+    const element = h("details", { class: "event-others", ontoggle: () => {
+        if (list.children.length) return;
+        list.append(...others.slice(0, LISTED).map((event) => h("li", null, h("time", { class: "num", dateTime: isoTime(event.t) }, nearTime(event.t, now())), ` ${event.text}`)),
+            ...(others.length > LISTED ? [h("li", null, `and ${others.length - LISTED} before`)] : []));
+    } }, h("summary", null, `and ${others.length} before, since ${nearTime(others[others.length - 1].t, now())}`), list);
     return element;
 }
 
@@ -29,8 +47,8 @@ function deviceLink({ device, t }) {
     return h("a", { href: addressOf(routeTo("device", group, name), Object.entries(eventParameters(t))) }, device);
 }
 
-function action(event) {
-    if (event.acknowledged) {
+function action(event, open, acknowledge) {
+    if (!open.length) {
         return h("span", { class: "event-done", title: dateTime(event.acknowledged) }, `Acknowledged ${nearTime(event.acknowledged, now(), { seconds: false })}`);
     }
     if (!session.canOperate) return h("span", { class: "muted" }, "Not acknowledged");
@@ -41,13 +59,12 @@ function action(event) {
         button.setAttribute("aria-disabled", "true");
         problem.hidden = true;
         try {
-            await ruleEvents.acknowledge(event);
-            announce("Acknowledged");
+            await acknowledge(open);
         } catch (error) {
             problem.textContent = error.message;
             problem.hidden = false;
             button.removeAttribute("aria-disabled");
         }
-    } }, "Acknowledge");
+    } }, open.length > 1 ? `Acknowledge ${open.length}` : "Acknowledge");
     return h("span", { class: "event-actions" }, button, problem);
 }

@@ -1,63 +1,125 @@
 /** What rules have notified: the newest first, with what nobody has acknowledged yet. */
 
-import { emptyState, h, icon, segmented, setText } from "../core/dom.js";
+import { emptyState, h, icon, segmented, select, setText } from "../core/dom.js";
+import { now } from "../core/clock.js";
 import { ruleEvents } from "../core/events-store.js";
 import { oncePerFrame } from "../core/frames.js";
 import { notifications } from "../core/notifications.js";
 import { parts } from "../core/parts.js";
+import { showInAddress } from "../core/router.js";
+import { session } from "../core/session.js";
 import { store, stored } from "../core/settings.js";
+import { announce } from "../core/shell.js";
 import { counted } from "../pure/format.js";
-import { keyOf, newestFirst, unacknowledged } from "../pure/events.js";
+import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, unacknowledged } from "../pure/events.js";
 import { eventRow } from "./row.js";
 
-/** @param {HTMLElement} main */
-export function show(main) {
-    let filter = stored("events.filter", "all");
-    // The server keeps this number of events in memory; the store may have more.
-    const kept = 1000;
+/** The server keeps this number of events in memory; the store may have more. */
+const KEPT = 1000;
+/** Rows that are drawn at once: more are drawn on demand. */
+const PORTION = 200;
+/** Acknowledgements that are sent at the same time: each waits for its collector. */
+const AT_ONCE = 4;
+const SPANS = [{ value: "", text: "Any time" }, { value: "3600", text: "Last hour" }, { value: "86400", text: "Last 24 h" }, { value: "604800", text: "Last 7 d" }];
+
+/** @param {HTMLElement} main @param {{query: URLSearchParams}} route */
+export function show(main, { query }) {
+    const filter = { show: query.get("show") ?? stored("events.filter", "all"), rule: query.get("rule") ?? "", device: query.get("device") ?? "", span: query.get("span") ?? "" };
+    let isGrouped = stored("events.grouped", false) === true;
+    let portions = 1;
     let hasOlder = true;
-    /** @type {Map<string, {event: any, element: HTMLElement}>} */
+    /** @type {Map<string, {signature: string, element: HTMLElement}>} */
     let rows = new Map();
+    /** The events that the filters choose, newest first. @type {import("../pure/events.js").RuleEvent[]} */
+    let shown = [];
 
     const count = h("span", { class: "muted" });
-    const choice = segmented({ label: "Events", value: filter, options: [{ value: "all", text: "All" }, { value: "open", text: "Not acknowledged" }], onchange(value) {
-        filter = value;
-        store("events.filter", value);
+    const choice = segmented({ label: "Events", value: filter.show, options: [{ value: "all", text: "All" }, { value: "open", text: "Not acknowledged" }], onchange: (value) => changed({ show: value }) });
+    const rule = chooser("Rule", (value) => changed({ rule: value }));
+    const device = chooser("Device", (value) => changed({ device: value }));
+    const span = select({ label: "Time", value: filter.span, options: SPANS, onchange: (value) => changed({ span: value }) });
+    const grouping = h("button", { class: "button", type: "button", "aria-pressed": String(isGrouped), title: "One row for events of the same rule and device that follow each other", onclick: () => {
+        isGrouped = !isGrouped;
+        grouping.setAttribute("aria-pressed", String(isGrouped));
+        store("events.grouped", isGrouped);
         draw();
-    } });
+    } }, "Group");
+    const all = h("button", { class: "button", type: "button", hidden: true, onclick: () => acknowledge(unacknowledged(shown)).catch(() => {}) });
     const bell = notifyButton();
     const list = h("ul", { class: "events", "aria-label": "Events, newest first" });
     const older = h("button", { class: "button", type: "button", onclick: loadOlder }, "Show older events");
+    const more = h("button", { class: "button", type: "button", onclick: () => { portions += 1; draw(); } });
     const body = h("div", { class: "events-body" });
-    main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "Events"), count, h("span", { class: "spacer" }), choice.element, bell.element), body));
+    main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "Events"), count, h("span", { class: "spacer" }), choice.element, bell.element),
+        h("div", { class: "events-tools" }, rule.element, device.element, span, grouping, h("span", { class: "spacer" }), all), body));
+
+    function changed(part) {
+        Object.assign(filter, part);
+        portions = 1;
+        showInAddress([["show", filter.show === "all" ? "" : filter.show], ["rule", filter.rule], ["device", filter.device], ["span", filter.span]]);
+        store("events.filter", filter.show);
+        draw();
+    }
 
     function draw() {
         if (!ruleEvents.hasLoaded) {
             body.replaceChildren(h("div", { class: "skeleton events-skeleton", role: "status", "aria-label": "Loading" }));
             return;
         }
-        const all = [...ruleEvents.events.values()];
-        const open = unacknowledged(all);
-        setText(count, all.length ? `${counted(open.length, "event")} not acknowledged` : "");
-        const shown = newestFirst(filter === "open" ? open : all);
+        const known = [...ruleEvents.events.values()];
+        const open = unacknowledged(known);
+        setText(count, known.length ? `${counted(open.length, "event")} not acknowledged` : "");
+        rule.update(rulesOf(known), filter.rule);
+        device.update(devicesOf(known), filter.device);
+        shown = newestFirst(filtered(filter.show === "open" ? open : known, filter, now()));
+        updateAll();
         if (!shown.length) {
-            body.replaceChildren(all.length ? allDone() : nothing());
+            body.replaceChildren(!known.length ? nothing() : filter.rule || filter.device || filter.span ? unmatched() : allDone());
             rows = new Map();
             return;
         }
+        const groups = isGrouped ? grouped(shown) : shown.map((event) => [event]);
         const next = new Map();
-        for (const event of shown) {
-            const key = keyOf(event);
-            const known = rows.get(key);
-            next.set(key, known?.event === event ? known : { event, element: eventRow(event) });
+        for (const group of groups.slice(0, portions * PORTION)) {
+            const key = keyOf(group[0]);
+            const signature = `${group.length} ${unacknowledged(group).length}`;
+            const before = rows.get(key);
+            next.set(key, before?.signature === signature ? before : { signature, element: eventRow(group, acknowledge) });
         }
         const focused = focusedKey();
         rows = next;
         update(list, [...next.values()].map(({ element }) => element));
-        older.hidden = !hasOlder || all.length < kept || parts.value.store !== "ok";
-        if (list.parentElement !== body) body.replaceChildren(list, h("p", { class: "events-older" }, older));
+        more.hidden = groups.length <= portions * PORTION;
+        if (!more.hidden) setText(more, `Show ${Math.min(PORTION, groups.length - portions * PORTION)} more of ${counted(groups.length, "row")}`);
+        older.hidden = !more.hidden || !hasOlder || known.length < KEPT || parts.value.store !== "ok";
+        if (list.parentElement !== body) body.replaceChildren(list, h("p", { class: "events-older" }, more, older));
         // The button of an acknowledged event is gone: the next one gets the focus.
         if (focused !== null && !body.contains(document.activeElement)) focusAfter(focused);
+    }
+
+    function updateAll() {
+        const open = unacknowledged(shown).length;
+        all.hidden = open < 2 || !session.canOperate;
+        if (!all.hidden && !all.disabled) setText(all, `Acknowledge ${counted(open, "event")}`);
+    }
+
+    /** @param {import("../pure/events.js").RuleEvent[]} events */
+    async function acknowledge(events) {
+        const waiting = [...events];
+        let problem = "";
+        all.disabled = true;
+        const work = async () => {
+            for (let event = waiting.pop(); event && !problem; event = waiting.pop()) {
+                setText(all, `Acknowledging, ${waiting.length + 1} left`);
+                await ruleEvents.acknowledge(event).catch((error) => { problem = error.message; });
+            }
+        };
+        await Promise.all(Array.from({ length: AT_ONCE }, work));
+        all.disabled = false;
+        announce(problem || "Acknowledged");
+        draw();
+        if (problem) setText(all, `${all.textContent} (${problem})`);
+        if (problem) throw new Error(problem);
     }
 
     /** The position of the row with the focus, or null. */
@@ -112,6 +174,24 @@ function update(list, wanted) {
     });
 }
 
+/** A choice of one of the values that occur. @param {string} label @param {(value: string) => void} onchange */
+function chooser(label, onchange) {
+    const element = h("span");
+    let known = "";
+    return {
+        element,
+        /** @param {string[]} values @param {string} value */
+        update(values, value) {
+            // A link may name one that has no event at present.
+            const all = value && !values.includes(value) ? [...values, value] : values;
+            const next = `${all.join("\n")}|${value}`;
+            if (next === known) return;
+            known = next;
+            element.replaceChildren(select({ label, value, options: [{ value: "", text: `Any ${label.toLowerCase()}` }, ...all.map((name) => ({ value: name, text: name }))], onchange }));
+        },
+    };
+}
+
 function notifyButton() {
     const button = h("button", { class: "button", type: "button", onclick: () => notifications.set(!notifications.isOn) });
     function draw() {
@@ -134,4 +214,8 @@ function nothing() {
 
 function allDone() {
     return emptyState({ symbol: "check", title: "Everything is acknowledged", text: "New events appear here." });
+}
+
+function unmatched() {
+    return emptyState({ symbol: "search", title: "No event matches", text: "Change the rule, the device or the time." });
 }

@@ -8,16 +8,20 @@ import { rowForKey, scrollToRow, visibleRows } from "../pure/windowing.js";
 import { History } from "./history.js";
 import { DeviceRow } from "./row.js";
 
+/** With the names of their cells. Those without one are always shown. */
 const COLUMNS = [
     { key: "name", text: "Device" },
-    { key: "since", text: "State" },
-    { key: "problems", text: "Problem" },
-    { key: "age", text: "Sample", end: true, title: "Age of the last sample" },
-    { key: "rate", text: "Rate", end: true, title: "Samples per second of all streams" },
-    { key: null, text: "Last 2 min", title: "Samples per second of the fastest stream" },
-    { key: "battery", text: "Battery", end: true },
-    { key: "missing", text: "Missing", end: true, title: "Batches that are not in the store, and that the device no longer has" },
+    { key: "since", text: "State", cell: "state" },
+    { key: "problems", text: "Problem", cell: "problem" },
+    { key: "age", cell: "age", text: "Sample", end: true, title: "Age of the last sample" },
+    { key: "rate", cell: "rate", text: "Rate", end: true, title: "Samples per second of all streams" },
+    { key: null, cell: "spark", text: "Last 2 min", title: "Samples per second of the fastest stream" },
+    { key: "battery", cell: "battery", text: "Battery", end: true },
+    { key: "missing", cell: "missing", text: "Missing", end: true, title: "Batches that are not in the store, and that the device no longer has" },
 ];
+
+/** Columns that a person may hide. */
+export const CHOSEN = COLUMNS.flatMap(({ cell, text }) => (cell ? [{ cell, text }] : []));
 
 const narrow = matchMedia("(max-width: 860px)");
 
@@ -33,7 +37,7 @@ export class DeviceList {
 
     /** @param {{onsort: (sort: string) => void}} options */
     constructor({ onsort }) {
-        this.#headers = COLUMNS.map(({ key, text, end, title }) => h("span", { role: "columnheader", class: end ? "end" : "", title: title ?? "", data: { key: key ?? "" } },
+        this.#headers = COLUMNS.map(({ key, cell, text, end, title }) => h("span", { role: "columnheader", class: end ? "end" : "", title: title ?? "", data: { key: key ?? "", cell: cell ?? "" } },
             key ? h("button", { class: "sort-button", type: "button", onclick: () => onsort(key) }, text, icon("chevron")) : text));
         this.head = h("div", { role: "rowgroup" }, h("div", { class: "fleet-head", role: "row" }, ...this.#headers));
         this.sizer = h("div", { class: "fleet-sizer", role: "rowgroup" });
@@ -59,13 +63,20 @@ export class DeviceList {
         return narrow.matches ? 72 : 46;
     }
 
-    /** @param {string[]} keys @param {string} sort */
-    setOrder(keys, sort) {
+    /** @param {string[]} hidden cells of the columns that are not shown */
+    hide(hidden) {
+        this.element.dataset.hidden = hidden.join(" ");
+        for (const header of this.#headers) header.hidden = hidden.includes(header.dataset.cell ?? "");
+        this.element.style.setProperty("--columns", ["name", ...CHOSEN.map(({ cell }) => cell)].filter((cell) => !hidden.includes(cell)).map((cell) => `var(--w-${cell})`).join(" "));
+    }
+
+    /** @param {string[]} keys @param {string} sort @param {boolean} isReversed */
+    setOrder(keys, sort, isReversed) {
         this.#keys = keys;
         this.element.toggleAttribute("data-empty", keys.length === 0);
         this.element.setAttribute("aria-rowcount", String(keys.length + 1));
         for (const header of this.#headers) {
-            if (header.dataset.key && header.dataset.key === sort) header.setAttribute("aria-sort", sort === "name" || sort === "battery" ? "ascending" : "descending");
+            if (header.dataset.key && header.dataset.key === sort) header.setAttribute("aria-sort", (sort === "name" || sort === "battery") !== isReversed ? "ascending" : "descending");
             else header.removeAttribute("aria-sort");
         }
     }

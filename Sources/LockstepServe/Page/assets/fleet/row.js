@@ -6,7 +6,7 @@ import { routeTo } from "../core/router.js";
 import { stateBadge } from "../core/states.js";
 import { age, dateTime, percent, shortSampleRate, UNKNOWN, whole } from "../pure/format.js";
 import { totalRate } from "../pure/selection.js";
-import { Sparkline } from "./sparkline.js";
+import { Sparkline } from "../core/sparkline.js";
 
 const SYMBOLS = { 0: "info", 1: "warning", 2: "alert" };
 

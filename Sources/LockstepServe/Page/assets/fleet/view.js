@@ -9,7 +9,7 @@ import { store, stored } from "../core/settings.js";
 import { STATES, stateWord } from "../core/states.js";
 import { countStates, select, SORTS } from "../pure/selection.js";
 import { counted } from "../pure/format.js";
-import { DeviceList } from "./list.js";
+import { CHOSEN, DeviceList } from "./list.js";
 
 /** Devices change places at most this often, in ms; otherwise nobody could click one. */
 const REORDER_AFTER = 2500;
@@ -17,7 +17,7 @@ const REORDER_AFTER = 2500;
 /** @param {HTMLElement} main @param {{query: URLSearchParams}} route */
 export function show(main, { query }) {
     const sorted = query.get("sort") ?? stored("fleet.sort", "problems");
-    const filter = { search: query.get("search") ?? "", group: query.get("group") ?? stored("fleet.group", ""), state: query.get("state") ?? "", sort: Object.hasOwn(SORTS, sorted) ? sorted : "problems" };
+    const filter = { search: query.get("search") ?? "", group: query.get("group") ?? stored("fleet.group", ""), state: query.get("state") ?? "", sort: Object.hasOwn(SORTS, sorted) ? sorted : "problems", isReversed: query.get("order") === "reversed" };
     const search = h("input", { class: "field", type: "search", placeholder: "Search devices", "aria-label": "Search devices", spellcheck: false, autocomplete: "off", value: filter.search, data: { search: "" },
         oninput: () => changed({ search: search.value }),
         onkeydown: (event) => {
@@ -26,16 +26,20 @@ export function show(main, { query }) {
         } });
     const chips = stateChips((state) => changed({ state: filter.state === state ? "" : state }));
     const groups = h("span");
-    const sort = selectField({ label: "Order", value: filter.sort, options: Object.entries(SORTS).map(([value, text]) => ({ value, text })), onchange: (value) => changed({ sort: value }) });
+    const sort = selectField({ label: "Order", value: filter.sort, options: Object.entries(SORTS).map(([value, text]) => ({ value, text })), onchange: (value) => changed({ sort: value, isReversed: false }) });
     const count = h("span", { class: "fleet-count num" });
-    const list = new DeviceList({ onsort: (value) => { sort.querySelector("select").value = value; changed({ sort: value }); } });
+    const list = new DeviceList({ onsort: (value) => {
+        sort.querySelector("select").value = value;
+        changed({ sort: value, isReversed: filter.sort === value && !filter.isReversed });
+    } });
+    const columns = columnChoice((hidden) => list.hide(hidden));
     const notice = h("div", { class: "overlay", hidden: true });
     list.element.append(notice);
     main.append(h("div", { class: "view view-fleet" },
         h("div", { class: "view-head" }, h("h1", null, "Fleet"), chips.element),
         h("div", { class: "fleet-tools" },
             h("div", { class: "search" }, icon("search"), search, h("kbd", { "aria-hidden": "true" }, "/")),
-            groups, sort, count),
+            groups, sort, columns, count),
         list.element));
 
     let orderedAt = 0;
@@ -43,7 +47,7 @@ export function show(main, { query }) {
 
     function changed(part) {
         Object.assign(filter, part);
-        showInAddress([["search", filter.search], ["group", filter.group], ["state", filter.state], ["sort", filter.sort === "problems" ? "" : filter.sort]]);
+        showInAddress([["search", filter.search], ["group", filter.group], ["state", filter.state], ["sort", filter.sort === "problems" ? "" : filter.sort], ["order", filter.isReversed ? "reversed" : ""]]);
         store("fleet.group", filter.group);
         store("fleet.sort", filter.sort);
         render(true);
@@ -57,7 +61,7 @@ export function show(main, { query }) {
         const time = performance.now();
         if (isForced || time - orderedAt > REORDER_AFTER || list.count === 0) {
             orderedAt = time;
-            list.setOrder(select(entries, filter).map(({ device }) => `${device.group}/${device.device}`), filter.sort);
+            list.setOrder(select(entries, filter).map(({ device }) => `${device.group}/${device.device}`), filter.sort, filter.isReversed);
             setText(count, list.count === entries.length ? counted(entries.length, "device") : `${list.count} of ${counted(entries.length, "device")}`);
         }
         list.refresh();
@@ -105,6 +109,23 @@ function noticeOf(kind, reset) {
     }
     const address = parts.system?.broker.address ?? "ADDRESS";
     return emptyState({ symbol: "antenna", title: "No devices yet", text: `A device appears here as soon as its agent reaches the broker: lockstep-agent --device NAME --broker ${address}` });
+}
+
+/** Which columns are shown. @param {(hidden: string[]) => void} onchange */
+function columnChoice(onchange) {
+    const before = stored("fleet.hidden", []);
+    let hidden = CHOSEN.map(({ cell }) => cell).filter((cell) => Array.isArray(before) && before.includes(cell));
+    onchange(hidden);
+    const box = ({ cell, text }) => h("label", null, h("input", { type: "checkbox", checked: !hidden.includes(cell), onchange: (event) => {
+        hidden = event.target.checked ? hidden.filter((other) => other !== cell) : [...hidden, cell];
+        store("fleet.hidden", hidden);
+        onchange(hidden);
+    } }), text);
+    return h("details", { class: "columns", onkeydown: (event) => {
+        if (event.key !== "Escape") return;
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector("summary").focus();
+    } }, h("summary", { class: "button" }, "Columns"), h("div", { class: "columns-list" }, ...CHOSEN.map(box)));
 }
 
 /** Filters by state, with the number of devices of each. */

@@ -1,20 +1,29 @@
 /** Leaflet, loaded when the first map is shown, and maps in the look of the page. */
 
+import { h } from "../core/dom.js";
 import { parts } from "../core/parts.js";
 import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
 import { onUnitsChange, units } from "../core/units.js";
 import { prefersReducedMotion, token } from "../core/theme.js";
 import { graticuleLayer } from "./graticule.js";
+import { addWorld } from "./world.js";
 
 let library = null;
 
 /** @returns {Promise<any>} */
 export function loadLeaflet() {
-    library ??= import("/lib/leaflet/leaflet.esm.js").catch((error) => {
+    library ??= Promise.all([import("/lib/leaflet/leaflet.esm.js"), loadStyle()]).then(([module]) => module).catch((error) => {
         library = null;
         throw error;
     });
     return library;
+}
+
+/** Before the styles of the page, which change some of it. */
+function loadStyle() {
+    return new Promise((resolve, reject) => {
+        document.head.prepend(h("link", { rel: "stylesheet", href: "/lib/leaflet/leaflet.css", onload: resolve, onerror: () => reject(new Error("no styles")) }));
+    });
 }
 
 /**
@@ -53,6 +62,8 @@ function addBase(L, map) {
         // OpenStreetMap refuses requests that do not name the site; its path stays private.
         if (isOpenStreetMap(tiles)) layer.on("tileloadstart", ({ tile }) => { tile.referrerPolicy = "origin"; });
         layer.addTo(map);
+    } else {
+        map.on("unload", addWorld(L, map));
     }
     graticuleLayer(L, { isBase: !tiles }).addTo(map);
 }

@@ -1,9 +1,11 @@
-/** Zooming and panning a chart with pointer, wheel, fingers and keys. */
+/** Zooming, panning and selecting in a chart with pointer, wheel, fingers and keys. A mouse selects; with Shift, it pans. */
 
 export class ChartGestures {
     /** @type {Map<number, number>} pointers that are down, with their x */
     #pointers = new Map();
     #moved = false;
+    /** Where a selection began. @type {number|null} */
+    #start = null;
 
     /** @param {import("./chart.js").Chart} chart @param {import("./panel.js").PlotPanel} panel */
     constructor(chart, panel) {
@@ -42,6 +44,7 @@ export class ChartGestures {
         if (event.button !== 0) return;
         this.#pointers.set(event.pointerId, event.offsetX);
         this.#moved = false;
+        this.#start = event.pointerType === "mouse" && !event.shiftKey ? this.#timeAt(event.offsetX) : null;
         this.chart.canvas.setPointerCapture(event.pointerId);
     }
 
@@ -55,6 +58,10 @@ export class ChartGestures {
         const by = event.offsetX - before;
         if (!this.#moved && Math.abs(by) < 4) return;
         this.#moved = true;
+        if (this.#start !== null) {
+            this.panel.select(this.#start, this.#timeAt(event.offsetX));
+            return;
+        }
         this.chart.canvas.classList.add("dragging");
         const spread = this.#spread();
         this.#pointers.set(event.pointerId, event.offsetX);
@@ -71,7 +78,7 @@ export class ChartGestures {
     #up(event) {
         if (!this.#pointers.delete(event.pointerId)) return;
         this.chart.canvas.classList.remove("dragging");
-        if (!this.#moved && event.pointerType !== "mouse") this.panel.setCursor(this.#timeAt(event.offsetX));
+        if (!this.#moved) this.panel.mark(event.offsetX >= this.chart.area.x ? this.#timeAt(event.offsetX) : null);
     }
 
     /** @param {KeyboardEvent} event */
@@ -83,7 +90,16 @@ export class ChartGestures {
             "=": () => this.panel.zoom(0.6),
             "-": () => this.panel.zoom(1.7),
             End: () => this.panel.goLive(),
+            " ": () => this.panel.togglePlayback(),
+            Escape: () => this.panel.clear(),
+            Enter: () => this.panel.zoomToSelection(),
         };
+        const by = event.shiftKey ? { ArrowLeft: -1, ArrowRight: 1 }[event.key] : undefined;
+        if (by) {
+            event.preventDefault();
+            this.panel.extendSelection(by);
+            return;
+        }
         if (!acts[event.key] || event.ctrlKey || event.metaKey) return;
         event.preventDefault();
         acts[event.key]();

@@ -6,13 +6,17 @@ import { onFrame } from "../core/frames.js";
 import { addressOf, showInAddress } from "../core/router.js";
 import { store, stored } from "../core/settings.js";
 import { announce } from "../core/shell.js";
-import { markOf, momentParameters, plotText, rangeOf, rangeParameters } from "../pure/address.js";
+import { markOf, momentParameters, plotsText, rangeOf, rangeParameters } from "../pure/address.js";
 import { dateTime, duration, nearTime } from "../pure/format.js";
-import { followed, liveView, panned, recentView, zoomed } from "../pure/view.js";
+import { extended, followed, liveView, panned, recentView, selected, showing, zoomed } from "../pure/view.js";
 import { Chart, LEFT } from "./chart.js";
+import { askDownload } from "./download-dialog.js";
+import { askDeletion } from "./delete-dialog.js";
 import { ChartGestures } from "./gestures.js";
 import { plotPicker } from "./picker.js";
+import { Player } from "./player.js";
 import { askRange } from "./range-dialog.js";
+import { selectionBar } from "./selection-bar.js";
 
 const RANGES = [
     { value: "live", text: "Live", title: "The newest 30 s" },
@@ -30,13 +34,18 @@ export class PlotPanel {
     /** Whether the reader has added or removed a plot. */
     isArranged = false;
     #cursor = null;
-    /** The time that a link has marked. @type {number|null} */
+    /** The time that a person, a link or playback has marked. @type {number|null} */
     #mark = null;
+    /** @type {{from: number, to: number}|null} */
+    #selection = null;
     #showTimer = 0;
     #isOnCollectorTime = stored("plots.collectorTime", false) === true;
 
-    /** @param {{live: import("../core/live.js").LiveSamples, group: string, device: string, query: URLSearchParams}} options `query` of the address */
-    constructor({ live, group, device, query }) {
+    /** @param {{live: import("../core/live.js").LiveSamples, moment: import("../device/moment.js").Moment, group: string, device: string, query: URLSearchParams}} options `query` of the address */
+    constructor({ live, moment, group, device, query }) {
+        this.moment = moment;
+        this.player = new Player(moment, { onplay: () => this.#onplay(), onpause: () => this.#show() });
+        this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), ondelete: () => this.#delete(), onclear: () => this.#setSelection(null) });
         this.#view = rangeOf(query, now()) ?? liveView(now());
         this.#mark = markOf(query);
         this.live = live;
@@ -48,20 +57,21 @@ export class PlotPanel {
             onclick: () => this.#setCollectorTime(!this.#isOnCollectorTime) }, "Collector time");
         this.rangeText = h("span", { class: "card-note num" });
         const tool = (symbol, label, act) => h("button", { class: "button quiet icon-only", type: "button", "aria-label": label, title: label, onclick: act }, icon(symbol));
-        this.picker = plotPicker({ onpick: (source) => {
-            this.add(source, true);
+        this.picker = plotPicker({ charts: () => this.charts, onpick: (source, chart) => {
+            if (!chart) return this.addChosen(source);
+            chart.join(source);
             this.#arranged();
         } });
         const { element, body, heading } = card({ title: "Plots", id: "plots", className: "card-plots",
-            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), tool("calendar", "Choose a time range", () => askRange(this.current(), (range) => {
-            this.#mark = null;
+            tools: h("span", { class: "plot-tools" }, this.ranges.element, this.player.element, this.clock, tool("minus", "Zoom out", () => this.zoom(2)), tool("plus", "Zoom in", () => this.zoom(0.5)), tool("calendar", "Choose a time range", () => askRange(this.current(), (range) => {
+            this.#unmark();
             this.#set(range);
-        })), tool("link", "Copy link to this moment", () => this.#copyLink()), this.picker.element) });
+        })), tool("download", "Download what is shown", () => this.#download()), tool("link", "Copy link to this moment", () => this.#copyLink()), this.picker.element) });
         heading.after(this.rangeText);
         this.element = element;
         this.list = h("div", { class: "charts" });
         this.empty = h("div", { hidden: true }, emptyState({ symbol: "wave", title: "No plot", text: "Add a plot of any stream of any device." }));
-        body.append(this.list, this.empty);
+        body.append(this.bar.element, this.list, this.empty);
         this.stop = onFrame(() => this.#paint());
     }
 
@@ -69,11 +79,19 @@ export class PlotPanel {
     add(source, isRemovable = true) {
         const chart = new Chart(source, { live: this.live, showsDevice: source.device !== this.device || source.group !== this.group,
             onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; }, onarrange: () => this.#arranged() });
-        chart.past.setCollectorTime(this.#isOnCollectorTime);
+        chart.setCollectorTime(this.#isOnCollectorTime);
         chart.gestures = new ChartGestures(chart, this);
         this.charts.push(chart);
         this.list.append(chart.element);
         this.empty.hidden = true;
+        return chart;
+    }
+
+    /** Adds a chart that a person has chosen, and shows it. @param {any} source */
+    addChosen(source) {
+        this.add(source);
+        this.#arranged();
+        this.charts[this.charts.length - 1].element.scrollIntoView({ block: "nearest" });
     }
 
     get view() {
@@ -102,7 +120,8 @@ export class PlotPanel {
     }
 
     goLive() {
-        this.#mark = null;
+        this.#unmark();
+        this.#setSelection(null);
         this.#set(liveView(now()));
     }
 
@@ -120,7 +139,7 @@ export class PlotPanel {
     }
 
     #plots() {
-        return this.charts.map((chart) => plotText(chart.plotAddress));
+        return this.charts.map((chart) => plotsText(chart.plotAddresses));
     }
 
     /** @param {Record<string, string>} range @returns {[string, string][]} */
@@ -168,6 +187,90 @@ export class PlotPanel {
         this.#cursor = time;
     }
 
+    /** Marks a moment, which all cards of the device show; null ends this. @param {number|null} time */
+    mark(time) {
+        if (time !== null && this.#view.live) this.#set({ ...this.current(), live: false });
+        this.#mark = time;
+        this.#show();
+    }
+
+    #unmark() {
+        this.player.pause();
+        this.#mark = null;
+    }
+
+    /** Forgets the selection, or else the mark. */
+    clear() {
+        if (this.#selection) this.#setSelection(null);
+        else {
+            this.#unmark();
+            this.#show();
+        }
+    }
+
+    /** Selects what is between two times. @param {number} a @param {number} b */
+    select(a, b) {
+        if (this.#view.live) this.#set({ ...this.current(), live: false });
+        this.#setSelection(selected(this.#view, a, b));
+    }
+
+    /** Moves the end of the selection by a hundredth of the range. @param {number} by */
+    extendSelection(by) {
+        const view = this.current();
+        const next = extended(view, this.#selection, this.#mark ?? (view.from + view.to) / 2, by);
+        this.select(next.from, next.to);
+    }
+
+    zoomToSelection() {
+        if (!this.#selection) return;
+        this.#set({ live: false, ...this.#selection });
+        this.#setSelection(null);
+    }
+
+    /** @param {{from: number, to: number}|null} selection */
+    #setSelection(selection) {
+        this.#selection = selection;
+        this.bar.update(selection);
+    }
+
+    #download() {
+        const { from, to } = this.#selection ?? this.current();
+        if (this.charts.length) askDownload(this.charts, { from, to }, this.#isOnCollectorTime);
+    }
+
+    #delete() {
+        if (this.#selection && this.charts.length) askDeletion(this.charts.flatMap(({ curves }) => curves.map(({ source }) => source)), this.#selection, () => this.#reload());
+    }
+
+    /** Loads what is shown again. */
+    #reload() {
+        for (const chart of this.charts) chart.reload(true);
+    }
+
+    togglePlayback() {
+        if (this.moment.isPlaying) this.player.pause();
+        else this.player.play();
+    }
+
+    #onplay() {
+        const view = this.current();
+        if (view.live || view.follows) this.#set({ live: false, from: view.from, to: view.to });
+        if (this.#mark === null || this.#mark < view.from || this.#mark >= view.to) this.#mark = view.from;
+        this.#cursor = null;
+    }
+
+    /** The next moment of playback, which stays in view. */
+    #play() {
+        if (this.#mark === null) return;
+        const next = this.player.step(this.#mark, now());
+        if (next === null) this.goLive();
+        else {
+            this.#mark = next;
+            const view = showing(this.#view, next);
+            if (view !== this.#view) this.#set(view, false);
+        }
+    }
+
     close() {
         clearTimeout(this.#showTimer);
         this.stop();
@@ -175,9 +278,9 @@ export class PlotPanel {
     }
 
     #choose(value) {
-        this.#mark = null;
+        this.#unmark();
         this.#set(value === "live" ? liveView(now()) : recentView(now(), Number(value) * 1e6));
-        for (const chart of this.charts) chart.past.reset();
+        for (const chart of this.charts) chart.reload();
     }
 
     /** @param {boolean} isOn */
@@ -185,10 +288,7 @@ export class PlotPanel {
         this.#isOnCollectorTime = isOn;
         store("plots.collectorTime", isOn);
         this.clock.setAttribute("aria-pressed", String(isOn));
-        for (const chart of this.charts) {
-            chart.past.setCollectorTime(isOn);
-            chart.invalidate();
-        }
+        for (const chart of this.charts) chart.setCollectorTime(isOn);
     }
 
     /** The button of the range that is shown, or null. */
@@ -215,10 +315,12 @@ export class PlotPanel {
     }
 
     #paint() {
+        if (this.moment.isPlaying) this.#play();
         const view = this.#view = followed(this.#view, now());
         const left = Math.max(LEFT, ...this.charts.map((chart) => chart.neededLeft));
-        for (const chart of this.charts) chart.paint(view, this.#cursor ?? this.#mark, left);
         const cursor = this.#cursor ?? this.#mark;
+        this.moment.set(cursor);
+        for (const chart of this.charts) chart.paint(view, cursor, this.#selection, left);
         if (performance.now() < this.#said.until) setText(this.rangeText, this.#said.text);
         else if (cursor !== null) setText(this.rangeText, dateTime(cursor));
         else if (view.live) setText(this.rangeText, this.charts[0]?.delay ? `${this.charts[0].delay.toFixed(1)} s behind` : "");

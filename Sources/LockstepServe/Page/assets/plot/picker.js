@@ -7,15 +7,16 @@ import { plottable } from "../pure/columns.js";
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** @param {{onpick: (source: any) => void}} options */
-export function plotPicker({ onpick }) {
+/** @param {{charts: () => import("./chart.js").Chart[], onpick: (source: any, chart: import("./chart.js").Chart|undefined) => void}} options */
+export function plotPicker({ charts, onpick }) {
     const device = h("select", { id: "plot-device", onchange: () => loadStreams() });
     const stream = h("select", { id: "plot-stream" });
+    const place = h("select", { id: "plot-place" });
     const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } });
     const add = h("button", { class: "button primary", type: "submit" }, "Add plot");
     const wrap = (select) => h("span", { class: "select" }, select, icon("chevron"));
     const dialog = h("dialog", { "aria-labelledby": "plot-title" }, h("h2", { id: "plot-title" }, "Add a plot"),
-        h("form", { method: "dialog", onsubmit: submit }, h("label", null, "Device", wrap(device)), h("label", null, "Stream", wrap(stream)), problem, add,
+        h("form", { method: "dialog", onsubmit: submit }, h("label", null, "Device", wrap(device)), h("label", null, "Stream", wrap(stream)), h("label", null, "Where", wrap(place)), problem, add,
             h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel")));
     const button = h("button", { class: "button", type: "button", onclick: open }, icon("plus"), "Plot");
     let streams = [];
@@ -23,8 +24,10 @@ export function plotPicker({ onpick }) {
 
     function open() {
         if (!dialog.isConnected) document.body.append(dialog);
-        const keys = [...fleet.entries.keys()].sort(collator.compare);
+        // The device of the view is known before the others.
+        const keys = [...new Set([current, ...fleet.entries.keys()])].filter(Boolean).sort(collator.compare);
         device.replaceChildren(...keys.map((key) => h("option", { value: key, selected: key === current }, key)));
+        place.replaceChildren(h("option", { value: "" }, "In a new plot"), ...charts().map((chart, i) => h("option", { value: String(i) }, `In the plot of ${chart.source.device}: ${chart.source.stream}`)));
         dialog.showModal();
         loadStreams();
     }
@@ -53,7 +56,7 @@ export function plotPicker({ onpick }) {
         event.preventDefault();
         const [group, name] = device.value.split("/");
         const entry = streams.find((candidate) => candidate.stream === stream.value);
-        if (entry) onpick({ group, device: name, stream: entry.stream, rate: entry.rate, columns: entry.columns });
+        if (entry) onpick({ group, device: name, stream: entry.stream, rate: entry.rate, columns: entry.columns }, place.value === "" ? undefined : charts()[Number(place.value)]);
         dialog.close();
     }
 

@@ -3,21 +3,35 @@
 import { liveView, recentView } from "./view.js";
 
 /**
- * @typedef {{group: string, device: string, stream: string, columns: string[]|null}} PlotAddress `columns` are those that
- *   are shown; null for the usual ones
+ * @typedef {{group: string, device: string, stream: string, columns: string[]|null, axis: {low: number, high: number}|null}} PlotAddress
+ *   `columns` are those that are shown, null for the usual ones; `axis` are fixed limits of the value axis
  */
 
-/** Returns a plot as in `lab/left:motion/accelerometer:x,y`. @param {PlotAddress} plot */
-export function plotText({ group, device, stream, columns }) {
-    return `${group}/${device}:${stream}${columns ? `:${columns.join(",")}` : ""}`;
+/** Returns a plot as in `lab/left:motion/accelerometer:x,y:-2..2`. @param {PlotAddress} plot */
+export function plotText({ group, device, stream, columns, axis }) {
+    const parts = [`${group}/${device}`, stream];
+    if (columns || axis) parts.push(columns ? columns.join(",") : "*");
+    if (axis) parts.push(`${axis.low}..${axis.high}`);
+    return parts.join(":");
+}
+
+/** Returns a plot of several streams: their texts, separated by spaces. @param {PlotAddress[]} plots */
+export function plotsText(plots) {
+    return plots.map(plotText).join(" ");
+}
+
+/** @param {string} text @returns {PlotAddress[]} */
+export function plotsOf(text) {
+    return text.split(" ").flatMap((plot) => plotOf(plot) ?? []);
 }
 
 /** @param {string} text @returns {PlotAddress|null} */
 export function plotOf(text) {
-    const [address, stream, columns] = text.split(":");
+    const [address, stream, columns = "*", limits = ""] = text.split(":");
     const [group, device] = address.split("/");
     if (!group || !device || !stream) return null;
-    return { group, device, stream, columns: columns === undefined ? null : columns.split(",").filter(Boolean) };
+    const [low, high] = limits.split("..").map(Number);
+    return { group, device, stream, columns: columns === "*" ? null : columns.split(",").filter(Boolean), axis: high > low ? { low, high } : null };
 }
 
 /**

@@ -25,6 +25,38 @@ export function unacknowledged(events) {
     return [...events].filter(({ acknowledged }) => !acknowledged);
 }
 
+/**
+ * Returns the events that filters choose.
+ * @param {Iterable<RuleEvent>} events @param {{rule: string, device: string, span: string}} filter empty for all; `span` in s
+ * @param {number} now µs
+ */
+export function filtered(events, { rule, device, span }, now) {
+    const since = span ? now - Number(span) * 1e6 : -Infinity;
+    return [...events].filter((event) => (!rule || event.rule === rule) && (!device || event.device === device) && event.t >= since);
+}
+
+/** Returns runs of events of the same rule and device. @param {RuleEvent[]} events in their order */
+export function grouped(events) {
+    /** @type {RuleEvent[][]} */
+    const groups = [];
+    for (const event of events) {
+        const [first] = groups[groups.length - 1] ?? [];
+        if (first && first.rule === event.rule && first.device === event.device) groups[groups.length - 1].push(event);
+        else groups.push([event]);
+    }
+    return groups;
+}
+
+/** Returns the rules that occur, in order. @param {RuleEvent[]} events */
+export function rulesOf(events) {
+    return [...new Set(events.map(({ rule }) => rule))].sort();
+}
+
+/** Returns the devices that occur, in order. @param {RuleEvent[]} events */
+export function devicesOf(events) {
+    return [...new Set(events.flatMap(({ device }) => device ?? []))].sort();
+}
+
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
 export function excess(events, limit) {
     const all = [...events];

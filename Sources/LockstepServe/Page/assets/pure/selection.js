@@ -28,10 +28,10 @@ export function sortedByName(entries) {
 /**
  * Returns the entries that match, in order.
  * @param {Entry[]} entries sorted by name, which is the order of equal ones
- * @param {{search: string, group: string, state: string, sort: string}} filter `group` and `state` empty for all;
- *   state `problems` for devices with problems, `unknown` for those without a state
+ * @param {{search: string, group: string, state: string, sort: string, isReversed?: boolean}} filter `group` and `state` empty for all;
+ *   state `problems` for devices with problems, `unknown` for those without a state; `isReversed` for the opposite order
  */
-export function select(entries, { search, group, state, sort }) {
+export function select(entries, { search, group, state, sort, isReversed = false }) {
     const words = search.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const matching = entries.filter((entry) => {
         const { device } = entry;
@@ -43,7 +43,8 @@ export function select(entries, { search, group, state, sort }) {
     });
     const compare = COMPARE[sort] ?? COMPARE.problems;
     // Sorting is stable.
-    return sort === "name" ? matching : matching.sort(compare);
+    const sorted = sort === "name" ? matching : matching.sort(compare);
+    return isReversed ? sorted.reverse() : sorted;
 }
 
 /** @param {Entry} entry @param {string} state */

@@ -55,3 +55,25 @@ export function limited(view, now) {
     const early = Math.max(0, -(view.from - over));
     return { live: false, from: view.from - over + early, to: view.to - over + early };
 }
+
+/** Returns the selection between two times in a view. @param {TimeView} view @param {number} a @param {number} b */
+export function selected(view, a, b) {
+    return { from: clamp(Math.min(a, b), view.from, view.to), to: clamp(Math.max(a, b), view.from, view.to) };
+}
+
+/**
+ * Returns the selection with its end moved by a hundredth of the view; a new one begins at a time.
+ * @param {TimeView} view @param {{from: number, to: number}|null} selection @param {number} start @param {number} by -1 or 1
+ */
+export function extended(view, selection, start, by) {
+    const step = ((view.to - view.from) / 100) * by;
+    const { from, to } = selection ?? { from: start, to: start };
+    return selected(view, from, to + step);
+}
+
+/** Returns the view moved so that it contains a time: the time is then near its start. @param {TimeView} view @param {number} time */
+export function showing(view, time) {
+    if (view.from <= time && time <= view.to) return view;
+    const span = view.to - view.from;
+    return { live: false, from: time - span * 0.1, to: time + span * 0.9 };
+}

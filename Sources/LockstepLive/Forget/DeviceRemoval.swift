@@ -1,8 +1,7 @@
-import FoundationEssentials
-import LockstepCommandLine
-import LockstepMQTT
-import LockstepModel
-import LockstepWire
+package import FoundationEssentials
+package import LockstepMQTT
+package import LockstepModel
+package import LockstepWire
 
 /// Lets the collectors forget a device, and makes sure that nothing of it is retained at the broker.
 ///
@@ -11,7 +10,7 @@ import LockstepWire
 ///
 /// Each collector answers for itself, so the removal waits for all that run and collect the group: one that knows the
 /// device decides, whoever answers first.
-struct DeviceRemoval: ForgetTask {
+package struct DeviceRemoval: ForgetTask {
     private enum Step {
         /// Waiting for the empty message.
         case reading
@@ -22,9 +21,9 @@ struct DeviceRemoval: ForgetTask {
     }
 
     /// The time to wait for the collectors, in µs. A commit on a slow disk takes a while.
-    static let patience: Int64 = 10_000_000
+    package static let patience: Int64 = 10_000_000
     /// The time that collectors have to delete messages before this program does it, in µs.
-    static let clearingTime: Int64 = 1_000_000
+    package static let clearingTime: Int64 = 1_000_000
 
     private let device: DeviceAddress
     private let root: TopicRoot
@@ -42,9 +41,10 @@ struct DeviceRemoval: ForgetTask {
     private var answers: [ForgetAnswer] = []
     /// The collectors that had not answered when the device was forgotten by others.
     private var silent: [String] = []
-    private(set) var deadline: Int64 = 0
+    package private(set) var deadline: Int64 = 0
 
-    init(_ device: DeviceAddress, root: TopicRoot, id: String = "\(Epoch.random())") {
+    /// Creates the removal of a device.
+    package init(_ device: DeviceAddress, root: TopicRoot, id: String = "\(Epoch.random())") {
         self.device = device
         self.root = root
         self.id = id
@@ -52,15 +52,15 @@ struct DeviceRemoval: ForgetTask {
 
     private var forgetTopic: String { root.topic(device, .forget) }
 
-    var filters: [String] { ["\(root)/\(device)/#", root.collectorFilter] }
+    package var filters: [String] { ["\(root)/\(device)/#", root.collectorFilter] }
 
-    mutating func didSubscribe(at now: Moment) {
+    package mutating func didSubscribe(at now: Moment) {
         step = .reading
         (hasAsked, hasCleared, isEchoed) = (false, false, false)
         deadline = now.boot + Self.patience
     }
 
-    mutating func handle(topic: String, payload: Data, isRetained: Bool) {
+    package mutating func handle(topic: String, payload: Data, isRetained: Bool) {
         switch try? root.parse(topic) {
         case .collector(let group, let id):
             collectors["\(group)/\(id)"] = payload.isEmpty ? nil : try? CollectorHealth.decode(payload)
@@ -80,16 +80,16 @@ struct DeviceRemoval: ForgetTask {
         }
     }
 
-    mutating func didRefuse(_ topic: String, _ reason: String) throws {
+    package mutating func didRefuse(_ topic: String, _ reason: String) throws {
         guard topic == forgetTopic else {
-            throw CommandFailure("\(reason). \(Self.advice(for: [topic]))")
+            throw ForgetError("\(reason). \(Self.advice(for: [topic]))")
         }
-        throw CommandFailure(
+        throw ForgetError(
             "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
                 + "broker-config/production.acl)")
     }
 
-    mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
+    package mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
         switch step {
         case .reading: return try read(at: now)
         case .asking: return try ask(at: now)
@@ -97,7 +97,7 @@ struct DeviceRemoval: ForgetTask {
         }
     }
 
-    func result() -> String? {
+    package func result() -> String? {
         guard case .clearing(let outcome) = step, retained.isEmpty else { return nil }
         let name = device.group == .standard ? "\(device.device)" : "\(device)"
         guard let outcome else {
@@ -115,7 +115,7 @@ struct DeviceRemoval: ForgetTask {
     private mutating func read(at now: Moment) throws -> [MQTTMessage] {
         guard isEchoed else {
             if now.boot >= deadline {
-                throw CommandFailure(
+                throw ForgetError(
                     "the broker has not accepted a message to '\(forgetTopic)': use the credentials of an operator, "
                         + "and allow it to write this topic (see broker-config/production.acl)")
             }
@@ -130,10 +130,9 @@ struct DeviceRemoval: ForgetTask {
             return [request(ForgetRequest(id: id))]
         }
         if let (name, health) = collectors.min(by: { $0.key < $1.key }) {
-            throw CommandFailure(
+            throw ForgetError(
                 "no collector is online, and \(device) would be back when one starts: start it. If it is retired, use "
-                    + "'lockstep forget --collector \(name)' first (\(name) is offline for "
-                    + "\(health.at.age(at: now.wall)))")
+                    + "'lockstep forget --collector \(name)' first (\(name) is offline since \(health.at))")
         }
         guard hadRetained else { throw unknown }
         beginClearing(nil, at: now)
@@ -154,13 +153,13 @@ struct DeviceRemoval: ForgetTask {
         }
         // A collector that does not answer may know the device.
         guard silent.isEmpty else {
-            throw CommandFailure(
+            throw ForgetError(
                 "no answer from \(Self.names(silent)): check with 'lockstep doctor' that \(silent.count == 1 ? "it" : "each") "
                     + "is online, can write its store, and has the version of this program, and repeat the command. If "
                     + "one is retired, stop it, and use 'lockstep forget --collector \(silent[0])' first")
         }
         guard answers.contains(where: { $0.outcome == .unknown }) else {
-            throw CommandFailure(
+            throw ForgetError(
                 "no running collector collects \(device): check with 'lockstep doctor' that one for each partition of "
                     + "the group '\(device.group)' is online")
         }
@@ -175,7 +174,7 @@ struct DeviceRemoval: ForgetTask {
 
     private func checkOnline() throws {
         guard let online = answers.first(where: { $0.outcome == .online }) else { return }
-        throw CommandFailure(
+        throw ForgetError(
             "\(device) is online\(online.state.map { " (\($0.rawValue))" } ?? ""), and would be back at once: stop "
                 + "its agent first. A device that was switched off counts as offline after 75 s without messages")
     }
@@ -188,7 +187,7 @@ struct DeviceRemoval: ForgetTask {
     private mutating func clear(_ outcome: ForgetAnswer.Outcome?, at now: Moment) throws -> [MQTTMessage] {
         try checkOnline()
         guard !retained.isEmpty, now.boot >= deadline else { return [] }
-        guard !hasCleared else { throw CommandFailure(Self.advice(for: retained.sorted())) }
+        guard !hasCleared else { throw ForgetError(Self.advice(for: retained.sorted())) }
         hasCleared = true
         deadline = now.boot + Self.patience
         return retained.sorted().map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, isRetained: true) }
@@ -198,15 +197,15 @@ struct DeviceRemoval: ForgetTask {
         (collectors.count == 1 ? "collector " : "collectors ") + collectors.joined(separator: ", ")
     }
 
-    private var unknown: CommandFailure {
-        CommandFailure(
+    private var unknown: ForgetError {
+        ForgetError(
             "no device '\(device)' is known: list devices with 'lockstep devices' or 'lockstep watch', and name the "
                 + "group, as in GROUP/\(device.device)")
     }
 
     private static func advice(for topics: [String]) -> String {
         "this user may not delete retained messages of the device; use a user who may write these topics: "
-            + topics.map { "mosquitto_pub -r -n -t '\($0.printable)'" }.joined(separator: ", ")
+            + topics.map { "mosquitto_pub -r -n -t '\($0)'" }.joined(separator: ", ")
     }
 }
 
@@ -221,10 +220,10 @@ extension CollectorHealth {
 }
 
 /// The age of a program's report above which the program no longer runs, whatever it says.
-enum ReportAge {
+package enum ReportAge {
     /// The age in µs. Collectors and gateways report every 10 s.
     private static let maximum: Int64 = 120_000_000
 
     /// Returns whether a report was sent by a program that runs.
-    static func isRecent(_ time: Timestamp, at now: Timestamp) -> Bool { now - time <= maximum }
+    package static func isRecent(_ time: Timestamp, at now: Timestamp) -> Bool { now - time <= maximum }
 }

@@ -1,10 +1,18 @@
-import FoundationEssentials
-import LockstepCommandLine
-import LockstepMQTT
-import LockstepModel
+package import FoundationEssentials
+package import LockstepMQTT
+package import LockstepModel
+
+/// The reason why something cannot be forgotten, and what to do.
+package struct ForgetError: Error, CustomStringConvertible {
+    /// The text for the user.
+    package let description: String
+
+    /// Creates an error with this text.
+    package init(_ description: String) { self.description = description }
+}
 
 /// The decisions of a removal, without I/O: messages and times in, messages to publish and the result out.
-protocol ForgetTask {
+package protocol ForgetTask {
     /// The topic filters to subscribe to before anything else.
     var filters: [String] { get }
 
@@ -15,7 +23,7 @@ protocol ForgetTask {
     mutating func handle(topic: String, payload: Data, isRetained: Bool)
 
     /// Handles the refusal of a message that was published.
-    /// - Throws: ``CommandFailure`` if the task cannot be completed.
+    /// - Throws: ``ForgetError`` if the task cannot be completed.
     mutating func didRefuse(_ topic: String, _ reason: String) throws
 
     /// Returns the messages to publish now.
@@ -29,7 +37,7 @@ protocol ForgetTask {
 }
 
 /// Carries out a removal over a connection to the broker.
-final class ForgetSession {
+package final class ForgetSession {
     /// The time to wait for a connection.
     private static let patience = Duration.seconds(10)
 
@@ -42,7 +50,8 @@ final class ForgetSession {
     private var topics: [Int32: (topic: String, isEmpty: Bool)] = [:]
     private var lastError: MQTTError?
 
-    init(link: BrokerLink, broker: BrokerAddress, task: any ForgetTask) {
+    /// Creates a session, which connects in ``run()``.
+    package init(link: BrokerLink, broker: BrokerAddress, task: any ForgetTask) {
         let filters = task.filters
         session = BrokerSession(link, filters: { filters })
         self.broker = broker
@@ -55,8 +64,8 @@ final class ForgetSession {
 
     /// Runs until the task is complete.
     /// - Returns: the text for the user.
-    /// - Throws: ``CommandFailure`` if the broker cannot be reached, or the reason why the task fails.
-    func run() throws -> String {
+    /// - Throws: ``ForgetError`` if the broker cannot be reached, or the reason why the task fails.
+    package func run() throws -> String {
         defer { session.close() }
         let connectDeadline = ContinuousClock.now + Self.patience
         while true {
@@ -72,7 +81,7 @@ final class ForgetSession {
                 for event in session.send() { try handle(event) }
                 if let result = task.result() { return result }
             } else if ContinuousClock.now >= connectDeadline {
-                throw CommandFailure("\(broker): \(lastError.map { "\($0)" } ?? "no answer")")
+                throw ForgetError("\(broker): \(lastError.map { "\($0)" } ?? "no answer")")
             }
         }
     }
@@ -83,7 +92,7 @@ final class ForgetSession {
         case .ready:
             isSubscribed = true
             task.didSubscribe(at: .now())
-        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
+        case .denied(_, let error): throw ForgetError("\(broker): \(error)")
         case .published(let id, let refusal):
             guard let sent = topics.removeValue(forKey: id) else { return }
             if let refusal {
@@ -96,7 +105,7 @@ final class ForgetSession {
         case .interrupted(let error, _):
             lastError = error
             isSubscribed = false
-            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
+            if error.isPermanent { throw ForgetError("\(broker): \(error)") }
         }
     }
 }

@@ -1,0 +1,71 @@
+import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sources/LockstepServe/Page/assets/pure/download.js";
+import { seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { seriesIn, shownUnit } from "../../../Sources/LockstepServe/Page/assets/pure/imperial.js";
+import { statisticsOf } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
+import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
+import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
+import { equal, near, test } from "./harness.js";
+
+test("statistics of a selection are those of its samples", () => {
+    const rows = [[0, 1, 5], [10, 2, 5], [20, 4, 5], [30, 9, 5]];
+    const series = seriesOf({ kind: "samples", step: null, columns: ["x", "y"], units: ["g", "g"], rows, from: 0, to: 40 });
+    const [x, ...others] = statisticsOf(series, 10, 30, [true, false]);
+    equal(others, []);
+    equal(x, { name: "x", unit: "g", low: 2, high: 4, mean: 3, change: 2, count: 2, isExact: true });
+    equal(statisticsOf(series, 11, 19, [true, true]), []);
+});
+
+test("of buckets, a mean is weighted by their samples and not called exact", () => {
+    const series = seriesOf({ kind: "envelope", step: 10, columns: ["x"], units: ["g"], rows: [[0, 1, 0, 2], [10, 3, 4, 6]], from: 0, to: 20 });
+    const [x] = statisticsOf(series, 0, 20, [true]);
+    equal([x.low, x.high, x.count, x.isExact], [0, 6, 4, false]);
+    near(x.mean, (1 + 3 * 5) / 4);
+});
+
+test("positions have the formats of tracks, and other streams have not", () => {
+    equal(formatsOf("steps").map(({ value }) => value), ["csv", "ndjson", "mcap"]);
+    equal(formatsOf("location").map(({ value }) => value), ["csv", "ndjson", "mcap", "gpx", "geojson"]);
+});
+
+test("a download has an address, a name and a command", () => {
+    const address = downloadAddress("http://host", "/devices/lab/left/streams/x/air", { from: 1.4, to: 2e6 }, "csv", true);
+    equal(address, "http://host/api/v1/devices/lab/left/streams/x/air?from=1&to=2000000&format=csv&time=collector");
+    const name = fileName({ device: "left", stream: "x/air" }, 1.7e15, "csv");
+    equal(name, "left-air-2023-11-14T22-13-20Z.csv");
+    equal(curlCommand(address, name, true), `curl --compressed -H 'Authorization: Bearer TOKEN' -o '${name}' '${address}'`);
+});
+
+test("the newest values of a stream have four digits and units, without times", () => {
+    const stream = { columns: ["lat", "at", "state", "n", "x"], units: ["°", "µs since 1970", "–", "–", "g"], newest: { values: { lat: 51.123456, at: 5, state: "full", n: 12, x: -0.98765 } } };
+    equal(valuesOf(stream).map(({ text, unit }) => `${text}${unit}`), ["51.12°", "full", "12", "−0.988g"]);
+    const lengths = { columns: ["alt", "speed", "x"], units: ["m", "m/s", "g"], newest: { values: { alt: 30, speed: 10, x: 1 } } };
+    equal(valuesOf(lengths, "imperial").map(({ text, unit }) => `${text} ${unit}`), ["98.43 ft", "22.37 mph", "1 g"]);
+    equal(valuesOf({ ...stream, newest: null }).map(({ text }) => text), ["–", "–", "–", "–"]);
+});
+
+test("only a stream with a direction has a compass", () => {
+    const heading = { columns: ["magnetic", "accuracy"], units: ["°", "°"], newest: { values: { magnetic: 359 } } };
+    equal([headingOf(heading), headingOf({ ...heading, newest: null }), headingOf({ columns: ["x"], units: ["g"], newest: null })], [359, null, undefined]);
+});
+
+test("the course of a value moves on with the time, and what was before is filled in", () => {
+    const course = new Course(4, 2);
+    course.add(9, 1, 10);
+    course.fill(6, 3);
+    equal([...course.values].map((value) => (Number.isNaN(value) ? null : value)), [null, 3, 1, null]);
+    course.add(13, 5, 13);
+    equal([...course.values].map((value) => (Number.isNaN(value) ? null : value)), [3, 1, null, 5]);
+    equal([...course.curve], [3, 1, 3, 5]);
+});
+
+test("an outline is read from its differences", () => {
+    equal(outline([1050, 5200, -50, 25, 0, 0]), [[52, 10.5], [52.25, 10], [52.25, 10]]);
+    equal(outline([]), []);
+});
+
+test("plots have imperial units by choice", () => {
+    const series = seriesOf({ kind: "samples", step: null, columns: ["alt", "x"], units: ["m", "g"], rows: [[0, 0.3048, 1], [10, 3.048, 2]], from: 0, to: 20 });
+    const shown = seriesIn(series, "imperial");
+    equal([shown.units, [...shown.low[0]].map((value) => Math.round(value * 1000) / 1000), shown.low[1] === series.low[1]], [["ft", "g"], [1, 10], true]);
+    equal([seriesIn(series, "metric") === series, shownUnit("g", "imperial")], [true, { unit: "g", factor: 1 }]);
+});
