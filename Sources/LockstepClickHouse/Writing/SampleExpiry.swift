@@ -51,7 +51,7 @@ struct SampleExpiry {
     }
 
     private func expiredPartitions() throws(StoreError) -> [SamplePartition] {
-        let streams = try StreamDefinitions(client: client).catalog().streams
+        let streams = try StreamDefinition.catalog(client).streams
         let tables = streams.flatMap { ["'\($0.receivedTable)'", "'\($0.minuteTable)'"] }.joined(separator: ", ")
         let rows = try client.rows(
             """
