@@ -29,7 +29,7 @@ extension ClickHouseStore {
         // The versions are read before the devices: of a new device, another collector first writes the state.
         let versions = try readVersions()
         var others: Set<Int64> = []
-        for record in try DeviceRecord.readAll(client) {
+        for record in try DeviceRecord.read(client) {
             if owns(record.address) { try register(record) } else { others.insert(record.id) }
         }
         try check(token, versions.filter { !others.contains($0.key) }.values.max() ?? 0)
@@ -47,12 +47,7 @@ extension ClickHouseStore {
     private func readVersions() throws(StoreError) -> [Int64: UInt64] {
         var versions: [Int64: UInt64] = [:]
         for table in ["received_devices", "received_states", "received_rule_states"] {
-            for row in try client.rows("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") {
-                guard let device = row[0].flatMap({ Int64($0) }), let version = row[1].flatMap({ UInt64($0) }) else {
-                    throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))")
-                }
-                versions[device] = max(versions[device] ?? 0, version)
-            }
+            versions.merge(try client.versions(of: table)) { max($0, $1) }
         }
         return versions
     }

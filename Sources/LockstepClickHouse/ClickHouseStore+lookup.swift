@@ -35,20 +35,9 @@ extension ClickHouseStore {
     func loadNumbers(of indexes: [Int]) throws(StoreError) {
         for part in indexes.chunks(of: Self.queryLimit) {
             let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
-            for (table, set) in [("batches", \BatchNumbers.received), ("dropped", \BatchNumbers.dropped)] {
-                let rows = try client.rows(
-                    "SELECT device_id, epoch, first, last FROM received_\(table) WHERE device_id IN (\(ids))")
-                for row in rows {
-                    guard let device = address(row[0]), let epoch = row[1].flatMap({ Epoch(rawValue: $0) }),
-                        let first = row[2].flatMap({ Int64($0) }), let last = row[3].flatMap({ Int64($0) }),
-                        first <= last
-                    else { throw StoreError(.corrupt, "a row of \(table) is damaged: \(row.compactMap(\.self))") }
-                    numbers[scope(of: device, epoch)][keyPath: set].insert(first...last)
-                }
-            }
-            for row in try EpochReportRows.read(client, where: "device_id IN (\(ids))") {
-                guard let device = addresses[row.device] else { continue }
-                numbers[scope(of: device, row.epoch)].report = row.report
+            for (id, epochs) in try BatchNumbers.read(client, where: "device_id IN (\(ids))") {
+                guard let device = addresses[id] else { continue }
+                for (epoch, stored) in epochs { numbers[scope(of: device, epoch)] = stored }
             }
             loadedNumbers.formUnion(part)
         }
@@ -60,18 +49,16 @@ extension ClickHouseStore {
             let ids = part.map { "\(devices[$0].id)" }.joined(separator: ", ")
             // Samples before the oldest one of the group do not matter: they can only collide with samples of later groups
             // that are older too, and then the newest one is looked up again.
-            let rows = try client.rows(
+            let times = try client.binary(
                 "SELECT device_id, max(t) FROM \(table) WHERE device_id IN (\(ids)) AND t >= \(oldest) GROUP BY device_id"
-            )
+            ) { reader in (device: try reader.integer(), time: try reader.integer()) }
             for index in part {
                 newest[SeriesKey(device: index, stream: stream)] = .some(nil)
                 noSamplesSince[SeriesKey(device: index, stream: stream)] = oldest
             }
-            for row in rows {
-                guard let device = address(row[0]), let index = deviceIndexes[device], let time = row[1] else {
-                    continue
-                }
-                newest[SeriesKey(device: index, stream: stream)] = Int64(time)
+            for (device, time) in times {
+                guard let index = addresses[device].flatMap({ deviceIndexes[$0] }) else { continue }
+                newest[SeriesKey(device: index, stream: stream)] = time
                 noSamplesSince[SeriesKey(device: index, stream: stream)] = nil
             }
         }
@@ -99,13 +86,12 @@ extension ClickHouseStore {
                 let conditions = part.map { key, range in
                     "(device_id = \(devices[key.device].id) AND t >= \(range.lowerBound) AND t <= \(range.upperBound))"
                 }
-                for row in try client.rows(
+                let rows = try client.binary(
                     "SELECT device_id, t, _values_hash FROM \(streams[stream].receivedTable) WHERE "
-                        + conditions.joined(separator: " OR "))
-                {
-                    guard let device = address(row[0]).flatMap({ deviceIndexes[$0] }),
-                        let time = row[1].flatMap({ Int64($0) }), let hash = row[2].flatMap({ UInt64($0) })
-                    else { continue }
+                        + conditions.joined(separator: " OR ")
+                ) { reader in (device: try reader.integer(), time: try reader.integer(), hash: try reader.unsigned()) }
+                for (id, time, hash) in rows {
+                    guard let device = addresses[id].flatMap({ deviceIndexes[$0] }) else { continue }
                     result[SeriesKey(device: device, stream: stream), default: [:]][time, default: []].append(hash)
                 }
             }
@@ -126,12 +112,5 @@ extension ClickHouseStore {
             }
         }
         return ranges
-    }
-}
-
-extension RandomAccessCollection where Index == Int {
-    /// Returns consecutive parts with at most `count` elements.
-    func chunks(of count: Int) -> [SubSequence] {
-        stride(from: startIndex, to: endIndex, by: count).map { self[$0..<Swift.min($0 + count, endIndex)] }
     }
 }

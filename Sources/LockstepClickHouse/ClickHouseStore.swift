@@ -133,13 +133,13 @@ public final class ClickHouseStore: SampleStore {
             options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
         expiry = try SampleExpiry(client: client, retention: options.retention)
-        for record in try DeviceRecord.readAll(client) { try register(record) }
+        for record in try DeviceRecord.read(client) { try register(record) }
         while needsMaintenance { performMaintenance() }
         for table in [
             "received_devices", "received_states", "received_reports", "received_rule_states", "received_deliveries",
         ] {
-            let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
-            lastVersion = max(lastVersion, newest ?? 0)
+            let newest = try client.binary("SELECT max(version) FROM \(table)") { try $0.unsigned() }
+            lastVersion = max(lastVersion, newest.first ?? 0)
         }
         if options.recoversRules {
             let groups = options.groups
@@ -267,9 +267,6 @@ public final class ClickHouseStore: SampleStore {
         return devices.count - 1
     }
 
-    /// Returns the device with an id as the server writes it.
-    func address(_ id: String?) -> DeviceAddress? { id.flatMap { Int64($0) }.flatMap { addresses[$0] } }
-
     /// Returns the index of a stream.
     func index(of stream: SensorStream) throws(StoreError) -> Int {
         guard let index = streamIndexes[stream] else {
@@ -295,7 +292,7 @@ public final class ClickHouseStore: SampleStore {
         let version = nextVersion()
         var rows = RowBinary()
         for record in records { record.append(to: &rows, version: version) }
-        try insert(rows, into: "received_devices", ClickHouseSchema.deviceColumns + ["version"])
+        try insert(rows, into: "received_devices", DeviceRecord.columns + ["version"])
     }
 
     private func write(_ changed: [Int: BatchNumbers]) throws(StoreError) {

@@ -41,10 +41,10 @@ extension StoreAddress {
     /// Opens the store for reading.
     /// - Parameter timeout: the maximum duration of a request to a server, in ms.
     /// - Throws: `StoreError` if the store cannot be read.
-    public func reader(timeout: Int = 300_000) throws(StoreError) -> any StoreReading {
+    public func reader(timeout: Int = 300_000) throws(StoreError) -> StoreReader {
         switch self {
         case .sqlite(let path): try StoreReader(path: path)
-        case .clickHouse(let address): try ClickHouseReader(address, timeout: timeout)
+        case .clickHouse(let address): try StoreReader(address, timeout: timeout)
         }
     }
 }

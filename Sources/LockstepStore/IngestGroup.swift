@@ -146,7 +146,7 @@ public struct ReceivedBatch: Sendable, Equatable {
 }
 
 /// A rejected message, stored for troubleshooting.
-public struct RejectedMessage: Sendable, Equatable {
+public struct RejectedMessage: Sendable, Hashable {
     /// The time of receipt, on the collector's clock.
     public var at: Timestamp
     /// The topic of the message.

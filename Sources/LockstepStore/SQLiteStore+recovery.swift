@@ -69,7 +69,7 @@ extension SQLiteStore {
     /// Adds the tables of streams that the store knows but the catalog of the collector does not: samples of them may wait.
     private func addUndeclaredStreams() throws {
         let known = Set(tables.map(\.stream.name))
-        for stream in try StreamTable.catalog(in: database).streams where !known.contains(stream.name) {
+        for stream in try StreamDefinition.catalog(SQLiteSource(database)).streams where !known.contains(stream.name) {
             tables.append(try SampleTable(stream, in: database))
             observed.append(false)
         }

@@ -16,12 +16,12 @@ struct FaultQuery {
     let limit: Int?
     let format: RowFormat
 
-    func run(_ name: String, _ reader: any StoreReading) throws {
+    func run(_ name: String, _ reader: StoreReader) throws {
         let lines = try name == "rejected" ? rejected(reader) : conflicts(reader)
         Terminal.output.write(lines.map { $0 + "\n" }.joined())
     }
 
-    private func rejected(_ reader: any StoreReading) throws -> [String] {
+    private func rejected(_ reader: StoreReader) throws -> [String] {
         let messages = try reader.rejections(from: from, to: to).filter { isSelected(topic: $0.topic) }
         let shown = messages.prefix(limit ?? .max)
         switch format {
@@ -83,7 +83,7 @@ struct FaultQuery {
         return head.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    private func conflicts(_ reader: any StoreReading) throws -> [String] {
+    private func conflicts(_ reader: StoreReader) throws -> [String] {
         var conflicts: [(device: DeviceAddress, conflict: DeviceHealth.Conflict)] = []
         for selected in try selection.groups(of: reader) {
             for device in try reader.devices().map(\.address)

@@ -64,7 +64,7 @@ struct JournalCheck {
     }
 
     /// Looks up and compares every sample of the journal.
-    func run(_ reader: any StoreReading) throws -> Outcome {
+    func run(_ reader: StoreReader) throws -> Outcome {
         var outcome = Outcome(device: device)
         try Journal.read(path: path, streams: streams) { batch in
             let comparison = try reader.compare(batch.samples, of: device)

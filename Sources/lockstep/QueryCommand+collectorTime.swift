@@ -10,7 +10,7 @@ extension QueryCommand {
     /// Prints rows on the collector's time line. The time range is on that time line as well.
     func printOnCollectorTime(
         _ stream: SensorStream, _ detail: QueryDetail, from: Timestamp?, to: Timestamp?,
-        _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: any StoreReading
+        _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
     ) throws {
         let devices = try Self.devices(of: selections, reader)
         var converter = try CollectorTime(of: devices, from: from, to: to, in: reader)

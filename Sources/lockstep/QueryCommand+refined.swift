@@ -10,7 +10,7 @@ extension QueryCommand {
     /// - Parameter limit: the maximum number of rows, or nil for no limit.
     func printRefined(
         _ kind: RefinedKind, _ selection: (group: GroupID?, devices: [DeviceID]), from: Timestamp?, to: Timestamp?,
-        _ reader: any StoreReading, limit: Int?, _ each: (SampleRow) -> Void
+        _ reader: StoreReader, limit: Int?, _ each: (SampleRow) -> Void
     ) throws {
         var remainingRows = limit ?? .max
         for device in try Self.devices(of: [selection], reader) where remainingRows > 0 {
@@ -26,7 +26,7 @@ extension QueryCommand {
 
     /// Returns the stored devices that are selected.
     static func devices(
-        of selections: [(group: GroupID?, devices: [DeviceID])], _ reader: any StoreReading
+        of selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
     ) throws -> [DeviceAddress] {
         try reader.devices().map(\.address).filter { address in
             selections.contains { selection in
@@ -39,7 +39,7 @@ extension QueryCommand {
     /// Explains an empty result on standard error: the output is valid, but often not what the user looked for.
     func explainNothing(
         _ stream: SensorStream, _ kind: RefinedKind?, _ selections: [(group: GroupID?, devices: [DeviceID])],
-        _ reader: any StoreReading
+        _ reader: StoreReader
     ) throws {
         let devices = try Self.devices(of: selections, reader)
         let merge: any MergeReading = kind.map { RefinedExportReader($0, in: reader) } ?? reader

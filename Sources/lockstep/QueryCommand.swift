@@ -74,10 +74,9 @@ struct QueryCommand: ParsableCommand {
                 .run(self.stream, try options.reader())
         }
         if self.stream == "events" {
-            guard let reader = try options.reader().events else { throw CommandFailure(StoreOptions.noEvents) }
             try EventQuery(
                 group: selection.group, devices: selection.device, from: from, to: to, limit: limit, format: format
-            ).run(reader)
+            ).run(try options.reader())
             return
         }
         let reader = try options.reader()

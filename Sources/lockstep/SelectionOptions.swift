@@ -17,7 +17,7 @@ struct SelectionOptions: ParsableArguments {
 
     /// Returns the groups to read, in order, each with the devices to read; no devices stand for all devices.
     /// - Throws: ``CommandFailure`` for an unknown device or group, instead of an empty result.
-    func groups(of reader: any StoreReading) throws -> [(group: GroupID?, devices: [DeviceID])] {
+    func groups(of reader: StoreReader) throws -> [(group: GroupID?, devices: [DeviceID])] {
         guard !device.isEmpty || group != nil else { return [(nil, [])] }
         let known = try reader.devices().map(\.address)
         if let group { try checkGroup(group, among: known) }

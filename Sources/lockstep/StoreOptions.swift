@@ -20,11 +20,8 @@ struct StoreOptions: ParsableArguments {
     @OptionGroup var options: Options<StoreSettings>
     @OptionGroup var file: SettingsFile
 
-    /// The error for a store that cannot have events.
-    static let noEvents = "the store has no tables of events yet: start a collector of this version of Lockstep with it"
-
     /// Opens the store.
-    func reader() throws -> any StoreReading { try address().reader() }
+    func reader() throws -> StoreReader { try address().reader() }
 
     /// Returns the address of the store with the password. A password file can be a pipe, so do not read it again.
     func address() throws -> StoreAddress {

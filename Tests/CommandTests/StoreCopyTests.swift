@@ -22,7 +22,7 @@ struct StoreCopyTests {
                     of: DeviceAddress(group: .standard, device: DeviceID(unchecked: "left")))
 
                 var copy = StoreCopy(
-                    source: source, target: target, check: try ClickHouseReader(ClickHouseAddress(server.url("empty")))
+                    source: source, target: target, check: try StoreReader(ClickHouseAddress(server.url("empty")))
                 ) { _, _, _ in }
                 let report = try copy.run()
                 #expect(report.missing == 2)
@@ -30,7 +30,7 @@ struct StoreCopyTests {
                 #expect(try await server.execute("SELECT count() FROM states") == ["1"])
 
                 var again = StoreCopy(
-                    source: source, target: target, check: try ClickHouseReader(ClickHouseAddress(server.url()))
+                    source: source, target: target, check: try StoreReader(ClickHouseAddress(server.url()))
                 ) { _, _, _ in }
                 #expect(try again.run().isComplete)
                 #expect(
@@ -72,7 +72,7 @@ struct StoreCopyTests {
                     if isLater { try database.execute("UPDATE _rule_states SET state = '{\"live\":{}}'") }
                     var copy = StoreCopy(
                         source: try StoreReader(path: path), target: try open(server.url()),
-                        check: try ClickHouseReader(ClickHouseAddress(server.url()))
+                        check: try StoreReader(ClickHouseAddress(server.url()))
                     ) { _, _, _ in }
                     let report = try copy.run()
                     #expect(report.isComplete && report.events == 2 && report.conflicts == 1 && report.rejected == 2)
@@ -82,7 +82,7 @@ struct StoreCopyTests {
                     #expect(
                         try await server.execute("SELECT topic, hex(head) FROM rejected")
                             == ["a/b\t00FF09", "a/b\t00FF09"])
-                    let events = try ClickHouseReader(ClickHouseAddress(server.url()))
+                    let events = try StoreReader(ClickHouseAddress(server.url()))
                     #expect(
                         try events.events(
                             of: nil, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 9,

@@ -24,7 +24,7 @@ extension AverageTests {
     }
 
     static func compare(_ path: String, _ server: TestClickHouse, _ seed: UInt64) throws {
-        let (file, database) = (try StoreReader(path: path), try ClickHouseReader(ClickHouseAddress(server.url())))
+        let (file, database) = (try StoreReader(path: path), try StoreReader(ClickHouseAddress(server.url())))
         for stream in streams {
             for span in [60_000_000, 90_000_000, 600_000_000] as [Int64] {
                 for (from, to) in [(nil, nil), (start + 130_000_001, start + 1_500_000_007)] as [(Int64?, Int64?)] {
@@ -35,7 +35,7 @@ extension AverageTests {
             }
             // In pages, as the web server reads them.
             var paged: [[String]] = [[], []]
-            for (index, reader) in [file as any StoreReading, database].enumerated() {
+            for (index, reader) in [file as StoreReader, database].enumerated() {
                 var from = start
                 while true {
                     var last: Int64?
@@ -76,7 +76,7 @@ extension AverageTests {
     }
 
     static func rows(
-        _ reader: any StoreReading, _ stream: SensorStream, _ span: Int64, _ from: Int64?, _ to: Int64?
+        _ reader: StoreReader, _ stream: SensorStream, _ span: Int64, _ from: Int64?, _ to: Int64?
     ) throws -> [String] {
         var rows: [String] = []
         try reader.query(
@@ -91,7 +91,7 @@ extension AverageTests {
 
     /// The averages of the first value, and the numbers of samples.
     static func averages(
-        _ reader: any StoreReading, span: Int64, from: Int64? = nil, to: Int64? = nil
+        _ reader: StoreReader, span: Int64, from: Int64? = nil, to: Int64? = nil
     ) throws -> [String] {
         var rows: [String] = []
         try reader.query(

@@ -68,7 +68,7 @@ struct AverageTests {
                 try store.write(Self.group(Self.devices[0], [minute * 60_000_000, minute * 60_000_000 + 1], value: 3))
                 Self.summarise(store)
             }
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             let before = try Self.averages(reader, span: 120_000_000)
             #expect(before == ["0 3.0 4.0", "120000000 3.0 4.0"])
             // Three minutes are complete, and only they have a summary.
@@ -88,7 +88,7 @@ struct AverageTests {
                 try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
             }
             Self.summarise(store)
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 1.0 1.0")
             // The samples of a commit, without anything that follows.
             let group = Self.group(Self.devices[0], [5], value: 4)
@@ -123,7 +123,7 @@ struct AverageTests {
             #expect(
                 try next.commit().devices[Self.devices[0]]
                     == IngestResult.Counts(stored: 2, duplicates: 1, conflicts: 1))
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
         }
     }
@@ -139,7 +139,7 @@ struct AverageTests {
             let old = try writer.summaries(where: "t < 120000000")
             try store.write(Self.group(Self.devices[0], [7], value: 3))
             try writer.insert(old, version: 5)
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000).prefix(2) == ["0 2.0 2.0", "60000000 1.0 1.0"])
             #expect(try await server.execute("SELECT t, x FROM minutes_accelerometer") == ["60000000\t1"])
         }
@@ -156,7 +156,7 @@ struct AverageTests {
             let address = try ClickHouseAddress(server.url())
             let target = try CopyTarget(address, survivesPowerLoss: false, quorum: nil, catalog: .builtIn)
             try target.insert(Self.group(Self.devices[0], [9], value: 2).runs[0].samples, of: Self.devices[0])
-            let reader = try ClickHouseReader(address)
+            let reader = try StoreReader(address)
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 1.5 2.0")
             let year: Int64 = 31_556_952_000_000
             let now = Moment.now().wall.microseconds
@@ -188,7 +188,7 @@ struct AverageTests {
             for time in Int64(1)...4 { try store.write(Self.group(Self.devices[0], [time], value: 6)) }
             let count = "SELECT count() FROM summarised_accelerometer WHERE _change != 0"
             #expect(try await server.execute(count) == ["1"])
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 5.0 5.0")
             Self.summarise(store)
             try store.write(Self.group(Self.devices[0], [5], value: 11))
@@ -213,7 +213,7 @@ struct AverageTests {
             #expect(throws: StoreError.self) { try store.write(group) }
             try await server.execute("RENAME TABLE away TO \(table)")
             #expect(try store.write(group).devices[Self.devices[0]] == IngestResult.Counts(duplicates: 1))
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
             Self.summarise(store)
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 2.0 2.0")
@@ -237,7 +237,7 @@ struct AverageTests {
             // Later samples of the newest minute are not marked: it must not have been summarised.
             Self.summarise(store)
             try store.write(Self.group(Self.devices[0], [100_000_000], value: 4))
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000) == ["0 1.0 1.0", "60000000 2.0 3.0"])
         }
     }
@@ -260,7 +260,7 @@ struct AverageTests {
             // The minutes that the next owner changes are summarised by it.
             for time in Int64(1)...2 { try next.write(Self.group(Self.devices[0], [time], value: 4)) }
             Self.summarise(next)
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try Self.averages(reader, span: 60_000_000).first == "0 3.0 3.0")
             #expect(try await server.execute("SELECT t, x FROM minutes_accelerometer") == ["0\t3"])
         }

@@ -43,7 +43,7 @@ struct EquivalenceTests {
                 file.close()
                 database.close()
                 try await server.execute("OPTIMIZE TABLE received_accelerometer FINAL")
-                let (stored, copied) = (try StoreReader(path: path), try ClickHouseReader(address))
+                let (stored, copied) = (try StoreReader(path: path), try StoreReader(address))
                 try Self.compare(stored, copied)
                 // These take some hundred requests.
                 guard seed == 1 else { return }
@@ -53,7 +53,7 @@ struct EquivalenceTests {
         }
     }
 
-    private static func compare(_ file: any StoreReading, _ database: any StoreReading) throws {
+    private static func compare(_ file: StoreReader, _ database: StoreReader) throws {
         #expect(try file.devices() == database.devices())
         #expect(try file.verification(devices: nil) == database.verification(devices: nil))
         #expect(try !database.devices().isEmpty)
@@ -76,7 +76,7 @@ struct EquivalenceTests {
         }
     }
 
-    private static func compareHistories(_ file: any StoreReading, _ database: any StoreReading) throws {
+    private static func compareHistories(_ file: StoreReader, _ database: StoreReader) throws {
         #expect(try overviews(file) == overviews(database))
         #expect(
             try file.newestClocks().map { "\($0)" } == database.newestClocks().map { "\($0)" })
@@ -120,7 +120,7 @@ struct EquivalenceTests {
         }
     }
 
-    private static func compareMerges(_ file: any StoreReading, _ database: any StoreReading) throws {
+    private static func compareMerges(_ file: StoreReader, _ database: StoreReader) throws {
         let devices = ["d2", "unknown", "d0", "d1"].map {
             DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: $0))
         }
@@ -130,7 +130,7 @@ struct EquivalenceTests {
                     try file.timeRanges(of: stream, devices: devices, from: from, to: to)
                         == database.timeRanges(of: stream, devices: devices, from: from, to: to))
             }
-            func rows(_ reader: any StoreReading) throws -> [String] {
+            func rows(_ reader: StoreReader) throws -> [String] {
                 var rows: [String] = []
                 try reader.merge(streams: streams, devices: devices, from: from, to: to) { row, stream in
                     rows.append("\(row.device) \(stream) \(row.time.microseconds) \(row.values)")
@@ -144,7 +144,7 @@ struct EquivalenceTests {
         }
     }
 
-    private static func overviews(_ reader: any StoreReading) throws -> [String] {
+    private static func overviews(_ reader: StoreReader) throws -> [String] {
         try reader.overviews(cancellation: nil).map { overview in
             """
             \(overview.summary) \(String(describing: overview.transition)) \(String(describing: overview.phase))
@@ -154,25 +154,25 @@ struct EquivalenceTests {
         }
     }
 
-    private static func health(_ reader: any StoreReading, _ device: DeviceAddress) throws -> [String] {
+    private static func health(_ reader: StoreReader, _ device: DeviceAddress) throws -> [String] {
         guard let health = try reader.health(of: device, limit: 1000, cancellation: nil) else { return [] }
         return [
             "\(health.summary) \(health.rejected) \(String(describing: health.clock)) \(health.recentRejections)"
         ] + health.recentConflicts.map { "\($0)" }
     }
 
-    private static func buckets(_ reader: any StoreReading, _ query: EnvelopeQuery) throws -> [String] {
+    private static func buckets(_ reader: StoreReader, _ query: EnvelopeQuery) throws -> [String] {
         let envelope = try reader.envelope(query, cancellation: nil)
         return ["\(envelope.columns.map(\.name)) \(envelope.width)"]
             + envelope.buckets.map { "\($0.start.microseconds) \($0.samples) \(Array($0.values))" }
     }
 
-    private static func thinned(_ reader: any StoreReading, _ query: EnvelopeQuery) throws -> [String] {
+    private static func thinned(_ reader: StoreReader, _ query: EnvelopeQuery) throws -> [String] {
         let thinned = try reader.everyNth(query, cancellation: nil)
         return ["\(thinned.step)"] + thinned.samples.map { "\($0.time.microseconds) \($0.values)" }
     }
 
-    private static func page(_ reader: any StoreReading, _ query: SampleQuery) throws -> [String] {
+    private static func page(_ reader: StoreReader, _ query: SampleQuery) throws -> [String] {
         var rows: [String] = []
         let hasMore = try reader.run(query, cancellation: nil) { rows.append("\($0.microseconds) \($1)") }
         return rows + ["\(hasMore)"]
@@ -180,7 +180,7 @@ struct EquivalenceTests {
 
     /// The rows of a query as text, with sums and means rounded: both stores add in different orders.
     private static func rows(
-        _ reader: any StoreReading, _ stream: SensorStream, _ detail: QueryDetail, devices: [DeviceID] = [],
+        _ reader: StoreReader, _ stream: SensorStream, _ detail: QueryDetail, devices: [DeviceID] = [],
         from: Int64? = nil, to: Int64? = nil, limit: Int? = nil
     ) throws -> [String] {
         var rows: [String] = []

@@ -14,7 +14,7 @@ struct ReadingTests {
         try await withClickHouse { server in
             let store = try Self.open(server)
             _ = try store.write(Self.group([10, 20], receivedAt: 1))
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             try reader.snapshot {
                 #expect(try Self.times(reader) == [10, 20])
                 _ = try store.write(Self.group([5, 15, 20], receivedAt: 2))
@@ -38,20 +38,17 @@ struct ReadingTests {
                     if(number = 150000, toInt64(31556952000000), toInt64(number)), 0, 0, 0, bitShiftLeft(toUInt64(1), 63), 1
                 FROM numbers(150001)
                 """)
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             let times: [Int64] = [-1_000_000_000_000] + Array(0..<150_000) + [31_556_952_000_000]
             #expect(try Self.times(reader) == times)
             var queried: [Int64] = []
-            try reader.query(
-                stream: .accelerometer, detail: .samples, group: nil, devices: [], from: nil, to: nil, limit: nil
-            ) { queried.append($0.time.microseconds) }
+            try reader.query(stream: .accelerometer) { queried.append($0.time.microseconds) }
             #expect(queried == times)
             // Each sample has an interval of its own.
             queried = []
-            try reader.query(
-                stream: .accelerometer, detail: .averages(span: 1), group: nil, devices: [], from: nil, to: nil,
-                limit: nil
-            ) { queried.append($0.time.microseconds) }
+            try reader.query(stream: .accelerometer, detail: .averages(span: 1)) {
+                queried.append($0.time.microseconds)
+            }
             #expect(queried == times)
         }
     }
@@ -81,7 +78,7 @@ struct ReadingTests {
             to: Timestamp(microseconds: 195), points: 10)
         let counts: [(bucket: Int64, rows: Int64)] = [(0, 600_000), (1, 400_000), (4, 5_000_000), (7, 1), (9, 2)]
         #expect(
-            EnvelopeSelect(query).parts(counts) == [
+            EnvelopeSelect(query, device: 1).parts(counts) == [
                 .init(times: 100...119, rows: 1_000_000), .init(times: 140...149, rows: 5_000_000),
                 .init(times: 170...194, rows: 3),
             ])
@@ -104,7 +101,7 @@ struct ReadingTests {
         ])
     }
 
-    private static func times(_ reader: ClickHouseReader) throws -> [Int64] {
+    private static func times(_ reader: StoreReader) throws -> [Int64] {
         var times: [Int64] = []
         try reader.merge(streams: [.accelerometer], devices: [device], from: nil, to: nil) { row, _ in
             times.append(row.time.microseconds)

@@ -87,10 +87,9 @@ struct ReplicaTests {
                 try #require(isStored)
             }
             for replica in address.replicas {
-                let reader = try #require(try ClickHouseReader(replica).events)
+                let reader = try StoreReader(replica)
                 let events = try reader.events(
-                    of: left, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: .max,
-                    cancellation: nil)
+                    of: left, limit: .max)
                 #expect(events.count == 7 && Set(events.map(\.key)).count == 7)
                 #expect(try reader.deliveries(.pending).count == 10)
             }
@@ -192,7 +191,7 @@ struct ReplicaTests {
             two.servers += try ClickHouseAddress("clickhouse://127.0.0.1:1/lockstep").servers
             let hosts = failure { _ = try open(two, quorum: nil) }
             #expect(hosts?.description.contains("--quorum majority") == true)
-            let reader = failure { _ = try ClickHouseReader(two) }
+            let reader = failure { _ = try StoreReader(two) }
             #expect(reader?.description.contains("not replicated") == true)
         }
         try await withClickHouse(settings: "<macros><replica>a</replica></macros>") { server in
@@ -354,6 +353,6 @@ private func group(_ times: [Int64], seq: Int64) -> IngestGroup {
 
 /// Returns the times of all stored samples.
 private func samples(_ address: ClickHouseAddress) throws -> [Int64] {
-    let reader = try ClickHouseReader(address)
+    let reader = try ClickHouseDriver(address)
     return try reader.client.rows("SELECT t FROM accelerometer ORDER BY t").compactMap { $0[0].flatMap { Int64($0) } }
 }

@@ -113,7 +113,7 @@ extension RuleTests {
         try await withClickHouse { server in
             let store = try open(server)
             for group in ["lab", "hall"] { try store.write(self.group(1, of: device("left", in: group))) }
-            let reader = try #require(try ClickHouseReader(ClickHouseAddress(server.url())).events)
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             func events(_ group: String?) throws -> [StoredEvent] {
                 try reader.events(
                     of: nil, group: group.map(GroupID.init(unchecked:)), rule: nil, from: nil, to: nil, after: 0,

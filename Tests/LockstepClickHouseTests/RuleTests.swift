@@ -63,10 +63,9 @@ struct RuleTests {
                     }
                     announced += try store.write(group(number, of: device)).deliveries
                 }
-                let reader = try #require(try ClickHouseReader(ClickHouseAddress(server.url())).events)
+                let reader = try StoreReader(ClickHouseAddress(server.url()))
                 let events = try reader.events(
-                    of: device, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: .max,
-                    cancellation: nil)
+                    of: device, limit: .max)
                 let pending = try reader.deliveries(.pending)
                 #expect(
                     result(events, store.observerStates(), pending, of: device) == expected,
@@ -100,9 +99,8 @@ struct RuleTests {
             #expect(try await server.execute(count) == ["16"])
             let third = try open(server)
             try third.takeOver(FencingToken(rawValue: 2_000_000_002)) { _ in true }
-            let events = try #require(try ClickHouseReader(ClickHouseAddress(server.url())).events).events(
-                of: device, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: .max,
-                cancellation: nil)
+            let events = try StoreReader(ClickHouseAddress(server.url())).events(
+                of: device, limit: .max)
             #expect(events.count == 7 && Set(events.map(\.key)).count == 7)
             #expect(events.map(\.id) == events.map(\.id).sorted())
             #expect(third.observerStates().count == 4)
@@ -190,7 +188,7 @@ struct RuleTests {
             #expect(try await server.execute("SELECT acknowledged FROM events") == ["5"])
             let reopened = try open(server)
             #expect(try reopened.pendingDeliveries().isEmpty)
-            let dead = try ClickHouseReader(ClickHouseAddress(server.url())).deliveries(.dead)
+            let dead = try StoreReader(ClickHouseAddress(server.url())).deliveries(.dead)
             #expect(dead.map(\.error) == ["status 422"] && dead.first?.event.acknowledged?.microseconds == 5)
         }
     }

@@ -56,7 +56,7 @@ extension StoreTests {
             try await expectEventually { try await server.execute(select) == kept.map(String.init) }
             let result = try store.write(IngestGroup(batches: [received([now - 85 * day, now], seq: 2)]))
             #expect(result.devices.values.first == IngestResult.Counts(duplicates: 1, expired: 1))
-            let reader = try ClickHouseReader(address)
+            let reader = try StoreReader(address)
             let expiry = try #require(try reader.expiries().first)
             #expect(expiry.before == limit && expiry.samples == Int64(times.count - kept.count))
             let comparison = try reader.compare(

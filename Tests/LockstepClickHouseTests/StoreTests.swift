@@ -110,7 +110,7 @@ struct StoreTests {
                 let reopened = try open(server)
                 #expect(reopened.lifecycles() == [device: snapshot])
                 #expect(
-                    try ClickHouseReader(ClickHouseAddress(server.url())).devices().map(\.isForgotten) == [isForgotten])
+                    try StoreReader(ClickHouseAddress(server.url())).devices().map(\.isForgotten) == [isForgotten])
                 reopened.close()
             }
         }
@@ -183,7 +183,7 @@ struct StoreTests {
             }
             let air = try stream(.real)
             let store = try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [air]))
-            let reader = try ClickHouseReader(address)
+            let reader = try StoreReader(address)
             #expect(try reader.catalog().declared == [air])
             var block = SampleBlock(stream: air)
             for (time, value) in [(21, 5), (22, 7), (31, 9)] as [(Int64, Double)] {
@@ -227,7 +227,7 @@ struct StoreTests {
                 return group
             }
             func state() throws -> String {
-                let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+                let reader = try StoreReader(ClickHouseAddress(server.url()))
                 let summary = try #require(try reader.devices().first)
                 let found = try #require(try reader.verification(devices: nil).first?.epochs.first)
                 #expect(summary.missing == found.missing.count && summary.onItsWay == found.onItsWay.count)
@@ -253,7 +253,7 @@ struct StoreTests {
             let times = [-3, -1, 0, 59_999_999, 60_000_000, 61_000_000, 10 * day, 10 * day + 1, 4000 * day]
             let store = try open(server)
             try store.write(IngestGroup(batches: [received(times, seq: 1)]))
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             func read(_ detail: QueryDetail, from: Int64? = nil) throws -> [Int64] {
                 var found: [Int64] = []
                 try reader.query(

@@ -119,45 +119,35 @@ struct MinuteWriter {
 
     /// Returns the summaries of the minutes with rows that meet a condition, which must comprise whole minutes.
     func summaries(where condition: String) throws(StoreError) -> [Row] {
-        var changes: [Key: UInt64] = [:]
-        var reader = RowBinaryReader(
+        let changes = Dictionary(
             try client.binary(
                 """
                 SELECT device_id, t, \(Minute.changes) FROM \(stream.minuteTable)
                 WHERE (\(condition)) AND _change != 0 GROUP BY device_id, t
-                """))
-        do {
-            while !reader.isAtEnd {
-                changes[Key(device: try reader.integer(), minute: try reader.integer())] = try reader.unsigned()
+                """
+            ) { reader in
+                (Key(device: try reader.integer(), minute: try reader.integer()), try reader.unsigned())
             }
-        } catch { throw truncated }
+        ) { first, _ in first }
         // The replica must have the samples of these changes.
         client.requireEverything()
         let columns = stream.summaryColumns
         let names = (["device_id", "t"] + stream.columns.map(\.name)).joined(separator: ", ")
         let values = ([Minute.expression + " AS _minute", "toInt64(count())"] + columns.map(\.expression))
             .joined(separator: ", ")
-        reader = RowBinaryReader(
-            try client.binary(
-                """
-                SELECT device_id, \(values) FROM (
-                    SELECT \(names) FROM \(stream.receivedTable) WHERE \(condition)
-                    ORDER BY device_id, t, _rank DESC, _values_hash LIMIT 1 BY device_id, t
-                ) GROUP BY device_id, _minute
-                """))
-        var rows: [Row] = []
-        do {
-            while !reader.isAtEnd {
-                let (device, minute, samples) = (try reader.integer(), try reader.integer(), try reader.integer())
-                var values: [Double] = []
-                for _ in columns { values.append(try reader.isNull() ? .nan : try reader.double()) }
-                rows.append(
-                    Row(
-                        device: device, minute: minute, changes: changes[Key(device: device, minute: minute)] ?? 0,
-                        samples: samples, values: values))
-            }
-        } catch { throw truncated }
-        return rows
+        return try client.binary(
+            """
+            SELECT device_id, \(values) FROM (
+                SELECT \(names) FROM \(stream.receivedTable) WHERE \(condition)
+                ORDER BY device_id, t, _rank DESC, _values_hash LIMIT 1 BY device_id, t
+            ) GROUP BY device_id, _minute
+            """
+        ) { reader in
+            let (device, minute, samples) = (try reader.integer(), try reader.integer(), try reader.integer())
+            return Row(
+                device: device, minute: minute, changes: changes[Key(device: device, minute: minute)] ?? 0,
+                samples: samples, values: try columns.map { _ in try reader.isNull() ? .nan : try reader.double() })
+        }
     }
 
     /// Inserts summaries.
@@ -175,10 +165,6 @@ struct MinuteWriter {
             rows.endRow()
         }
         try client.insert(rows.bytes, into: stream.minuteTable, columns: stream.minuteColumns)
-    }
-
-    private var truncated: StoreError {
-        StoreError(.other, "the answer of \(client.address) ends within a row: try again")
     }
 }
 

@@ -31,7 +31,7 @@ struct SummarySelect {
         return """
             SELECT t - (((t - toInt64(\(origin))) % toInt64(\(width)) + toInt64(\(width))) % toInt64(\(width))) AS _span_start,
                 \(values.joined(separator: ", "))
-            FROM (SELECT \(names) FROM \(stream.receivedTable) WHERE device_id = \(device) AND \(condition(ranges))
+            FROM (SELECT \(names) FROM \(stream.receivedTable) WHERE \(condition(ranges))
             ORDER BY t, _rank DESC, _values_hash LIMIT 1 BY t) GROUP BY _span_start ORDER BY _span_start
             """
     }
@@ -39,17 +39,11 @@ struct SummarySelect {
     /// Returns the statement for the valid summaries of minutes that start in a range of times.
     func minutes(in times: Range<Int64>) -> String {
         let values = columns.indices.map { "latest.\($0 + 3)" }
-        let condition = "device_id = \(device) AND t >= \(times.lowerBound) AND t < \(times.upperBound)"
         return """
             SELECT \((["t", "latest.2"] + values).joined(separator: ", "))
-            FROM (\(stream.summaries(columns, by: "t", where: condition)))
+            FROM (\(stream.summaries(columns, by: "t", where: condition([times]))))
             WHERE latest.1 = changes AND latest.2 > 0 ORDER BY t
             """
-    }
-
-    /// Returns the statement for the times of the first and last summary of a minute, and the number of their rows.
-    func minuteExtent(in times: Range<Int64>) -> String {
-        "SELECT min(t), max(t), count() FROM \(stream.minuteTable) WHERE device_id = \(device) AND \(condition([times]))"
     }
 
     /// The length in µs of the parts whose rows are counted in a long range.
@@ -59,25 +53,22 @@ struct SummarySelect {
     func rowCounts(in ranges: [Range<Int64>], length: Int64) -> String {
         """
         SELECT intDiv(t, toInt64(\(length))) - if(t % toInt64(\(length)) < 0, 1, 0) AS _part, toInt64(count())
-        FROM \(stream.receivedTable) WHERE device_id = \(device) AND \(condition(ranges)) GROUP BY _part ORDER BY _part
+        FROM \(stream.receivedTable) WHERE \(condition(ranges)) GROUP BY _part ORDER BY _part
         """
     }
 
-    private func condition(_ ranges: [Range<Int64>]) -> String {
-        "(" + ranges.map { "(t >= \($0.lowerBound) AND t < \($0.upperBound))" }.joined(separator: " OR ") + ")"
+    /// Returns the condition for rows of the device in some ranges of times.
+    func condition(_ ranges: [Range<Int64>]) -> String {
+        "device_id = \(device) AND ("
+            + ranges.map { "(t >= \($0.lowerBound) AND t < \($0.upperBound))" }.joined(separator: " OR ") + ")"
     }
 
-    /// Reads the rows of ``samples(in:)`` or ``minutes(in:)``.
-    func rows(_ bytes: [UInt8]) throws(RowBinaryReader.Truncated) -> [Row] {
-        var reader = RowBinaryReader(bytes)
-        var rows: [Row] = []
-        while !reader.isAtEnd {
-            var row = Row(start: try reader.integer(), samples: try reader.integer(), values: [])
-            row.values.reserveCapacity(columns.count)
-            for _ in columns { row.values.append(try reader.isNull() ? .nan : try reader.double()) }
-            rows.append(row)
-        }
-        return rows
+    /// Reads a row of ``samples(in:)`` or ``minutes(in:)``.
+    func row(_ reader: inout RowBinaryReader) throws(RowBinaryReader.Truncated) -> Row {
+        var row = Row(start: try reader.integer(), samples: try reader.integer(), values: [])
+        row.values.reserveCapacity(columns.count)
+        for _ in columns { row.values.append(try reader.isNull() ? .nan : try reader.double()) }
+        return row
     }
 }
 

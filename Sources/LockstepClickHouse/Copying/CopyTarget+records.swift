@@ -16,22 +16,24 @@ extension CopyTarget {
     /// Inserts conflicts as rows that do not replace the sample with the same time.
     /// - Returns: the number of conflicts, without those of unknown streams.
     @discardableResult
-    package func insert(_ conflicts: [StoredConflict], _ streams: [SensorStream]) throws(StoreError) -> Int {
+    package func insert(
+        _ conflicts: [DeviceHealth.Conflict], of device: DeviceAddress, _ streams: [SensorStream]
+    ) throws(StoreError) -> Int {
+        let device = DeviceRecord.id(of: device)
         var copied = 0
         for (name, conflicts) in Dictionary(grouping: conflicts, by: \.stream) {
             guard let stream = streams.first(where: { $0.name == name }) else { continue }
             for part in conflicts.chunks(of: Self.maxRows) {
                 // A conflict never replaces a sample, but is one if its sample was deleted.
-                let minutes = part.map { (DeviceRecord.id(of: $0.device), Minute.start(of: $0.time)) }
+                let minutes = part.map { (device, Minute.start(of: $0.time.microseconds)) }
                 try markChanged(minutes, of: stream)
                 var rows = SampleRows(stream)
                 for conflict in part {
                     var block = SampleBlock(stream: stream)
                     block.append(
-                        time: Timestamp(microseconds: conflict.time),
-                        values: try Self.values(conflict.values, of: stream))
+                        time: conflict.time, values: try Self.values(conflict.received, of: stream))
                     rows.append(
-                        device: DeviceRecord.id(of: conflict.device), block, 0..<1,
+                        device: device, block, 0..<1,
                         hashes: SampleHasher(stream).hashes(of: block), receivedAt: conflict.receivedAt,
                         isConflict: true)
                     copied += 1
@@ -48,22 +50,12 @@ extension CopyTarget {
     @discardableResult
     package func insert(_ messages: [RejectedMessage]) throws(StoreError) -> Int {
         guard let first = messages.map(\.at.microseconds).min() else { return 0 }
-        var known: [RejectedKey: Int] = [:]
-        var reader = RowBinaryReader(
-            try client.binary("SELECT at, topic, reason, size, hex(head) FROM rejected WHERE at >= \(first)"))
-        do {
-            while !reader.isAtEnd {
-                let key = RejectedKey(
-                    at: try reader.integer(), topic: try reader.text(), reason: try reader.text(),
-                    size: try reader.integer(), head: try reader.text())
-                known[key, default: 0] += 1
-            }
-        } catch { throw StoreError(.corrupt, "the server sent an incomplete row of rejected") }
+        var known: [RejectedMessage: Int] = [:]
+        for message in try RejectedMessage.read(client, where: "at >= \(first)") { known[message, default: 0] += 1 }
         var rows = RowBinary()
         for message in messages {
-            let key = RejectedKey(message)
-            if let count = known[key], count > 0 {
-                known[key] = count - 1
+            if let count = known[message], count > 0 {
+                known[message] = count - 1
                 continue
             }
             rows.append(message.at.microseconds)
@@ -84,7 +76,7 @@ extension CopyTarget {
         let versions = try CopyVersions(of: "received_rule_states", client)
         var rows = RowBinary()
         for device in devices {
-            let address = device.summary.address
+            let address = device.record.address
             guard let own = states[address] else { continue }
             var progress = RuleProgress()
             progress.states = Dictionary(own.map { ($0.rule, $0.json) }, uniquingKeysWith: { first, _ in first })
@@ -108,25 +100,5 @@ extension CopyTarget {
             let word = value?.string.flatMap { column.kind.words?.firstIndex(of: $0) }
             return value?.number ?? word.map(Double.init) ?? .nan
         }
-    }
-}
-
-/// What identifies a rejected message in another store.
-private struct RejectedKey: Hashable {
-    let at: Int64
-    let topic: String
-    let reason: String
-    let size: Int64
-    /// In hexadecimal digits, upper-case.
-    let head: String
-}
-
-extension RejectedKey {
-    init(_ message: RejectedMessage) {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let head = message.head.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        self.init(
-            at: message.at.microseconds, topic: message.topic, reason: message.reason, size: Int64(message.size),
-            head: String(decoding: head, as: UTF8.self))
     }
 }

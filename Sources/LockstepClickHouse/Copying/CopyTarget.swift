@@ -29,14 +29,10 @@ package final class CopyTarget {
 
     /// Returns what is stored of a device and stream, by hour.
     package func hours(of device: DeviceAddress, _ stream: SensorStream) throws(StoreError) -> [Int64: HourSummary] {
-        var hours: [Int64: HourSummary] = [:]
-        for row in try client.rows(HourSummary.statement(of: DeviceRecord.id(of: device), stream)) {
-            guard let hour = row[0].flatMap({ Int64($0) }), let count = row[1].flatMap({ Int($0) }),
-                let sum = row[2].flatMap({ UInt64($0) })
-            else { continue }
-            hours[hour] = HourSummary(count: count, sum: sum)
+        let rows = try client.binary(HourSummary.statement(of: DeviceRecord.id(of: device), stream)) { reader in
+            (try reader.integer(), HourSummary(count: Int(try reader.integer()), sum: try reader.unsigned()))
         }
-        return hours
+        return Dictionary(rows) { first, _ in first }
     }
 
     /// Inserts samples as those that were received first.
@@ -73,7 +69,7 @@ package final class CopyTarget {
         var (received, dropped, states, records) = (RowBinary(), RowBinary(), RowBinary(), RowBinary())
         var reports = RowBinary()
         for device in devices {
-            let id = DeviceRecord.id(of: device.summary.address)
+            let id = DeviceRecord.id(of: device.record.address)
             for epoch in device.epochs {
                 func append(_ ranges: SequenceSet, to rows: inout RowBinary) {
                     for range in ranges.ranges {
@@ -91,7 +87,7 @@ package final class CopyTarget {
                     EpochReportRows.append(report, of: id, epoch.epoch, version: version, to: &reports)
                 }
             }
-            DeviceRecord(device).append(to: &records, version: versions.version(of: device))
+            device.record.append(to: &records, version: versions.version(of: device))
         }
         for entry in transitions {
             let version = UInt64(clamping: entry.transition.since.microseconds)
@@ -99,7 +95,7 @@ package final class CopyTarget {
         }
         let ranges = ["device_id", "epoch", "first", "last"]
         try insert(states, into: "received_states", StateColumns.names)
-        try insert(records, into: "received_devices", ClickHouseSchema.deviceColumns + ["version"])
+        try insert(records, into: "received_devices", DeviceRecord.columns + ["version"])
         guard withBatches else { return }
         try insert(dropped, into: "received_dropped", ranges)
         try insert(received, into: "received_batches", ranges)
@@ -109,19 +105,5 @@ package final class CopyTarget {
     func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try client.insert(rows.bytes, into: table, columns: columns)
-    }
-}
-
-extension DeviceRecord {
-    /// Creates the record of a device of another store.
-    fileprivate init(_ device: StoredDevice) {
-        self.init(device.summary.address)
-        firstSeen = device.summary.firstSeen
-        lastSeen = device.summary.lastSeen
-        lastSample = device.summary.lastSample?.microseconds
-        counts = IngestResult.Counts(
-            stored: Int(device.summary.samples), duplicates: Int(device.summary.duplicates),
-            conflicts: Int(device.summary.conflicts))
-        lifecycle = device.lifecycle
     }
 }

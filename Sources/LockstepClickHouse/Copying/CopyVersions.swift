@@ -19,19 +19,14 @@ struct CopyVersions {
     init(of table: String, _ client: ClickHouseClient) throws(StoreError) {
         // An earlier copy must not be missed.
         client.requireEverything()
-        var stored: [Int64: UInt64] = [:]
-        for row in try client.rows("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") {
-            guard let id = row[0].flatMap({ Int64($0) }), let version = row[1].flatMap({ UInt64($0) }) else { continue }
-            stored[id] = version
-        }
-        self.init(stored: stored)
+        self.init(stored: try client.versions(of: table))
     }
 
     /// Returns the version of a device's row.
     func version(of device: StoredDevice) -> UInt64 {
-        let times = [device.summary.lastSeen, device.lifecycle.last?.since].compactMap(\.self)
+        let times = [device.record.lastSeen, device.record.lifecycle.last?.since].compactMap(\.self)
         return version(
-            of: DeviceRecord.id(of: device.summary.address),
+            of: DeviceRecord.id(of: device.record.address),
             at: UInt64(clamping: times.map(\.microseconds).max() ?? 0))
     }
 
@@ -39,5 +34,15 @@ struct CopyVersions {
     func version(of id: Int64, at time: UInt64) -> UInt64 {
         guard let stored = stored[id], stored >= time, stored - time < Self.copies else { return time }
         return stored + 1
+    }
+}
+
+extension ClickHouseClient {
+    /// Returns the highest version of each device in a table, by id.
+    func versions(of table: String) throws(StoreError) -> [Int64: UInt64] {
+        let rows = try binary("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") { reader in
+            (try reader.integer(), try reader.unsigned())
+        }
+        return Dictionary(rows) { first, _ in first }
     }
 }

@@ -20,7 +20,7 @@ package struct EventCopy {
     package mutating func insert(_ events: [StoredEvent], _ deliveries: [EventDelivery]) throws(StoreError) -> Int {
         let addresses = Dictionary(
             events.compactMap(\.device).map { (DeviceRecord.id(of: $0), $0) }, uniquingKeysWith: { first, _ in first })
-        var numbers = try EventRows(client: target.client) { addresses[$0] }.numbers(among: events.map(\.key))
+        var numbers = try EventRows(target.client) { addresses[$0] }.numbers(among: events.map(\.key))
         var used = try usedNumbers(events)
         let deliveries = Dictionary(grouping: deliveries.sorted { $0.id < $1.id }) { $0.event.id }
         var (eventRows, acknowledgements, deliveryRows) = (RowBinary(), RowBinary(), RowBinary())
@@ -63,9 +63,9 @@ package struct EventCopy {
         guard let first = times.min(), let last = times.max() else { return [] }
         // Each event takes at most one number of a ms, unless it is used.
         let end = max(last, ledger.lastNumber >> 11) + Int64(2 * events.count)
-        let rows = try target.client.rows(
+        let ids = try target.client.binary(
             "SELECT DISTINCT event_id FROM received_events WHERE event_id >= \(first << 11) AND event_id <= \(end << 11)"
-        )
-        return Set(rows.compactMap { $0[0].flatMap { Int64($0) } })
+        ) { try $0.integer() }
+        return Set(ids)
     }
 }

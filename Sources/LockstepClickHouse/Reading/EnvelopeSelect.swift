@@ -18,10 +18,10 @@ struct EnvelopeSelect {
     let samples: SampleSelect
     private let device: Int64
 
-    init(_ query: EnvelopeQuery) {
+    init(_ query: EnvelopeQuery, device: Int64) {
         self.query = query
         samples = SampleSelect(stream: query.stream)
-        device = DeviceRecord.id(of: query.device)
+        self.device = device
     }
 
     /// The expression for the number of a sample's bucket. Its alias starts with an underscore, which the names
@@ -40,7 +40,7 @@ struct EnvelopeSelect {
     /// Returns the statement for the number of samples.
     func count(in times: ClosedRange<Int64>) -> String {
         """
-        SELECT uniqExact(t) FROM \(query.stream.receivedTable)
+        SELECT toInt64(uniqExact(t)) FROM \(query.stream.receivedTable)
         WHERE device_id = \(device) AND t >= \(times.lowerBound) AND t <= \(times.upperBound)
         """
     }

@@ -1,13 +1,16 @@
 /// The time windows in which a query reads. Their length follows the number of rows found.
 struct QueryWindow {
     /// The numbers of rows for which the length of a window stays as it is.
-    private static let goodRows = 10_000..<ClickHouseReader.rowLimit
+    private static let goodRows = 10_000..<ClickHouseDriver.rowLimit
     /// The longest window, in µs.
     private static let maxLength: Int64 = 1 << 50
 
+    /// The length of the first window, in µs.
+    static let firstLength: Int64 = 60_000_000
+
     private var start: Int64
     /// The length of the next window, in µs.
-    private var length: Int64 = 60_000_000
+    private var length = Self.firstLength
 
     /// - Parameter start: the start of the first window, in µs since 1970.
     init(start: Int64) { self.start = start }

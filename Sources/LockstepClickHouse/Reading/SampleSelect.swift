@@ -5,12 +5,6 @@ import LockstepStore
 struct SampleSelect {
     let stream: SensorStream
 
-    /// Returns the statement for the times of the first and last sample of a device, and the number of rows.
-    func range(of device: Int64, _ times: Range<Int64>) -> String {
-        "SELECT min(t), max(t), count() FROM \(stream.receivedTable) WHERE device_id = \(device) "
-            + "AND t >= \(times.lowerBound) AND t < \(times.upperBound)"
-    }
-
     /// Returns the statement for the samples of a device in a range of times, each once.
     func samples(of device: Int64, _ times: ClosedRange<Int64>) -> String {
         """

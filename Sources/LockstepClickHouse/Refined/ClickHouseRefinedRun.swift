@@ -35,7 +35,7 @@ public final class ClickHouseRefinedRun: RefinedWriting {
         parameters: String, now: Timestamp, warn: (String) -> Void = { _ in }
     ) throws(StoreError) {
         // The reader checks the store.
-        client = try ClickHouseReader(address).client
+        client = try ClickHouseDriver(address).client
         // A run that is missing here would look as if it had been interrupted.
         client.readsRefinedTables = true
         self.kind = kind
@@ -46,7 +46,7 @@ public final class ClickHouseRefinedRun: RefinedWriting {
         created = now.microseconds
         // Two runs that begin at the same time differ.
         run = now.microseconds << 10 | Int64.random(in: 0..<1024)
-        guard try !DeviceRecord.readAll(client, id: self.device).isEmpty else {
+        guard try !DeviceRecord.read(client, id: self.device).isEmpty else {
             throw StoreError(.other, "no device '\(device)' in \(address)")
         }
         try createTables(warn)

@@ -12,13 +12,13 @@ public struct ReplicaStatus: Hashable, Sendable {
     public var readOnlyTables: Int
 }
 
-extension ClickHouseReader {
+extension ReplicaStatus {
     /// Returns the status of the server's replica, or nil if the tables are not replicated.
-    func replicaStatus() throws(StoreError) -> ReplicaStatus? {
+    static func read(_ client: ClickHouseClient) throws(StoreError) -> ReplicaStatus? {
         let row = try client.rows(
             """
             SELECT min(total_replicas), min(active_replicas), sum(queue_size), sum(is_readonly OR is_session_expired), count()
-            FROM system.replicas WHERE database = \(literal(address.database))
+            FROM system.replicas WHERE database = \(literal(client.address.database))
             """, inDatabase: false
         ).first
         guard let numbers = row?.map({ $0.flatMap { Int($0) } ?? 0 }), numbers.count == 5, numbers[4] > 0 else {

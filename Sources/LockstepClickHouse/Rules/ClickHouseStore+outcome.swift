@@ -118,7 +118,7 @@ extension ClickHouseStore {
     private func new(_ events: [RuleEvent]) throws(StoreError) -> [RuleEvent] {
         guard !events.isEmpty else { return [] }
         var known = Set(ledger.openEvents.map(\.event.key))
-        known.formUnion(try EventRows(client: client) { [addresses] in addresses[$0] }.known(among: events.map(\.key)))
+        known.formUnion(try EventRows(client) { [addresses] in addresses[$0] }.known(among: events.map(\.key)))
         return events.filter { $0.device != nil && known.insert($0.key).inserted }
     }
 

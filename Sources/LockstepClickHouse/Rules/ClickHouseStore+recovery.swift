@@ -9,8 +9,8 @@ extension ClickHouseStore {
     func recoverRules(owning owns: (DeviceAddress) -> Bool) throws(StoreError) {
         ledger = RuleLedger()
         client.requireEverything()
-        let newest = try client.rows("SELECT max(event_id) FROM received_events").first?[0].flatMap { Int64($0) }
-        ledger.lastNumber = newest ?? 0
+        ledger.lastNumber =
+            try client.binary("SELECT max(event_id) FROM received_events") { try $0.integer() }.first ?? 0
         let rows = try readProgress(owning: owns)
         try renew(rows)
         var states = RowBinary()
@@ -29,7 +29,7 @@ extension ClickHouseStore {
         }
         try insert(states, into: "received_states", StateColumns.names)
         try write(changed)
-        let known = try EventRows(client: client) { [addresses] in addresses[$0] }
+        let known = try EventRows(client) { [addresses] in addresses[$0] }
             .known(among: ledger.openEvents.map(\.event.key))
         ledger.openEvents.removeAll { known.contains($0.event.key) }
         ledger.lastNumber = max(ledger.lastNumber, ledger.openEvents.map(\.event.id).max() ?? 0)
@@ -58,28 +58,22 @@ extension ClickHouseStore {
     /// Reads the newest row of each device of this owner.
     private func readProgress(owning owns: (DeviceAddress) -> Bool) throws(StoreError) -> [RecoveredRow] {
         var owned: [Int64: DeviceAddress] = [:]
-        for row in try client.rows(
-            "SELECT device_id, any(group_name), any(device) FROM received_rule_states GROUP BY device_id")
+        for (id, group, device) in try client.binary(
+            "SELECT device_id, any(group_name), any(device) FROM received_rule_states GROUP BY device_id",
+            { reader in (try reader.integer(), try reader.text(), try reader.text()) })
         {
-            guard let id = row[0].flatMap({ Int64($0) }), let group = row[1].flatMap({ GroupID(rawValue: $0) }),
-                let device = row[2].flatMap({ DeviceID(rawValue: $0) })
-            else { throw StoreError(.corrupt, "a row of received_rule_states is damaged: \(row.compactMap(\.self))") }
-            let address = DeviceAddress(group: group, device: device)
+            let address = DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: device))
             if owns(address) { owned[id] = address }
         }
         var rows: [RecoveredRow] = []
         for part in owned.keys.sorted().chunks(of: Self.progressLimit) {
-            var reader = RowBinaryReader(
-                try client.binary(
-                    """
-                    SELECT device_id, argMax(content, version) FROM received_rule_states
-                    WHERE device_id IN (\(part.map { "\($0)" }.joined(separator: ", "))) GROUP BY device_id
-                    """))
-            while !reader.isAtEnd {
-                let (id, json): (Int64, String)
-                do { (id, json) = (try reader.integer(), try reader.text()) } catch {
-                    throw StoreError(.corrupt, "the server sent an incomplete row of received_rule_states")
-                }
+            let contents = try client.binary(
+                """
+                SELECT device_id, argMax(content, version) FROM received_rule_states
+                WHERE device_id IN (\(part.map { "\($0)" }.joined(separator: ", "))) GROUP BY device_id
+                """
+            ) { reader in (id: try reader.integer(), json: try reader.text()) }
+            for (id, json) in contents {
                 guard let address = owned[id] else { continue }
                 rows.append((id, address, try RuleProgress(json: json, of: address)))
             }

@@ -38,7 +38,7 @@ extension ClickHouseStore {
     /// Returns the deliveries of this store's devices that are pending.
     /// - Throws: ``/LockstepStore/StoreError`` if the store cannot be read.
     public func pendingDeliveries() throws(StoreError) -> [EventDelivery] {
-        let own = try EventRows(client: client) { [addresses] in addresses[$0] }.deliveries(.pending)
+        let own = try EventRows(client) { [addresses] in addresses[$0] }.deliveries(.pending)
             // Events of no device are from an SQLite store, whose collector had its store to itself.
             .filter { $0.event.device.map(collects) ?? (token == nil && options.groups.isEmpty) }
         for delivery in own { ledger.deliveries[.init(delivery)] = (delivery.event.id, delivery.way) }
@@ -68,11 +68,10 @@ extension ClickHouseStore {
         // The server reads all rows of the range, so that the whole history comes last.
         for span in [Int64(86_400_000_000), 31 * 86_400_000_000, .max] {
             let (start, overflows) = last.subtractingReportingOverflow(span)
-            let row = try client.rows(
-                "SELECT max(t), count() FROM \(streams[stream].receivedTable) WHERE device_id = \(devices[device].id) "
-                    + "AND t >= \(overflows ? .min : start)"
-            ).first
-            if let row, row[1] != "0" { return row[0].flatMap { Int64($0) } }
+            let extent = try client.extent(
+                of: streams[stream].receivedTable,
+                "device_id = \(devices[device].id) AND t >= \(overflows ? .min : start)")
+            if let extent { return extent.upperBound }
         }
         return nil
     }
@@ -127,7 +126,7 @@ extension ClickHouseStore {
             if update.state != .pending { transaction.finishedDeliveries.append(key) }
         }
         for entry in group.acknowledgements {
-            let rows = EventRows(client: client) { [addresses] in addresses[$0] }
+            let rows = EventRows(client) { [addresses] in addresses[$0] }
             guard let event = try rows.event(entry.key) else { continue }
             // The first acknowledgement stays.
             if event.acknowledged == nil {

@@ -22,7 +22,7 @@ extension ClickHouseSchema {
     /// Creates the tables of the streams and the views that do not exist, and adds the columns that streams have gained.
     /// - Throws: ``/LockstepStore/StoreError`` if a newer program wrote the store, or a column has another type.
     func update(_ client: ClickHouseClient, database: String) throws(StoreError) {
-        try StreamDefinitions(client: client).register(streams.filter(\.isDeclared))
+        try StreamDefinition.register(streams.filter(\.isDeclared), in: client)
         let stored = try client.rows("SELECT version, views FROM lockstep_schema ORDER BY at DESC LIMIT 1").first
         let version = stored?[0].flatMap { Int($0) } ?? 0
         guard version <= Self.version else {

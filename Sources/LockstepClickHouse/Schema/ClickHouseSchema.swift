@@ -85,10 +85,10 @@ struct ClickHouseSchema {
 
     /// The views that are independent of the streams.
     private var baseViews: [(name: String, select: String)] {
-        let latest = Self.deviceColumns.dropFirst().enumerated().map { index, name in
+        let latest = DeviceRecord.columns.dropFirst().enumerated().map { index, name in
             "latest.\(index + 1) AS \(name)"
         }
-        let values = Self.deviceColumns.dropFirst().joined(separator: ", ")
+        let values = DeviceRecord.columns.dropFirst().joined(separator: ", ")
         return [
             (
                 "devices",
@@ -160,12 +160,6 @@ struct ClickHouseSchema {
                 ]
             }
     }
-
-    /// The columns of the view `devices`.
-    static let deviceColumns = [
-        "device_id", "group_name", "device", "first_seen", "last_seen", "last_t", "samples", "duplicates", "conflicts",
-        "state", "since", "previous", "reason", "state_seq", "session", "session_epoch", "phase", "rests_on",
-    ]
 
     private static func ranges(of table: String) -> String {
         "SELECT device_id, epoch, first, max(last) AS last FROM \(table) GROUP BY device_id, epoch, first"

@@ -1,30 +1,12 @@
 import LockstepModel
 import LockstepStore
 
-/// A row of the view `devices`.
-struct DeviceRecord {
-    /// The address.
-    let address: DeviceAddress
-    /// The id in all tables: a hash of the address, so that collectors need not agree about ids.
-    let id: Int64
-    /// The time of the first message, on the collector's clock.
-    var firstSeen: Timestamp?
-    /// The time of the last message, on the collector's clock.
-    var lastSeen: Timestamp?
-    /// The time of the newest sample.
-    var lastSample: Int64?
-    /// The numbers of stored, duplicate and conflicting samples.
-    var counts = IngestResult.Counts()
-    /// The life cycle.
-    var lifecycle = LifecycleSnapshot()
-
+// Devices of a ClickHouse store.
+extension DeviceRecord {
     /// Creates the record of a device that was never seen.
-    init(_ address: DeviceAddress) {
-        self.address = address
-        id = Self.id(of: address)
-    }
+    init(_ address: DeviceAddress) { self.init(id: Self.id(of: address), address) }
 
-    /// Returns the id of a device: 63 bits of a hash of `GROUP/DEVICE`.
+    /// Returns the id of a device: 63 bits of a hash of `GROUP/DEVICE`, so that collectors need not agree about ids.
     static func id(of address: DeviceAddress) -> Int64 {
         var hash = StableHash()
         hash.combine(address.group.rawValue)
@@ -47,34 +29,9 @@ struct DeviceRecord {
         for batch in run.batches { recordMessage(at: batch.receivedAt) }
     }
 
-    /// Reads a row with the columns ``ClickHouseSchema/deviceColumns``, or returns nil if it is damaged.
-    init?(row: [String?]) {
-        guard row.count == ClickHouseSchema.deviceColumns.count, let id = row[0].flatMap({ Int64($0) }),
-            let group = row[1].flatMap({ GroupID(rawValue: $0) }),
-            let device = row[2].flatMap({ DeviceID(rawValue: $0) })
-        else { return nil }
-        func number(_ column: Int) -> Int64? { row[column].flatMap { Int64($0) } }
-        func time(_ column: Int) -> Timestamp? { number(column).map(Timestamp.init(microseconds:)) }
-        address = DeviceAddress(group: group, device: device)
-        self.id = id
-        firstSeen = time(3)
-        lastSeen = time(4)
-        lastSample = number(5)
-        counts = IngestResult.Counts(
-            stored: Int(number(6) ?? 0), duplicates: Int(number(7) ?? 0), conflicts: Int(number(8) ?? 0))
-        lifecycle = LifecycleSnapshot(
-            epoch: row[15].flatMap { Epoch(rawValue: $0) }, session: number(14), evidenceTime: time(17))
-        lifecycle.storedPhase = row[16]
-        if let state = row[9].flatMap({ LifecycleState(rawValue: $0) }), let since = time(10), let seq = number(13) {
-            lifecycle.last = LifecycleTransition(
-                from: row[11].flatMap { LifecycleState(rawValue: $0) }, to: state, since: since,
-                reason: row[12] ?? "", seq: seq)
-        }
-    }
-
-    /// Appends the row for the table `received_devices`.
+    /// Appends the row for the table `received_devices`, also of a device of another store.
     func append(to rows: inout RowBinary, version: UInt64) {
-        rows.append(id)
+        rows.append(Self.id(of: address))
         rows.append(address.group.rawValue)
         rows.append(address.device.rawValue)
         rows.append(firstSeen?.microseconds)

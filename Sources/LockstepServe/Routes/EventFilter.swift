@@ -39,7 +39,7 @@ struct EventFilter: Hashable, Sendable {
     typealias Numbered = (number: Int64, event: StoredEvent)
 
     /// Returns the events of a store, newest first. There is one more than the limit if there are more.
-    func events(in reader: any EventReading, _ cancellation: QueryCancellation) throws -> [Numbered] {
+    func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [Numbered] {
         if let group, let device, device.group != group { return [] }
         return try reader.events(
             of: device, group: group, rule: rule, from: from, to: to, after: 0, before: before, limit: limit + 1,

@@ -23,8 +23,11 @@ struct EventRoutes {
         ) { call in
             if Self.acceptsStream(call.request.headers[.accept]) { return try stream(call) }
             let filter = try EventFilter(call, now: Moment.now().wall)
-            let stored = hasStore ? try await events(filter) : nil
-            return Response(json: filter.json(of: stored ?? filter.events(of: feed.picture.numberedEvents)))
+            guard hasStore else {
+                return Response(json: filter.json(of: filter.events(of: feed.picture.numberedEvents)))
+            }
+            return Response(
+                json: filter.json(of: try await store.read { try filter.events(in: $0, $1) }))
         }
         routes.add(
             Route(
@@ -43,13 +46,6 @@ struct EventRoutes {
                 object.member("acknowledged", confirmation.acknowledged.microseconds)
                 return Response(json: object.finish())
             } catch let error as CommandError { throw CommandRoutes.problem(error) }
-        }
-    }
-
-    /// Returns the events of the store, or nil if this kind of store has none.
-    private func events(_ filter: EventFilter) async throws -> [EventFilter.Numbered]? {
-        try await store.read { reader, cancellation in
-            try reader.events.map { try filter.events(in: $0, cancellation) }
         }
     }
 
@@ -92,9 +88,8 @@ struct EventRoutes {
             feed.picture.events.filter { $0.id == id && $0.key.device == device ?? $0.key.device }.map(\.key))
         if hasStore {
             let stored = try await store.read { reader, cancellation in
-                try reader.events?.events(
-                    of: device, group: nil, rule: nil, from: nil, to: nil, after: id - 1, before: id + 1, limit: 1000,
-                    cancellation: cancellation) ?? []
+                try reader.events(
+                    of: device, after: id - 1, before: id + 1, cancellation: cancellation)
             }
             keys.formUnion(stored.map(\.key))
         }

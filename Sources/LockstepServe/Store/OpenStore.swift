@@ -6,7 +6,7 @@ import LockstepStore
 /// A reader of the store, used by one thread at a time, with the identity of its file, if it is a file.
 final class OpenStore {
     private let address: StoreAddress
-    private let reader: any StoreReading
+    private let reader: StoreReader
     private let file: FileIdentity?
     /// The error of a read that has failed, or nil.
     private(set) var failure: String?
@@ -29,7 +29,7 @@ final class OpenStore {
 
     /// Reads the store.
     /// - Throws: ``Problem`` if that fails, `CancellationError` if it was cancelled, or another error of `body`.
-    func read<Value>(_ body: (any StoreReading) throws -> Value) throws -> Value {
+    func read<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
         do { return try body(reader) } catch let error as StoreError {
             if error.code != .cancelled { failure = "\(error)" }
             throw Self.problem(error)

@@ -27,7 +27,7 @@ struct RowPages: Sendable {
     ///     `start` and the next page's start are on the device's time line, except for that of the first page.
     func page(
         from start: Timestamp, limit: Int, writer: inout any ExportWriter, clock: inout CollectorTime?,
-        _ reader: any StoreReading, _ cancellation: QueryCancellation
+        _ reader: StoreReader, _ cancellation: QueryCancellation
     ) throws -> Page {
         var start = start
         if query.isOnCollectorTime, clock == nil {

@@ -71,7 +71,7 @@ final class StorePool: Sendable {
     /// - Throws: ``Problem`` if the store cannot be read or too many reads wait; `CancellationError` if the task is
     ///   cancelled; or the error of `body`.
     func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any StoreReading, QueryCancellation) throws -> Value
+        _ body: @escaping @Sendable (StoreReader, QueryCancellation) throws -> Value
     ) async throws -> Value {
         guard address != nil else { throw Problem.unavailable(Self.missing) }
         let cancellation = QueryCancellation()

@@ -34,10 +34,7 @@ struct StoreSeeder {
                 picture.seed(seeds)
                 // Also events that no message reports, because their rules have no way out by MQTT.
                 let events = try await store.read { reader, cancellation in
-                    try reader.events?.events(
-                        of: nil, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 1000,
-                        cancellation: cancellation
-                    ) ?? []
+                    try reader.events(limit: 1000, cancellation: cancellation)
                 }
                 picture.seed(events)
                 if isFirst { logger.info("store opened", metadata: ["devices": "\(seeds.count)"]) }
@@ -57,7 +54,7 @@ struct StoreSeeder {
 
     /// Returns what the store knows about all devices.
     private static func seeds(
-        _ reader: any StoreReading, _ catalog: StreamCatalog, _ cancellation: QueryCancellation
+        _ reader: StoreReader, _ catalog: StreamCatalog, _ cancellation: QueryCancellation
     ) throws -> [DeviceSeed] {
         try reader.overviews(cancellation: cancellation).map { overview in
             var seed = seed(overview.summary)
@@ -71,7 +68,7 @@ struct StoreSeeder {
     }
 
     /// Returns the counters of all devices.
-    private static func counters(_ reader: any StoreReading) throws -> [DeviceSeed] { try reader.devices().map(seed) }
+    private static func counters(_ reader: StoreReader) throws -> [DeviceSeed] { try reader.devices().map(seed) }
 
     private static func seed(_ device: DeviceSummary) -> DeviceSeed {
         var seed = DeviceSeed(

@@ -98,78 +98,15 @@ struct EventTable {
     }
 
     /// Returns the kept states of rules.
-    static func states(in database: SQLiteDatabase) throws(SQLiteError) -> [ObserverState] {
-        let select = try database.prepare("SELECT rule, device, state FROM _rule_states")
-        var states: [ObserverState] = []
-        while try select.step() {
-            guard let rule = select.text(at: 0), let text = select.text(at: 1), let json = select.text(at: 2) else {
-                continue
-            }
+    static func states(_ source: any StoreSource) throws(StoreError) -> [ObserverState] {
+        try source.rows("SELECT rule, device, state FROM _rule_states") { row throws(StoreError) in
+            guard let rule = row.text(at: 0), let text = row.text(at: 1), let json = row.text(at: 2) else { return nil }
             let parts = text.split(separator: "/", maxSplits: 1)
             let device =
                 parts.count == 2
                 ? DeviceAddress(
                     group: GroupID(unchecked: String(parts[0])), device: DeviceID(unchecked: String(parts[1]))) : nil
-            states.append(ObserverState(rule: rule, device: device, json: json))
+            return ObserverState(rule: rule, device: device, json: json)
         }
-        return states
-    }
-
-    /// Returns deliveries in one state, oldest first.
-    static func deliveries(
-        _ state: EventDelivery.State, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> [EventDelivery] {
-        let select = try database.prepare(selectDeliveries(where: "deliveries.state = ?"))
-        try select.bind(state.rawValue, at: 1)
-        return try deliveries(select)
-    }
-
-    /// Returns the deliveries of the events whose numbers are in a range, oldest first.
-    static func deliveries(
-        of events: ClosedRange<Int64>, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> [EventDelivery] {
-        let select = try database.prepare(selectDeliveries(where: "events.event_id >= ? AND events.event_id <= ?"))
-        try select.bind(events.lowerBound, at: 1)
-        try select.bind(events.upperBound, at: 2)
-        return try deliveries(select)
-    }
-
-    private static func selectDeliveries(where condition: String) -> String {
-        """
-        SELECT delivery_id, way, deliveries.state, attempts, due, error, \(columns)
-        FROM deliveries JOIN events USING (event_id) LEFT JOIN _devices USING (device_id)
-        WHERE \(condition) ORDER BY delivery_id
-        """
-    }
-
-    private static func deliveries(_ select: SQLiteStatement) throws(SQLiteError) -> [EventDelivery] {
-        var deliveries: [EventDelivery] = []
-        while try select.step() {
-            deliveries.append(
-                EventDelivery(
-                    id: select.int64(at: 0), event: event(select, from: 6), way: select.text(at: 1) ?? "",
-                    state: select.text(at: 2).flatMap(EventDelivery.State.init) ?? .pending,
-                    attempts: Int(select.int64(at: 3)), due: Timestamp(microseconds: select.int64(at: 4)),
-                    error: select.text(at: 5)))
-        }
-        return deliveries
-    }
-
-    static let columns = """
-        events.event_id, rule, _devices.group_name, _devices.device, events.t, events.at, events.value,
-        events.text, events.late, events.acknowledged
-        """
-
-    static func event(_ select: SQLiteStatement, from first: Int) -> StoredEvent {
-        let value = select.double(at: first + 6)
-        return StoredEvent(
-            id: select.int64(at: first),
-            event: RuleEvent(
-                key: .init(
-                    rule: select.text(at: first + 1) ?? "", device: deviceAddress(select, at: first + 2),
-                    time: Timestamp(microseconds: select.int64(at: first + 4))),
-                at: Timestamp(microseconds: select.int64(at: first + 5)), value: value.isNaN ? nil : value,
-                text: select.text(at: first + 7) ?? "", isLate: select.int64(at: first + 8) != 0),
-            acknowledged: timestamp(select, at: first + 9))
     }
 }

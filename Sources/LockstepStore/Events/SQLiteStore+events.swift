@@ -13,13 +13,13 @@ extension SQLiteStore {
     /// Returns the states that an observer has kept.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func observerStates() throws -> [ObserverState] {
-        do { return try EventTable.states(in: database) } catch { throw StoreError(error, path: path) }
+        try EventTable.states(SQLiteSource(database))
     }
 
     /// Returns the deliveries that are pending.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func pendingDeliveries() throws -> [EventDelivery] {
-        do { return try EventTable.deliveries(.pending, in: database) } catch { throw StoreError(error, path: path) }
+        try EventRows(SQLiteSource(database)).deliveries(.pending)
     }
 
     /// Returns the ids of all devices that are not forgotten.

@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 /// What is stored of one device: state, counters, and the newest samples.
 public struct DeviceOverview: Sendable {
@@ -45,81 +44,28 @@ public struct DeviceOverview: Sendable {
 extension StoreReader {
     /// Returns an overview of every device, ordered by group and device id.
     ///
-    /// Its duration grows with the numbers of devices and streams, and with what waits, but not with the number
-    /// of other samples.
+    /// Its duration grows with the numbers of devices and streams, and with what waits, but not with the number of other
+    /// samples. In a ClickHouse store, streams without samples in the 31 days before the newest one of a device may be
+    /// absent.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func overviews(cancellation: QueryCancellation? = nil) throws(StoreError) -> [DeviceOverview] {
-        try reading(until: cancellation) { try overviews(of: nil) }
-    }
-
-    /// Returns the overview of one device, or nil if it is not stored.
-    /// - Throws: ``StoreError`` if the store cannot be read.
-    public func overview(
-        of device: DeviceAddress, cancellation: QueryCancellation? = nil
-    ) throws(StoreError) -> DeviceOverview? {
         try reading(until: cancellation) {
-            guard let id = try id(of: device) else { return nil }
-            return try overviews(of: id).first
-        }
-    }
-
-    private func overviews(of device: Int64?) throws -> [DeviceOverview] {
-        let samples = NewestSamples(reader: self, device: device)
-        let newest = try newestTimes(samples)
-        let batteries = try samples.rows(of: .battery, knowing: "state")
-        let positions = try samples.rows(of: .location, knowing: "lat")
-        let lifecycles = try LifecycleTable.readByID(of: device, in: database)
-        return try summaries(of: device).map { id, summary in
-            DeviceOverview(
-                summary: summary, transition: lifecycles[id]?.last, phase: lifecycles[id]?.phase,
-                newest: newest[id] ?? [:], battery: batteries[id].map(DeviceOverview.Sample.init),
-                position: positions[id].map(DeviceOverview.Sample.init))
-        }
-    }
-
-    /// Returns the time of the newest sample by device id and name of the stream.
-    private func newestTimes(_ samples: NewestSamples) throws -> [Int64: [String: Timestamp]] {
-        var result: [Int64: [String: Timestamp]] = [:]
-        for stream in try StreamTable.catalog(in: database).streams {
-            for (id, time) in try samples.times(of: stream) {
-                result[id, default: [:]][stream.name] = Timestamp(microseconds: time)
+            let devices = try stored()
+            let records = devices.map(\.record)
+            var newest: [Int64: [String: Timestamp]] = [:]
+            for stream in try catalog().streams {
+                for (id, time) in try driver.newestTimes(of: stream, records) {
+                    newest[id, default: [:]][stream.name] = Timestamp(microseconds: time)
+                }
+            }
+            let batteries = try driver.newestSamples(of: .battery, knowing: "state", records)
+            let positions = try driver.newestSamples(of: .location, knowing: "lat", records)
+            return devices.map { device in
+                let (id, lifecycle) = (device.record.id, device.record.lifecycle)
+                return DeviceOverview(
+                    summary: device.summary, transition: lifecycle.last, phase: lifecycle.phase,
+                    newest: newest[id] ?? [:], battery: batteries[id], position: positions[id])
             }
         }
-        return result
     }
-}
-
-extension DeviceOverview.Sample {
-    fileprivate init(_ row: NewestSamples.Row) {
-        self.init(time: Timestamp(microseconds: row.time), values: row.values)
-    }
-}
-
-extension LifecycleTable {
-    /// Returns the last transition and the phase of all devices or of one, by device id.
-    fileprivate static func readByID(
-        of device: Int64?, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> [Int64: (last: LifecycleTransition?, phase: Phase?)] {
-        let select = try database.prepare(
-            """
-            SELECT device_id, phase, state_seq, state, since, previous, reason
-            FROM _devices \(device == nil ? "" : "WHERE device_id = ?1")
-            """)
-        if let device { try select.bind(device, at: 1) }
-        var result: [Int64: (last: LifecycleTransition?, phase: Phase?)] = [:]
-        while try select.step() {
-            result[select.int64(at: 0)] = (transition(select, at: 2), select.text(at: 1).flatMap(Phase.init))
-        }
-        return result
-    }
-}
-
-/// Reads a transition from the columns `seq`, `state`, `since`, `previous` and `reason`, or nil if the state is unknown.
-func transition(_ statement: SQLiteStatement, at column: Int) -> LifecycleTransition? {
-    guard let state = statement.text(at: column + 1).flatMap(LifecycleState.init),
-        let since = timestamp(statement, at: column + 2)
-    else { return nil }
-    return LifecycleTransition(
-        from: statement.text(at: column + 3).flatMap(LifecycleState.init), to: state, since: since,
-        reason: statement.text(at: column + 4) ?? "", seq: statement.int64(at: column))
 }

@@ -16,26 +16,3 @@ public final class QueryCancellation: Sendable {
     /// Whether ``cancel()`` was called.
     public var isCancelled: Bool { interruption.isInterrupted }
 }
-
-extension StoreReader {
-    /// Runs several reads on one consistent snapshot of the store, until the cancellation.
-    func reading<Result>(
-        until cancellation: QueryCancellation?, _ body: () throws -> Result
-    ) throws(StoreError) -> Result {
-        do {
-            try check(cancellation)
-            return try database.interruptible(by: cancellation?.interruption) {
-                try reading(body)
-            }
-        } catch {
-            throw StoreError(error, path: path)
-        }
-    }
-
-    /// - Throws: ``StoreError`` if the query was cancelled. Short statements end before SQLite checks it.
-    func check(_ cancellation: QueryCancellation?) throws(StoreError) {
-        guard cancellation?.isCancelled != true else {
-            throw StoreError(.cancelled, "the query of \(path) was cancelled")
-        }
-    }
-}

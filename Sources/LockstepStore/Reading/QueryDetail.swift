@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 /// The kind of rows that a query returns for each device.
 public enum QueryDetail: Hashable, Sendable {
@@ -19,25 +18,4 @@ public enum QueryDetail: Hashable, Sendable {
         case .averages: stream.aggregateColumns
         }
     }
-
-    /// Returns a cursor for the rows, or nil if the store has no table for the stream yet.
-    func cursor(
-        of stream: SensorStream, _ times: Range<Int64>, in reader: StoreReader
-    ) throws(SQLiteError) -> (any QueryCursor)? {
-        switch self {
-        case .samples: try SampleCursor(stream, times, newestOnly: false, in: reader)
-        case .last: try SampleCursor(stream, times, newestOnly: true, in: reader)
-        case .averages(let span): try AverageCursor(stream, times, span: span, in: reader)
-        }
-    }
-}
-
-/// A cursor over the rows of a query, one device at a time.
-protocol QueryCursor: AnyObject {
-    /// Positions the cursor before the first row of a device.
-    func start(device: Int64) throws(SQLiteError)
-    /// Returns the next row of the device in order of time, or nil after the last row.
-    func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])?
-    /// Stops reading, which releases the snapshot of the database.
-    func reset()
 }

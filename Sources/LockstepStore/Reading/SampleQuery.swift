@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 /// A query of the rows of one stream of one device: samples, the newest sample, or averages.
 public struct SampleQuery: Hashable, Sendable {
@@ -32,51 +31,22 @@ public struct SampleQuery: Hashable, Sendable {
     /// The columns of the values that the query returns.
     public var columns: [SensorStream.Column] { detail.columns(of: stream) }
 
-    package var times: Range<Int64> {
-        let start = from?.microseconds ?? .min
-        return start..<max(start, to?.microseconds ?? .max)
-    }
+    package var times: Range<Int64> { timeRange(from, to) }
 }
 
-extension StoreReader {
-    /// Calls `each` for every row of a query, in order of time. Memory use does not grow with the result.
-    /// - Parameters:
-    ///   - query: the query. A device or stream that is not stored has no rows.
-    ///   - cancellation: ends the query early.
-    ///   - each: receives the time and the values in the order of ``SampleQuery/columns``. NaN stands for null. An error
-    ///     that it throws ends the query. It must not start another cancellable query of this reader.
-    /// - Returns: whether there are more rows than the limit.
-    /// - Throws: ``StoreError``, or the error of `each`.
-    @discardableResult
-    public func run(
-        _ query: SampleQuery, cancellation: QueryCancellation? = nil, each: (Timestamp, [Double]) throws -> Void
-    ) throws -> Bool {
-        let cursor = try converting { () throws -> (any QueryCursor)? in
-            try check(cancellation)
-            guard let device = try id(of: query.device),
-                let cursor = try query.detail.cursor(of: query.stream, query.times, in: self)
-            else { return nil }
-            try database.interruptible(by: cancellation?.interruption) { try cursor.start(device: device) }
-            return cursor
-        }
-        guard let cursor else { return false }
-        defer { cursor.reset() }
-        var remainingRows = query.limit ?? .max
-        while true {
-            let row = try converting {
-                try check(cancellation)
-                return try database.interruptible(by: cancellation?.interruption) { try cursor.next() }
-            }
-            guard let row else { return false }
-            guard remainingRows > 0 else { return true }
-            remainingRows -= 1
-            try each(row.time, row.values)
-        }
-    }
+/// A row of a query: a stored sample, or the aggregates of a time span.
+public struct SampleRow: Sendable {
+    /// The address of the device.
+    public let device: DeviceAddress
+    /// The time of the sample, or the start of the time span.
+    public let time: Timestamp
+    /// The values in the order of ``QueryDetail/columns(of:)``. NaN stands for null.
+    public let values: [Double]
 
-    /// Runs `body` and converts its errors to ``StoreError``, without a transaction: during a long query, it would prevent
-    /// checkpoints and let the write-ahead log grow.
-    private func converting<Result>(_ body: () throws -> Result) throws(StoreError) -> Result {
-        do { return try body() } catch { throw StoreError(error, path: path) }
+    /// Creates a row.
+    public init(device: DeviceAddress, time: Timestamp, values: [Double]) {
+        self.device = device
+        self.time = time
+        self.values = values
     }
 }

@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 /// A summary of one device.
 public struct DeviceSummary: Hashable, Sendable {
@@ -52,75 +51,41 @@ public struct DeviceSummary: Hashable, Sendable {
     }
 }
 
+/// Everything that a store knows of a device, besides its samples.
+package struct StoredDevice: Sendable {
+    /// The counts, the times and the life cycle.
+    package let record: DeviceRecord
+    /// The batch numbers, ordered by epoch.
+    package let epochs: [EpochVerification]
+
+    /// What users see of it.
+    package var summary: DeviceSummary {
+        DeviceSummary(
+            address: record.address, state: record.lifecycle.last?.to, since: record.lifecycle.last?.since,
+            firstSeen: record.firstSeen, lastSeen: record.lastSeen,
+            lastSample: record.lastSample.map(Timestamp.init(microseconds:)), samples: Int64(record.counts.stored),
+            duplicates: Int64(record.counts.duplicates), conflicts: Int64(record.counts.conflicts), epochs: epochs,
+            isForgotten: record.lifecycle.isForgotten)
+    }
+}
+
 extension StoreReader {
     /// Returns a summary of every device, ordered by group and device id.
     /// - Throws: ``StoreError`` if the store cannot be read.
-    public func devices() throws(StoreError) -> [DeviceSummary] {
-        try reading { try summaries().map(\.summary) }
-    }
+    public func devices() throws(StoreError) -> [DeviceSummary] { try storedDevices().map(\.summary) }
 
-    /// Returns the summaries of all devices or of one, with their ids, ordered by group and device id.
-    func summaries(of device: Int64? = nil) throws(SQLiteError) -> [(id: Int64, summary: DeviceSummary)] {
-        let batches = try epochs(of: device)
-        let select = try database.prepare(
-            """
-            SELECT group_name, device, state, since, first_seen, last_seen, last_t, samples, duplicates,
-                conflicts, device_id, phase
-            FROM devices \(device == nil ? "" : "WHERE device_id = ?1") ORDER BY group_name, device
-            """)
-        if let device { try select.bind(device, at: 1) }
-        var devices: [(id: Int64, summary: DeviceSummary)] = []
-        while try select.step() {
-            guard let address = deviceAddress(select, at: 0) else { continue }
-            let id = select.int64(at: 10)
-            let epochs = batches[id] ?? []
-            devices.append(
-                (
-                    id,
-                    DeviceSummary(
-                        address: address, state: select.text(at: 2).flatMap(LifecycleState.init),
-                        since: timestamp(select, at: 3),
-                        firstSeen: timestamp(select, at: 4), lastSeen: timestamp(select, at: 5),
-                        lastSample: timestamp(select, at: 6), samples: select.int64(at: 7),
-                        duplicates: select.int64(at: 8), conflicts: select.int64(at: 9),
-                        epochs: epochs,
-                        isForgotten: select.text(at: 11) == LifecycleSnapshot.forgottenPhase)
-                ))
-        }
-        return devices
-    }
+    /// Returns everything that the store knows of its devices, besides their samples, ordered by group and device.
+    package func storedDevices() throws(StoreError) -> [StoredDevice] { try reading { try stored() } }
 
-    /// Returns the batch numbers of all devices or of one, keyed by the device's id in the store.
-    func epochs(of device: Int64? = nil) throws(SQLiteError) -> [Int64: [EpochVerification]] {
-        let received = try ranges(in: "batches", of: device)
-        let dropped = try ranges(in: "dropped", of: device)
-        let reports = try EpochReportTable.read(of: device, in: database)
-        let current = try currentEpochs(of: device)
-        var result: [Int64: [EpochVerification]] = [:]
-        for device in Set(received.keys).union(dropped.keys) {
-            let epochs = Set((received[device] ?? [:]).keys).union((dropped[device] ?? [:]).keys)
-            result[device] = epochs.sorted().map { epoch in
-                EpochVerification(
-                    epoch: epoch, received: received[device]?[epoch] ?? SequenceSet(),
-                    agentDropped: dropped[device]?[epoch] ?? SequenceSet(), isCurrent: current[device] == epoch,
-                    report: reports[device]?[epoch])
-            }
+    /// Returns what is stored of all devices or of one, ordered by group and device.
+    func stored(_ device: Int64? = nil) throws(StoreError) -> [StoredDevice] {
+        let numbers = try BatchNumbers.read(source, where: device.map { "device_id = \($0)" })
+        return try DeviceRecord.read(source, id: device).map { record in
+            StoredDevice(
+                record: record,
+                epochs: (numbers[record.id] ?? [:]).sorted { $0.key < $1.key }.map { epoch, numbers in
+                    EpochVerification(numbers, of: epoch, isCurrent: epoch == record.lifecycle.epoch)
+                })
         }
-        return result
-    }
-
-    /// Returns the epoch of the newest presence of all devices or of one, by the device's id in the store.
-    private func currentEpochs(of device: Int64?) throws(SQLiteError) -> [Int64: Epoch] {
-        let select = try database.prepare(
-            """
-            SELECT device_id, session_epoch FROM _devices
-            WHERE session_epoch IS NOT NULL \(device == nil ? "" : "AND device_id = ?1")
-            """)
-        if let device { try select.bind(device, at: 1) }
-        var epochs: [Int64: Epoch] = [:]
-        while try select.step() {
-            if let epoch = select.text(at: 1) { epochs[select.int64(at: 0)] = Epoch(unchecked: epoch) }
-        }
-        return epochs
     }
 }

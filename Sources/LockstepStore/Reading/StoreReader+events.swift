@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 extension StoreReader {
     /// Returns events of rules, oldest first.
@@ -19,31 +18,44 @@ extension StoreReader {
         cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> [StoredEvent] {
         try reading(until: cancellation) {
-            let select = try database.prepare(
-                """
-                SELECT \(EventTable.columns) FROM events LEFT JOIN _devices USING (device_id)
-                WHERE events.t >= ?1 AND events.t < ?2 AND events.event_id > ?3 AND events.event_id < ?7
-                    AND (?4 IS NULL OR _devices.group_name = ?4)
-                    AND (?5 IS NULL OR _devices.device = ?5) AND (?8 IS NULL OR rule = ?8)
-                ORDER BY events.event_id DESC LIMIT ?6
-                """)
-            try select.bind(from?.microseconds ?? .min, at: 1)
-            try select.bind(to?.microseconds ?? .max, at: 2)
-            try select.bind(after, at: 3)
-            try select.bind((device?.group ?? group)?.rawValue, at: 4)
-            try select.bind(device?.device.rawValue, at: 5)
-            try select.bind(Int64(max(0, limit)), at: 6)
-            try select.bind(before, at: 7)
-            try select.bind(rule, at: 8)
-            var events: [StoredEvent] = []
-            while try select.step() { events.append(EventTable.event(select, from: 0)) }
-            return events.reversed()
+            let times = timeRange(from, to)
+            var conditions = [
+                "event_id > \(after)", "event_id < \(before)", "t >= \(times.lowerBound)", "t < \(times.upperBound)",
+            ]
+            if let rule { conditions.append("rule = \(source.literal(rule))") }
+            if let device {
+                guard let id = try driver.id(of: device) else { return [] }
+                conditions.append("device_id = \(id)")
+            } else if let group {
+                // A list of ids could be longer than a server accepts.
+                conditions.append(
+                    "device_id IN (SELECT device_id FROM \(source.dialect.devices) "
+                        + "WHERE group_name = \(source.literal(group.rawValue)))")
+            }
+            return try EventRows(source).events(where: conditions.joined(separator: " AND "), limit: limit).reversed()
         }
     }
 
     /// Returns notifications in one state, oldest first.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func deliveries(_ state: EventDelivery.State) throws(StoreError) -> [EventDelivery] {
-        try reading { try EventTable.deliveries(state, in: database) }
+        try reading { try EventRows(source).deliveries(state) }
     }
+
+    /// Returns the events that follow an event, with their deliveries at the same time, oldest first.
+    /// - Parameter number: the number of the last event that was read; 0 for the first ones.
+    package func storedEvents(
+        after number: Int64, limit: Int
+    ) throws(StoreError) -> (events: [StoredEvent], deliveries: [EventDelivery]) {
+        try reading {
+            let events = try EventRows(source).events(where: "event_id > \(number)", order: "ASC", limit: limit)
+            guard let first = events.first, let last = events.last else { return ([], []) }
+            return (
+                events, try EventRows(source).deliveries(where: "event_id >= \(first.id) AND event_id <= \(last.id)")
+            )
+        }
+    }
+
+    /// Returns the states that rules have kept in an SQLite store.
+    package func ruleStates() throws(StoreError) -> [ObserverState] { try reading { try EventTable.states(source) } }
 }

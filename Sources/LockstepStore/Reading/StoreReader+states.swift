@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 extension StoreReader {
     /// Returns whether a device is stored.
@@ -7,7 +6,10 @@ extension StoreReader {
     public func contains(
         _ device: DeviceAddress, cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> Bool {
-        try reading(until: cancellation) { try id(of: device) != nil }
+        try reading(until: cancellation) {
+            guard let id = try driver.id(of: device) else { return false }
+            return try source.integer("SELECT count(*) FROM \(source.dialect.devices) WHERE device_id = \(id)") > 0
+        }
     }
 
     /// Returns changes of a device's life-cycle state, in the order of their numbers.
@@ -21,21 +23,52 @@ extension StoreReader {
         cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> [LifecycleTransition] {
         try reading(until: cancellation) {
-            guard let id = try id(of: device) else { return [] }
-            let select = try database.prepare(
+            guard let id = try driver.id(of: device) else { return [] }
+            let times = timeRange(from, to)
+            return try source.rows(
                 """
                 SELECT seq, state, since, previous, reason FROM states
-                WHERE device_id = ?1 AND since >= ?2 AND since < ?3 ORDER BY seq DESC LIMIT ?4
-                """)
-            try select.bind(id, at: 1)
-            try select.bind(from?.microseconds ?? .min, at: 2)
-            try select.bind(to?.microseconds ?? .max, at: 3)
-            try select.bind(Int64(max(0, limit)), at: 4)
-            var transitions: [LifecycleTransition] = []
-            while try select.step() {
-                if let transition = transition(select, at: 0) { transitions.append(transition) }
+                WHERE device_id = \(id) AND since >= \(times.lowerBound) AND since < \(times.upperBound)
+                ORDER BY seq DESC LIMIT \(max(0, limit))
+                """
+            ) { row throws(StoreError) in transition(row, seq: 0, at: 1) }.reversed()
+        }
+    }
+
+    /// Returns the sums and the newest values of the stream `steps` of a device.
+    ///
+    /// A sample counts if its time, which is the end of its interval, is in the range.
+    /// - Parameters:
+    ///   - from: the start of the time range (inclusive), or nil for no limit.
+    ///   - to: the end of the time range (exclusive), or nil for no limit.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func walk(
+        of device: DeviceAddress, from: Timestamp? = nil, to: Timestamp? = nil, cancellation: QueryCancellation? = nil
+    ) throws(StoreError) -> WalkSummary {
+        try reading(until: cancellation) {
+            guard let id = try driver.id(of: device),
+                let samples = try driver.samples(of: .steps, id, timeRange(from, to))
+            else { return WalkSummary() }
+            let sums = try source.rows(
+                """
+                SELECT sum(steps), sum(distance), sum(CASE WHEN distance > 0 THEN t - start ELSE NULL END),
+                    sum(CASE WHEN distance > 0 THEN distance ELSE NULL END) FROM \(samples)
+                """
+            ) { row throws(StoreError) in
+                WalkSummary(
+                    steps: row.optionalInt64(at: 0), distance: known(row.double(at: 1)),
+                    averagePace: known(row.double(at: 2) / 1e6 / row.double(at: 3)))
             }
-            return transitions.reversed()
+            let newest = try source.rows("SELECT t, pace, cadence FROM \(samples) ORDER BY t DESC LIMIT 1") {
+                row throws(StoreError) in
+                (time: timestamp(row, at: 0), pace: known(row.double(at: 1)), cadence: known(row.double(at: 2)))
+            }.first
+            var walk = sums.first ?? WalkSummary()
+            (walk.newest, walk.pace, walk.cadence) = (newest?.time, newest?.pace, newest?.cadence)
+            return walk
         }
     }
 }
+
+/// Returns nil for NaN.
+private func known(_ value: Double) -> Double? { value.isNaN ? nil : value }

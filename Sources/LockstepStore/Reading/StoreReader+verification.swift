@@ -1,5 +1,4 @@
 public import LockstepModel
-import LockstepSQLite
 
 /// The stored data of one device, counted from the tables instead of the counters in `devices`.
 public struct DeviceVerification: Hashable, Sendable {
@@ -55,24 +54,38 @@ public struct EpochVerification: Hashable, Sendable {
     /// What is stored of the device's reports, or nil.
     package let report: EpochReport?
 
-    /// - Parameters:
-    ///   - isCurrent: whether it is the epoch of the device's newest presence.
-    ///   - report: what is stored of the device's reports, or nil.
-    package init(
-        epoch: Epoch, received: SequenceSet, agentDropped: SequenceSet, isCurrent: Bool = false,
-        report: EpochReport? = nil
-    ) {
+    /// - Parameter isCurrent: whether it is the epoch of the device's newest presence.
+    package init(_ numbers: BatchNumbers, of epoch: Epoch, isCurrent: Bool) {
         self.epoch = epoch
-        self.received = received
-        self.report = report
+        received = numbers.received
+        report = numbers.report
         // If an acknowledgement is lost, the agent may drop a batch that was received.
-        dropped = agentDropped.subtracting(received)
-        let gaps = received.union(agentDropped).gaps
+        dropped = numbers.dropped.subtracting(received)
+        let gaps = received.union(numbers.dropped).gaps
         self.gaps = gaps
         // A device that reports nothing may have nothing.
         missing = report.map { gaps.intersection($0.gone) } ?? (isCurrent ? SequenceSet() : gaps)
         earlier = report.map { gaps.intersection($0.before) } ?? SequenceSet()
         onItsWay = gaps.subtracting(missing).subtracting(earlier)
+    }
+}
+
+/// The result of comparing a block of samples with the store.
+public struct BlockComparison: Hashable, Sendable {
+    /// The number of samples that are stored with equal values.
+    public package(set) var present: Int
+    /// The times of samples that are not stored, in µs since 1970.
+    public package(set) var missing: [Int64]
+    /// The times of samples that are stored with different values, in µs since 1970.
+    public package(set) var different: [Int64]
+    /// The number of samples that have left the store by the rules of retention.
+    public package(set) var expired: Int
+
+    package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = [], expired: Int = 0) {
+        self.present = present
+        self.expired = expired
+        self.missing = missing
+        self.different = different
     }
 }
 
@@ -83,33 +96,50 @@ extension StoreReader {
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func verification(devices: Set<DeviceAddress>? = nil) throws(StoreError) -> [DeviceVerification] {
         try reading {
-            let epochs = try epochs()
-            let conflicts = try counts(in: "conflicts")
-            let samples = try StreamTable.catalog(in: database).streams.map { stream in
-                (stream: stream, counts: try sampleCounts(of: stream))
-            }
-            return try numberedDevices().filter { devices?.contains($0.address) ?? true }.map { device in
-                DeviceVerification(
-                    address: device.address, epochs: epochs[device.id] ?? [],
-                    samples: samples.compactMap { table in
-                        table.counts[device.id].map { .init(stream: table.stream, count: $0) }
-                    },
-                    conflicts: conflicts[device.id] ?? 0)
+            let stored = try stored()
+            let streams = try catalog().streams.map { (stream: $0, counts: try driver.counts(of: $0)) }
+            return stored.filter { devices?.contains($0.record.address) ?? true }.map { device in
+                let counts = streams.compactMap { stream, counts in counts[device.record.id].map { (stream, $0) } }
+                return DeviceVerification(
+                    address: device.record.address, epochs: device.epochs,
+                    samples: counts.filter { $1.samples > 0 }.map { .init(stream: $0, count: $1.samples) },
+                    conflicts: counts.reduce(0) { $0 + $1.1.conflicts })
             }
         }
     }
 
-    /// Returns the number of samples of a stream per device id.
-    private func sampleCounts(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
-        try counts(in: stream.rowTable).merging(waiting.stream(stream)?.counts() ?? [:], uniquingKeysWith: +)
-    }
-
-    /// Returns the number of rows per device id, or an empty dictionary if the table does not exist.
-    private func counts(in table: String) throws(SQLiteError) -> [Int64: Int64] {
-        guard try !StoreSchema.columns(of: table, in: database).isEmpty else { return [:] }
-        let select = try database.prepare("SELECT device_id, count(*) FROM \(table) GROUP BY device_id")
-        var counts: [Int64: Int64] = [:]
-        while try select.step() { counts[select.int64(at: 0)] = select.int64(at: 1) }
-        return counts
+    /// Compares every sample of `block` with the stored samples of `device`. It reads all samples between the oldest and the
+    /// newest one of the block.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison {
+        try reading {
+            var comparison = BlockComparison()
+            guard let first = block.times.min(), let last = block.times.max() else { return comparison }
+            var stored: [Int64: [Double]] = [:]
+            var limit = Int64.min
+            if let id = try driver.id(of: device) {
+                limit = try expiryLimit(of: block.stream, device: id)
+                try driver.rows(.samples, of: block.stream, [id], first..<last + 1, until: nil) { _, time, values in
+                    stored[time.microseconds] = values
+                    return true
+                }
+            }
+            for (index, time) in block.times.enumerated() {
+                guard let values = stored[time] else {
+                    if KeepRules.isExpired(time, before: limit, held: []) {
+                        comparison.expired += 1
+                    } else {
+                        comparison.missing.append(time)
+                    }
+                    continue
+                }
+                if block.stream.isEqual(index, of: block, to: values) {
+                    comparison.present += 1
+                } else {
+                    comparison.different.append(time)
+                }
+            }
+            return comparison
+        }
     }
 }

@@ -123,7 +123,7 @@ enum StoreSchema {
     /// Lets the views of a store that nobody writes to show the tables alone of which no samples wait.
     static func showTablesOnly(in database: SQLiteDatabase) throws {
         try database.transaction {
-            for stream in try StreamTable.catalog(in: database).streams {
+            for stream in try StreamDefinition.catalog(SQLiteSource(database)).streams {
                 guard let id = try StreamTable.id(of: stream, in: database),
                     let columns = try RowColumns(of: stream, in: database),
                     // The collector of this version has not added its columns yet.

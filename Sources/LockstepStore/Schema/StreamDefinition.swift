@@ -63,3 +63,58 @@ package struct StreamDefinition: Codable, Equatable {
             declaring: name, summary: summary, columns: columns, pausesInBackground: pausesInBackground)
     }
 }
+
+// The declared streams of a store allow readers to work without the settings of the collector.
+extension StreamDefinition {
+    /// Returns the built-in streams and the declared streams of a store.
+    /// - Throws: ``StoreError`` if a definition is invalid, for example after manual edits.
+    package static func catalog(_ source: any StoreSource) throws(StoreError) -> StreamCatalog {
+        let declared = try declared(source)
+        do { return try StreamCatalog(declared: declared) } catch {
+            throw StoreError(.streams, "the table 'streams' of \(source.name) is invalid: \(error)")
+        }
+    }
+
+    private static func declared(_ source: any StoreSource) throws(StoreError) -> [SensorStream] {
+        try source.rows(source.dialect.definitions) { row throws(StoreError) in
+            guard let name = row.text(at: 0), let text = row.text(at: 1) else { return nil }
+            do { return try StreamDefinition(json: text).stream(named: name) } catch {
+                throw StoreError(
+                    .streams,
+                    "the definition of '\(name)' in the table 'streams' of \(source.name) is invalid: \(error)",
+                    stream: name)
+            }
+        }
+    }
+
+    /// Returns those of the streams whose definition has to be written.
+    /// - Throws: ``StoreError`` if a stream differs from the stored one or has the table of another.
+    package static func changes(
+        to streams: [SensorStream], in source: any StoreSource
+    ) throws(StoreError) -> [(stream: SensorStream, definition: String, isNew: Bool)] {
+        guard !streams.isEmpty else { return [] }
+        let stored = try declared(source)
+        var changes: [(stream: SensorStream, definition: String, isNew: Bool)] = []
+        for stream in streams {
+            let definition = StreamDefinition(stream).json
+            let known = stored.first { $0.name == stream.name }
+            if let difference = known.flatMap({ stream.difference(from: $0) }) {
+                throw conflict(stream, "\(difference). Restore the declaration, or use another stream name", source)
+            }
+            if known == nil, let other = stored.first(where: { $0.table == stream.table }) {
+                throw conflict(
+                    stream, "its table \(stream.table) belongs to the stream '\(other.name)'. Use another stream name",
+                    source)
+            }
+            guard known.map({ StreamDefinition($0).json }) != definition else { continue }
+            changes.append((stream, definition, known == nil))
+        }
+        return changes
+    }
+
+    static func conflict(_ stream: SensorStream, _ reason: String, _ source: any StoreSource) -> StoreError {
+        StoreError(
+            .streams, "the declaration of '\(stream.name)' does not match the store \(source.name): \(reason)",
+            stream: stream.name)
+    }
+}

@@ -53,13 +53,8 @@ struct EpochReportTable {
     /// Discards the pending changes. Call after the transaction was rolled back.
     mutating func rollBack() { pending.removeAll(keepingCapacity: true) }
 
-    /// Returns the reports of all devices or of one, by device id.
-    static func read(
-        of device: Int64? = nil, in database: SQLiteDatabase
-    ) throws(SQLiteError) -> [Int64: [Epoch: EpochReport]] {
-        let select = try database.prepare(
-            "SELECT device_id, epoch, gone, before FROM _reports \(device == nil ? "" : "WHERE device_id = ?1")")
-        if let device { try select.bind(device, at: 1) }
+    private static func read(in database: SQLiteDatabase) throws(SQLiteError) -> [Int64: [Epoch: EpochReport]] {
+        let select = try database.prepare("SELECT device_id, epoch, gone, before FROM _reports")
         var reports: [Int64: [Epoch: EpochReport]] = [:]
         while try select.step() {
             guard let epoch = select.text(at: 1),

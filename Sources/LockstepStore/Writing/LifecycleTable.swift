@@ -58,12 +58,12 @@ struct LifecycleTable {
 }
 
 /// Reads group and device from the columns `column` and `column + 1` of the current row, or nil if one of them is NULL.
-func deviceAddress(_ statement: SQLiteStatement, at column: Int) -> DeviceAddress? {
+func deviceAddress(_ statement: some StoreRow, at column: Int) -> DeviceAddress? {
     guard let group = statement.text(at: column), let device = statement.text(at: column + 1) else { return nil }
     return DeviceAddress(group: GroupID(unchecked: group), device: DeviceID(unchecked: device))
 }
 
 /// Reads a time in µs since 1970 from a column of the current row, or nil for NULL.
-func timestamp(_ statement: SQLiteStatement, at column: Int) -> Timestamp? {
+func timestamp(_ statement: some StoreRow, at column: Int) -> Timestamp? {
     statement.optionalInt64(at: column).map(Timestamp.init(microseconds:))
 }

@@ -5,7 +5,7 @@ import LockstepStore
 
 /// The stored samples of two devices, read in blocks, so that memory use does not grow with the time range.
 struct StoredMagnitudes {
-    let reader: any StoreReading
+    let reader: StoreReader
     let devices: (DeviceAddress, DeviceAddress)
     let stream: AlignedStream
     let from: Timestamp?

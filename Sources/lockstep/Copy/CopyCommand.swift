@@ -71,7 +71,7 @@ struct CopyCommand: ParsableCommand {
         )
         let total = try source.devices().reduce(0) { $0 + $1.samples }
         var progress = ProgressLine()
-        var copy = StoreCopy(source: source, target: target, check: try ClickHouseReader(address)) {
+        var copy = StoreCopy(source: source, target: target, check: try StoreReader(address)) {
             let fraction = total > 0 ? Double($0.samples) / Double(total) : 1
             progress.show("\(percentage(fraction)), \(counted($0.samples, "sample")), \($1) \($2)")
         }

@@ -33,13 +33,13 @@ struct StoreCopy {
 
     let source: StoreReader
     let target: CopyTarget
-    let check: any StoreReading
+    let check: StoreReader
     /// Is called after each hour with the device and the stream.
     let update: (Report, DeviceAddress, SensorStream) -> Void
     private(set) var report = Report()
 
     init(
-        source: StoreReader, target: CopyTarget, check: any StoreReading,
+        source: StoreReader, target: CopyTarget, check: StoreReader,
         update: @escaping (Report, DeviceAddress, SensorStream) -> Void
     ) {
         self.source = source
@@ -55,15 +55,15 @@ struct StoreCopy {
         let (ruleStates, devices) = try source.snapshot { (try source.ruleStates(), try source.storedDevices()) }
         report.devices = devices.count
         for stream in try source.catalog().streams {
-            for device in devices.map(\.summary.address) { try copy(stream, of: device) }
+            for device in devices.map(\.record.address) { try copy(stream, of: device) }
         }
         var transitions: [DeviceTransition] = []
-        for device in devices.map(\.summary.address) {
+        for device in devices.map(\.record.address) {
             for change in try source.transitions(of: device, limit: .max) {
                 transitions.append(DeviceTransition(device: device, transition: change))
             }
         }
-        try copyRecords(of: devices.map(\.summary.address))
+        try copyRecords(of: devices.map(\.record.address))
         // Like batch numbers, these states say that the samples are stored.
         if report.isComplete { try target.insert(ruleStates, of: devices) }
         // With its number, a batch counts as received: an agent would not send its samples again.
@@ -76,11 +76,11 @@ struct StoreCopy {
         let streams = try source.catalog().streams
         for device in devices {
             try target.insert(try source.storedClocks(of: device))
-            report.conflicts += try target.insert(try source.storedConflicts(of: device), streams)
+            report.conflicts += try target.insert(try source.conflicts(of: device), of: device, streams)
         }
         // A collector would delete older ones when it starts.
         let oldest = Moment.now().wall.microseconds - CopyTarget.rejectedAge
-        let rejected = try source.rejectedMessages(since: Timestamp(microseconds: oldest))
+        let rejected = try source.rejections(from: Timestamp(microseconds: oldest))
         try target.insert(rejected)
         report.rejected = rejected.count
         var eventCopy = EventCopy(target)

@@ -76,7 +76,7 @@ struct DoctorCommand: ParsableCommand {
                 address.replicas.map { server in
                     (
                         server,
-                        Result { () throws(StoreError) in try ClickHouseReader(server, timeout: 20_000).status() }
+                        Result { () throws(StoreError) in try ServerStatus(of: server, timeout: 20_000) }
                     )
                 })
             observations.servers = servers

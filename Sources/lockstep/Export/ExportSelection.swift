@@ -15,7 +15,7 @@ struct ExportSelection {
     /// - Throws: ``CommandFailure`` if a name is unknown or nothing is selected; `StoreError`.
     init(
         subject name: String, format: ExportFormat, from: Timestamp?, to: Timestamp?, group: GroupID?,
-        devices arguments: [DeviceArgument], time: TimeReference, reader: any StoreReading
+        devices arguments: [DeviceArgument], time: TimeReference, reader: StoreReader
     ) throws {
         let kind = RefinedKind(view: name)
         let subject = try kind.map { .stream($0.stream) } ?? Self.subject(name, in: reader.catalog())
@@ -57,7 +57,7 @@ struct ExportSelection {
     }
 
     private static func devices(
-        _ arguments: [DeviceArgument], _ group: GroupID?, _ reader: any StoreReading
+        _ arguments: [DeviceArgument], _ group: GroupID?, _ reader: StoreReader
     ) throws -> [DeviceAddress] {
         let known = try reader.devices().map(\.address)
         if let group { try checkGroup(group, among: known) }

@@ -39,7 +39,7 @@ struct RefinedOutput {
 
 /// The samples of one stream for a run, with those before and after the time range that influence its results.
 struct RefinedInput {
-    let reader: any StoreReading
+    let reader: StoreReader
     let device: DeviceAddress
     let from: Timestamp?
     let to: Timestamp?

@@ -10,7 +10,7 @@ struct StoredMotion {
     /// Samples before and after a window that are read for interpolation, in µs.
     private static let overlap: Int64 = 1_000_000
 
-    let reader: any StoreReading
+    let reader: StoreReader
     let device: DeviceAddress
     let from: Timestamp?
     let to: Timestamp?

@@ -19,7 +19,7 @@ struct DeliveriesCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        guard let reader = try options.reader().events else { throw CommandFailure(StoreOptions.noEvents) }
+        let reader = try options.reader()
         let deliveries = (dead ? [] : try reader.deliveries(.pending)) + (try reader.deliveries(.dead))
         if json {
             for delivery in deliveries { Terminal.output.write(Self.json(delivery) + "\n") }

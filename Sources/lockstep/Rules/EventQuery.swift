@@ -12,9 +12,9 @@ struct EventQuery {
     let limit: Int?
     let format: RowFormat
 
-    func run(_ reader: any EventReading) throws {
+    func run(_ reader: StoreReader) throws {
         let events = try reader.events(
-            of: nil, group: nil, rule: nil, from: from, to: to, after: 0, before: .max, limit: .max, cancellation: nil
+            from: from, to: to, limit: .max
         ).filter { event in
             guard group != nil || !devices.isEmpty else { return true }
             guard let device = event.device else { return false }

@@ -99,6 +99,17 @@ struct ReaderTests {
         #expect(try !StoreReader(path: path).integrityCheck().isEmpty)
     }
 
+    @Test("a text with quotes or NUL characters is one value in a statement")
+    func literals() throws {
+        let (_, path) = try newStore()
+        let source = try SQLiteDriver(path: path).source
+        for text in ["", "it's", "'", "a\0b", "\0", "x'; DROP TABLE states; --", "ü\\"] {
+            let rows = try source.rows("SELECT \(source.literal(text))") { row throws(StoreError) in row.text(at: 0) }
+            #expect(rows == [text])
+        }
+        #expect(try StoreReader(path: path).events(rule: "a'\0").isEmpty)
+    }
+
     private func times(_ reader: StoreReader) throws -> [Int64] {
         var times: [Int64] = []
         try reader.query(stream: .accelerometer) { times.append($0.time.microseconds - start) }

@@ -49,8 +49,6 @@ struct WaitingReadingTests {
         lines += try reader.verification().map { "\($0)" }
         lines += try reader.newestClocks().map { "\($0)" }
         for address in devices.map(\.address) {
-            let newest = try reader.overview(of: address)?.newest.sorted { $0.key < $1.key }
-            lines.append("\(newest as Any) \(try reader.overview(of: address)?.battery as Any)")
             let points = try reader.clockPoints(of: address, from: nil, to: nil, on: .collector)
             lines.append("\(address) \(points)")
         }
@@ -77,7 +75,7 @@ struct WaitingReadingTests {
         try store.write(group)
         let interruption = SQLiteInterruption()
         interruption.interrupt()
-        let waiting = try #require(try reader.waiting.stream(.accelerometer))
+        let waiting = try #require(try reader.sqlite.waiting.stream(.accelerometer))
         #expect(throws: SQLiteError.self) {
             try reader.database.interruptible(by: interruption) { try waiting.newestTimes() }
         }

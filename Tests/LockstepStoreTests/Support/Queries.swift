@@ -1,5 +1,8 @@
 import LockstepModel
-import LockstepStore
+import LockstepSQLite
+import Testing
+
+@testable import LockstepStore
 
 /// Returns a reader of a new store with samples (in µs after ``start``) of `field/a` at 5, of `lab/a` at 1, 2 and 3, and
 /// of `lab/b` at 4 and 6.
@@ -12,6 +15,11 @@ func readerOfThreeDevices() throws -> StoreReader {
 }
 
 extension StoreReader {
+    /// The driver of an SQLite store.
+    var sqlite: SQLiteDriver { get throws { try #require(driver as? SQLiteDriver) } }
+    /// The connection to an SQLite store.
+    var database: SQLiteDatabase { get throws { try sqlite.database } }
+
     /// Returns the device and the time (in µs after ``start``) of each row: `lab/a 2`.
     func rows(
         _ detail: QueryDetail = .samples, group: String? = nil, devices: [String] = [], from: Int64? = nil,

@@ -35,9 +35,6 @@ struct DeviceFactsTests {
                     guard stream == .battery else { continue }
                     #expect(overview.battery.map { "\($0.values)" } == newest.map { "\($0.values)" })
                 }
-                let one = try #require(try reader.overview(of: overview.summary.address))
-                #expect(one.newest == overview.newest && one.summary == overview.summary)
-                #expect(one.battery.map { "\($0)" } == overview.battery.map { "\($0)" })
             }
         }
     }
@@ -51,28 +48,22 @@ struct DeviceFactsTests {
             try store.write(received(block))
         }
         let reader = try StoreReader(path: path)
-        func positions() throws -> [Double?] {
-            [
-                try reader.overviews().first?.position?.values[0],
-                try reader.overview(of: device("one"))?.position?.values[0],
-            ]
-        }
+        func position() throws -> Double? { try reader.overviews().first?.position?.values[0] }
         try fix(1, .nan)
-        #expect(try positions() == [nil, nil])
+        #expect(try position() == nil)
         try fix(2, 47)
         try fix(3, .nan)
-        #expect(try positions() == [47, 47])
+        #expect(try position() == 47)
         try store.mergeAll()
-        #expect(try positions() == [47, 47])
+        #expect(try position() == 47)
         try fix(4, .nan)
-        #expect(try positions() == [47, 47])
+        #expect(try position() == 47)
         try fix(5, 48)
-        #expect(try positions() == [48, 48])
+        #expect(try position() == 48)
         // Backlog is older than the position in the table.
         try store.mergeAll()
         try fix(0, 46)
-        #expect(try positions() == [48, 48])
-        #expect(try reader.overview(of: device("two")) == nil)
+        #expect(try position() == 48)
     }
 
     @Test("state, phase, gaps and dropped batches are in the overview of their device")
@@ -89,10 +80,6 @@ struct DeviceFactsTests {
         #expect(overviews.map(\.summary.dropped) == [0, 1])
         #expect(overviews.map(\.transition) == [nil, change])
         #expect(overviews.map(\.phase) == [nil, .lost])
-        let one = try #require(try StoreReader(path: path).overview(of: device("b")))
-        #expect(one.summary == overviews[1].summary)
-        #expect(one.transition == change)
-        #expect(one.phase == .lost)
     }
 
     @Test("changes of the state are returned in order, and the newest ones within the limit")

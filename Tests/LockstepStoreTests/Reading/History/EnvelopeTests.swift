@@ -21,12 +21,13 @@ struct EnvelopeTests {
     func random(seed: UInt64) throws {
         var model = try HistoryModel(seed: seed)
         var random = SplitMix64(seed: seed)
-        let reader = try StoreReader(path: model.store.path)
+        let driver = try SQLiteDriver(path: model.store.path)
+        let reader = StoreReader(driver)
         for step in 0..<150 {
             try model.step()
             guard step % 5 == 0 else { continue }
             // The second thread helps from the first, a later or no sample on.
-            reader.samplesBeforeHelp = [0, 5, 5000].randomElement(using: &random) ?? 0
+            driver.samplesBeforeHelp = [0, 5, 5000].randomElement(using: &random) ?? 0
             for stream in RandomBatches.streams {
                 let first = Int64.random(in: -5...150, using: &random)
                 let asked = query(
@@ -79,13 +80,14 @@ struct EnvelopeTests {
         try store.write(received(acceleration((0..<30_000).map { $0 * 3 })))
         try store.write(received(acceleration((0..<500).map { $0 * 30 + 1 })))
         let asked = query(100..<80_000, points: 333)
-        let reader = try StoreReader(path: path)
-        reader.samplesBeforeHelp = .max
+        let driver = try SQLiteDriver(path: path)
+        let reader = StoreReader(driver)
+        driver.samplesBeforeHelp = .max
         let alone = try reader.envelope(asked).lines
-        #expect(reader.envelopeConnections.count == 1 && alone.count == 333)
-        reader.samplesBeforeHelp = 500
+        #expect(driver.envelopeConnections.count == 1 && alone.count == 333)
+        driver.samplesBeforeHelp = 500
         for _ in 0..<5 { #expect(try reader.envelope(asked).lines == alone) }
-        #expect(reader.envelopeConnections.count == 2)
+        #expect(driver.envelopeConnections.count == 2)
     }
 
     @Test("buckets start with the range, and its end is excluded")

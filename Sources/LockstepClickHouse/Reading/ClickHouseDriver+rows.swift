@@ -1,36 +1,32 @@
-public import LockstepModel
-public import LockstepStore
+import LockstepModel
+import LockstepStore
 
-extension ClickHouseReader {
-    public func query(
-        stream: SensorStream, detail: QueryDetail, group: GroupID?, devices: [DeviceID], from: Timestamp?,
-        to: Timestamp?, limit: Int?, each: (SampleRow) throws -> Void
+extension ClickHouseDriver {
+    /// The maximum number of rows of one stream in one answer. A window with more is read in parts.
+    static let rowLimit = 100_000
+
+    func rows(
+        _ detail: QueryDetail, of stream: SensorStream, _ devices: [Int64], _ times: Range<Int64>,
+        until cancellation: QueryCancellation?, _ each: (Int, Timestamp, [Double]) throws -> Bool
     ) throws {
-        guard try hasTable(of: stream) else { return }
-        let wanted = Set(devices)
-        let start = from?.microseconds ?? .min
-        let times = start..<max(start, to?.microseconds ?? .max)
-        var remainingRows = limit ?? .max
-        for device in try records().map(\.address) where remainingRows > 0 {
-            guard group == nil || device.group == group, wanted.isEmpty || wanted.contains(device.device) else {
-                continue
-            }
-            try rows(detail, of: stream, device, times) { time, values in
-                guard remainingRows > 0 else { return false }
-                remainingRows -= 1
-                try each(SampleRow(device: device, time: Timestamp(microseconds: time), values: values))
-                return remainingRows > 0
+        try cancelling(cancellation) {
+            guard try hasTable(of: stream) else { return }
+            var goesOn = true
+            for (index, device) in devices.enumerated() where goesOn {
+                try rows(detail, of: stream, device, times) { time, values in
+                    goesOn = try each(index, Timestamp(microseconds: time), values)
+                    return goesOn
+                }
             }
         }
     }
 
     /// Reads the rows of a query of one device.
     /// - Parameter each: receives the rows; it returns false to end the query.
-    func rows(
-        _ detail: QueryDetail, of stream: SensorStream, _ device: DeviceAddress, _ times: Range<Int64>,
+    private func rows(
+        _ detail: QueryDetail, of stream: SensorStream, _ id: Int64, _ times: Range<Int64>,
         _ each: (Int64, [Double]) throws -> Bool
     ) throws {
-        let id = DeviceRecord.id(of: device)
         switch detail {
         case .samples: try samples(SampleSelect(stream: stream), of: id, times, each)
         case .last:
@@ -50,7 +46,11 @@ extension ClickHouseReader {
     private func samples(
         _ select: SampleSelect, of id: Int64, _ times: Range<Int64>, _ each: (Int64, [Double]) throws -> Bool
     ) throws {
-        guard let extent = try extent(select, of: id, times) else { return }
+        // The extent of a short range is not worth a request.
+        let isShort = Int128(times.upperBound) - Int128(times.lowerBound) <= QueryWindow.firstLength && !times.isEmpty
+        guard let extent = try isShort ? times.lowerBound...times.upperBound - 1 : extent(select, of: id, times) else {
+            return
+        }
         let last = extent.upperBound
         var window = QueryWindow(start: extent.lowerBound)
         while let span = window.next(before: last) {
@@ -75,10 +75,9 @@ extension ClickHouseReader {
     private func extent(
         _ select: SampleSelect, of id: Int64, _ times: Range<Int64>
     ) throws(StoreError) -> ClosedRange<Int64>? {
-        guard let row = try client.rows(select.range(of: id, times)).first, row[2] != "0",
-            let first = row[0].flatMap({ Int64($0) }), let last = row[1].flatMap({ Int64($0) })
-        else { return nil }
-        return first...last
+        try client.extent(
+            of: select.stream.receivedTable,
+            "device_id = \(id) AND t >= \(times.lowerBound) AND t < \(times.upperBound)")
     }
 
     private func read(
@@ -89,7 +88,7 @@ extension ClickHouseReader {
         var last: Int64?
         while !reader.isAtEnd {
             let row: (time: Int64, values: [Double])
-            do { row = try select.row(from: &reader) } catch { throw truncated }
+            do { row = try select.row(from: &reader) } catch { throw client.truncated }
             count += 1
             last = row.time
             guard try each(row.time, row.values) else { return (count, last, false) }

@@ -8,16 +8,13 @@ struct NewestSamples {
     /// The number of samples of a device that are searched for a known value.
     static let maxSearched = 10_000
 
-    let reader: StoreReader
-    /// The device, or nil for all.
-    let device: Int64?
+    let reader: SQLiteDriver
 
     /// Returns the time of the newest sample of each device in a stream, by device id.
     func times(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
         guard let waiting = try reader.waiting.stream(stream) else { return [:] }
         let newest = try reader.database.prepare("SELECT max(t) FROM \(stream.rowTable) WHERE device_id = ?1")
         var times = try waiting.newestTimes()
-        if let device { times = times.filter { $0.key == device } }
         for device in try devices(in: stream) {
             try newest.bind(device, at: 1)
             if try newest.step(), let time = newest.optionalInt64(at: 0) {
@@ -52,8 +49,7 @@ struct NewestSamples {
             }
             select.reset()
         }
-        let waitingDevices = try waiting.newestTimes().keys
-        for device in waitingDevices where self.device.map({ $0 == device }) ?? true {
+        for device in try waiting.newestTimes().keys {
             if let row = try waiting.newest(of: device, .min ..< .max, knowing: index),
                 rows[device].map({ $0.time < row.time }) ?? true
             {
@@ -65,7 +61,6 @@ struct NewestSamples {
 
     /// Returns the ids of the devices with rows in the table of a stream, without reading the samples between them.
     private func devices(in stream: SensorStream) throws(SQLiteError) -> [Int64] {
-        if let device { return [device] }
         let next = try reader.database.prepare(
             "SELECT device_id FROM \(stream.rowTable) WHERE device_id > ?1 ORDER BY device_id LIMIT 1")
         var devices: [Int64] = []

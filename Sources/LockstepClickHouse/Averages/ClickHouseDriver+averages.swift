@@ -3,7 +3,7 @@ import LockstepStore
 
 // Averages and envelopes, from the summaries of minutes where these are valid, and from samples elsewhere.
 
-extension ClickHouseReader {
+extension ClickHouseDriver {
     /// The length in µs of the time range whose minutes are read at once.
     private static let minuteWindow: Int64 = 30 * 86_400_000_000
     /// The maximum number of samples that one statement sorts, if a part of ten minutes does not have more.
@@ -48,10 +48,10 @@ extension ClickHouseReader {
     ) throws(StoreError) -> [(times: Range<Int64>, hasMinutes: Bool)] {
         guard !times.isEmpty else { return [] }
         guard select.width >= minWidth, try hasTable(select.stream.minuteTable),
-            let row = try client.rows(select.minuteExtent(in: times)).first, row[2] != "0",
-            let first = row[0].flatMap({ Int64($0) }), let last = row[1].flatMap({ Int64($0) })
+            let extent = try client.extent(of: select.stream.minuteTable, select.condition([times]))
         else { return [(times, false)] }
-        let (sum, overflows) = last.addingReportingOverflow(Minute.length)
+        let first = extent.lowerBound
+        let (sum, overflows) = extent.upperBound.addingReportingOverflow(Minute.length)
         let end = overflows ? times.upperBound : min(sum, times.upperBound)
         var windows: [(times: Range<Int64>, hasMinutes: Bool)] = []
         if times.lowerBound < first { windows.append((times.lowerBound..<first, false)) }
@@ -75,16 +75,13 @@ extension ClickHouseReader {
         // Several gaps are those between minutes, in a window of limited length.
         let length = gaps.count == 1 ? SummarySelect.countedPart : Minute.length
         let counted = gaps.count <= SummaryPlan.maxRanges ? gaps : [window]
-        var reader = RowBinaryReader(try client.binary(select.rowCounts(in: counted, length: length)))
-        var counts: [(part: Int64, rows: Int64)] = []
-        do {
-            while !reader.isAtEnd { counts.append((try reader.integer(), try reader.integer())) }
-        } catch { throw truncated }
+        let counts = try client.binary(select.rowCounts(in: counted, length: length)) { reader in
+            (part: try reader.integer(), rows: try reader.integer())
+        }
         return SummaryPlan.groups(gaps, counts, length: length, maxRows: Self.rowsOfPart)
     }
 
     private func rows(_ select: SummarySelect, _ statement: String) throws(StoreError) -> [SummarySelect.Row] {
-        let bytes = try client.binary(statement)
-        do { return try select.rows(bytes) } catch { throw truncated }
+        try client.binary(statement) { reader in try select.row(&reader) }
     }
 }

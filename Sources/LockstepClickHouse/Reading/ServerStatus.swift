@@ -31,31 +31,31 @@ public struct ServerStatus: Hashable, Sendable {
     }
 }
 
-extension ClickHouseReader {
-    /// Returns the status of the server and the store.
+extension ServerStatus {
+    /// Asks a server.
+    /// - Parameter timeout: the maximum duration of a request, in ms.
     /// - Throws: ``/LockstepStore/StoreError`` if the server does not answer, or refuses to show its system tables.
-    public func status() throws(StoreError) -> ServerStatus {
+    public init(of address: ClickHouseAddress, timeout: Int) throws(StoreError) {
+        let client = try ClickHouseDriver(address, timeout: timeout).client
         // The status of a replica that lags behind is wanted too.
-        let readsReplicas = client.readsReplicas
         client.readsReplicas = false
-        defer { client.readsReplicas = readsReplicas }
         let version = try ServerVersion(client).description
         let parts = try client.rows(
             """
             SELECT max(parts) FROM (SELECT table, partition, count() AS parts FROM system.parts
             WHERE active AND database = currentDatabase() GROUP BY table, partition)
             """)
-        var status = ServerStatus(
-            version: version, devices: try records().count, parts: parts.first?[0].flatMap { Int($0) } ?? 0)
-        status.replica = try replicaStatus()
+        self.init(
+            version: version, devices: try DeviceRecord.read(client).count,
+            parts: parts.first?[0].flatMap { Int($0) } ?? 0)
+        replica = try ReplicaStatus.read(client)
         let hasDisks = try !client.rows(
             "SELECT name FROM system.tables WHERE database = 'system' AND name = 'disks'"
         ).isEmpty
         if hasDisks, let row = try client.rows("SELECT min(free_space), min(total_space) FROM system.disks").first,
             let free = row[0].flatMap({ Int64($0) }), let size = row[1].flatMap({ Int64($0) })
         {
-            status.disk = .init(free: free, size: size)
+            disk = .init(free: free, size: size)
         }
-        return status
     }
 }

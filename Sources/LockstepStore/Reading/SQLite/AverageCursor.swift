@@ -30,7 +30,7 @@ final class AverageCursor: QueryCursor {
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
-        _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in reader: StoreReader
+        _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in reader: SQLiteDriver
     ) throws(SQLiteError) {
         database = reader.database
         guard let stored = try RowColumns(of: stream, in: database) else { return nil }

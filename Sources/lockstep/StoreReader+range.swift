@@ -5,7 +5,7 @@ import LockstepStore
 /// The lengths of the first and the longest range in which the first sample is looked for, in µs: a minute and about a month.
 private let (firstSearch, longestSearch): (Int64, Int64) = (60_000_000, 31 * 86_400_000_000)
 
-extension StoreReading {
+extension StoreReader {
     /// Returns the time of the first sample in a time range, or nil if there is none.
     ///
     /// A ClickHouse server reads all rows of a range to find the first one. So a short range is tried first, and then longer

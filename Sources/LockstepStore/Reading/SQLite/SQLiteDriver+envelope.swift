@@ -1,20 +1,14 @@
 import LockstepModel
 import LockstepSQLite
 
-extension StoreReader {
-    /// Returns the least and greatest values of each column in at most ``EnvelopeQuery/points`` buckets.
-    ///
-    /// It reads every sample of the range, each exactly once. A second thread with a connection of its own reads a part of
-    /// a long range, so a sample that is stored during the call may or may not be counted.
-    /// - Parameter cancellation: ends the query early.
-    /// - Returns: the envelope. It has no buckets if the device or stream is not stored.
-    /// - Throws: ``StoreError``, for example with the code ``StoreError/Code/cancelled``.
-    public func envelope(
-        _ query: EnvelopeQuery, cancellation: QueryCancellation? = nil
-    ) throws(StoreError) -> Envelope {
+extension SQLiteDriver {
+    /// A second thread with a connection of its own reads a part of a long range.
+    func envelope(
+        _ query: EnvelopeQuery, of device: Int64?, until cancellation: QueryCancellation?
+    ) throws -> Envelope {
         do {
             try check(cancellation)
-            guard let device = try id(of: query.device),
+            guard let device,
                 try !StoreSchema.columns(of: query.stream.rowTable, in: database).isEmpty
             else { return Envelope(columns: query.columns, width: query.width, buckets: []) }
             let own = try envelopeConnection(0)

@@ -18,7 +18,7 @@ final class SampleCursor: QueryCursor {
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
     init?(
-        _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in reader: StoreReader
+        _ stream: SensorStream, _ times: Range<Int64>, newestOnly: Bool, in reader: SQLiteDriver
     ) throws(SQLiteError) {
         database = reader.database
         guard let columns = try RowColumns(of: stream, in: database)?.list else { return nil }
@@ -77,4 +77,14 @@ final class SampleCursor: QueryCursor {
         WHERE device_id = ? AND t >= ? AND t < ? ORDER BY t\(newestOnly ? " DESC LIMIT 1" : "")
         """
     }
+}
+
+/// A cursor over the rows of a query, one device at a time.
+protocol QueryCursor: AnyObject {
+    /// Positions the cursor before the first row of a device.
+    func start(device: Int64) throws(SQLiteError)
+    /// Returns the next row of the device in order of time, or nil after the last row.
+    func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])?
+    /// Stops reading, which releases the snapshot of the database.
+    func reset()
 }

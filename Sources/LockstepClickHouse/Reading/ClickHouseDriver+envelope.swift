@@ -1,0 +1,53 @@
+import LockstepModel
+import LockstepStore
+
+// Summaries of long time ranges for plots. The server computes them, in parts of a limited number of rows: to show each
+// sample once, it has to sort the rows of a part.
+
+extension ClickHouseDriver {
+    /// The length of a bucket in µs from which its minutes are used. A bucket seldom starts with a minute, so that the
+    /// samples at both of its ends have to be read as well.
+    private static let minBucket: Int64 = 10 * Minute.length
+
+    func envelope(
+        _ query: EnvelopeQuery, of device: Int64?, until cancellation: QueryCancellation?
+    ) throws -> Envelope {
+        var buckets: [Envelope.Bucket] = []
+        try cancelling(cancellation) {
+            guard let device, try hasTable(of: query.stream) else { return }
+            let select = SummarySelect(
+                stream: query.stream, device: device, columns: query.stream.extremeColumns,
+                origin: query.times.lowerBound, width: query.width)
+            try summaries(select, query.times, minWidth: Self.minBucket) { row in
+                buckets.append(
+                    Envelope.Bucket(
+                        start: Timestamp(microseconds: row.start), samples: row.samples, values: row.values[...]))
+                return true
+            }
+        }
+        return Envelope(columns: query.columns, width: query.width, buckets: buckets)
+    }
+
+    func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> ThinnedSamples {
+        guard try hasTable(of: query.stream) else { return ThinnedSamples(step: 1, samples: []) }
+        let select = EnvelopeSelect(query, device: device)
+        let parts = select.parts(
+            try client.binary(select.rowCounts) { reader in (try reader.integer(), try reader.integer()) })
+        // The number of samples before each part.
+        var offsets: [Int64] = []
+        var total: Int64 = 0
+        for part in parts {
+            offsets.append(total)
+            total += try client.binary(select.count(in: part.times)) { try $0.integer() }.first ?? 0
+        }
+        let points = Int64(max(1, query.points))
+        let step = max(1, (total + points - 1) / points)
+        let samples = try zip(parts, offsets).flatMap { part, offset in
+            try client.binary(select.samples(in: part.times, step: step, offset: offset)) { reader in
+                let (time, values) = try select.samples.row(from: &reader)
+                return (time: Timestamp(microseconds: time), values: values)
+            }
+        }
+        return ThinnedSamples(step: step, samples: samples)
+    }
+}
