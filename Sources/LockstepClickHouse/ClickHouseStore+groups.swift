@@ -25,6 +25,7 @@ extension ClickHouseStore {
             let stored = lookup[key] ?? [:]
             var counts = IngestResult.Counts()
             var begin = run.samples.times.startIndex
+            let deleted = deletions(of: run.samples.stream, device: devices[device].id)
             for batch in run.batches {
                 // Samples are appended together unless one of them must not be, or is a conflict.
                 func append(_ range: Range<Int>, isConflict: Bool = false) {
@@ -35,6 +36,12 @@ extension ClickHouseStore {
                 }
                 for index in begin..<batch.end {
                     let time = run.samples.times[index]
+                    if let deletion = deleted.first(where: { $0.times.contains(time) }) {
+                        append(begin..<index)
+                        begin = index + 1
+                        countRefused(deletion)
+                        continue
+                    }
                     let wasEvaluated = new.resolve(time)
                     if let newest = series.newest, time <= newest {
                         append(begin..<index)
@@ -160,7 +167,7 @@ extension ClickHouseStore {
 
     /// Makes a device part of the transaction.
     /// - Returns: the index of the device.
-    private func change(_ address: DeviceAddress) throws(StoreError) -> Int {
+    func change(_ address: DeviceAddress) throws(StoreError) -> Int {
         let index: Int
         if let known = deviceIndexes[address] {
             index = known

@@ -86,6 +86,10 @@ public final class ClickHouseStore: SampleStore {
     var observer: (any IngestObserver)?
     /// Whether the observer watches the stream with this index.
     var observed: [Bool]
+    /// What people have deleted.
+    var deletions: [DeletionRecord] = []
+    /// The deletion that is under way, or nil.
+    var deletion: DeletionProgress?
     /// What the store knows of rules and their events.
     var ledger = RuleLedger()
     /// The minutes that are to be summarised.
@@ -138,8 +142,10 @@ public final class ClickHouseStore: SampleStore {
         }
         while needsMaintenance { performMaintenance() }
         for record in try DeviceRecord.readAll(client) { try register(record) }
+        try readDeletions()
         for table in [
             "received_devices", "received_states", "received_reports", "received_rule_states", "received_deliveries",
+            "received_deletions",
         ] {
             let newest = try client.rows("SELECT max(version) FROM \(table)").first?[0].flatMap { UInt64($0) }
             lastVersion = max(lastVersion, newest ?? 0)
@@ -156,6 +162,7 @@ public final class ClickHouseStore: SampleStore {
         do {
             observer?.beginGroup(group)
             try load(group)
+            try addDeletions(of: group)
             try addSamples(of: group)
             try addNumbers(of: group)
             try addDevices(of: group)
@@ -202,6 +209,7 @@ public final class ClickHouseStore: SampleStore {
             try removeOutdatedStates()
             try checkOwnership()
             // The order matters: see the description of the type.
+            try write(transaction.deletions.values)
             let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
             try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
             try insertChanges(of: transaction)
@@ -238,13 +246,19 @@ public final class ClickHouseStore: SampleStore {
         Dictionary(uniqueKeysWithValues: devices.map { ($0.address, $0.lifecycle) })
     }
 
-    /// Whether old samples have to be deleted, or minutes to be summarised.
-    public var needsMaintenance: Bool { expiry?.isDue ?? false || averages.isDue(at: .now) }
+    /// Whether old samples or those of a request have to be deleted, or minutes to be summarised.
+    public var needsMaintenance: Bool { expiry?.isDue ?? false || isDeletionDue || averages.isDue(at: .now) }
 
-    /// Searches for partitions of old samples, or drops one; or summarises some minutes.
+    /// Searches for partitions of old samples, or drops one; deletes what people have asked for; or summarises some minutes.
     public func performMaintenance() {
         // If this fails, it is tried again an hour later, and at the next start.
-        if expiry?.isDue ?? false { expiry?.performPiece() } else { performAverages() }
+        if expiry?.isDue ?? false {
+            expiry?.performPiece()
+        } else if isDeletionDue {
+            performDeletion()
+        } else {
+            performAverages()
+        }
     }
 
     /// Writes the counters of all devices.
@@ -335,6 +349,7 @@ public final class ClickHouseStore: SampleStore {
             noSamplesSince[key] = nil
         }
         for (number, set) in transaction.numbers { numbers[number] = set }
+        adopt(transaction.deletions)
         scheduleAverages(of: transaction)
         storedConflicts += transaction.conflicts
         storedRejections += transaction.rejected.count

@@ -4,17 +4,19 @@ import LockstepSQLite
 // Checkpoints, and merges of what waits.
 
 extension SQLiteStore {
-    /// Whether there is maintenance to do: a checkpoint or a merge.
-    public var needsMaintenance: Bool { !hasLostFiles && (needsCheckpoint || (isMerging && !hasMergeFailed)) }
+    /// Whether there is maintenance to do: a checkpoint, a merge or a deletion.
+    public var needsMaintenance: Bool {
+        !hasLostFiles && (needsCheckpoint || ((isMerging || isDeleting) && !hasMergeFailed))
+    }
 
-    /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
-    /// few milliseconds.
+    /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges or deletes
+    /// rows for a few milliseconds.
     public func performMaintenance() {
         // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
         // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
-        do { try mergeSlice() } catch { didFailToMerge(error) }
+        do { try isMerging ? mergeSlice() : deletionSlice() } catch { didFailToMerge(error) }
     }
 
     /// Whether rows are being merged.

@@ -37,8 +37,9 @@ extension SQLiteStore {
         receipt.table = table
         var ranges = [samples]
         let newest = try tables[table].newestTime(of: device, waiting, table)
-        if !order.isIncreasing || order.least <= newest {
-            let new = try newSamples(samples, of: run, table: table, device: device, &counts)
+        let kept = try undeleted(samples, of: run.samples, device: device)
+        if kept != nil || !order.isIncreasing || order.least <= newest {
+            let new = try newSamples(kept ?? Array(samples), of: run, table: table, device: device, &counts)
             ranges = new.increasingRanges(times)
         }
         if let least = ranges.map({ times[$0.lowerBound] }).min(),
@@ -102,10 +103,10 @@ extension SQLiteStore {
 
     /// Returns those samples that are not stored yet.
     private func newSamples(
-        _ samples: Range<Int>, of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
+        _ samples: [Int], of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
     ) throws(SQLiteError) -> [Int] {
         let block = run.samples
-        var stored = try storedRows(block.times[samples], of: table, device: device)
+        var stored = try storedRows(samples.map { block.times[$0] }, of: table, device: device)
         var new: [Int] = []
         for index in samples {
             guard let values = stored[block.times[index]] else {
@@ -128,11 +129,11 @@ extension SQLiteStore {
 
     /// Returns the stored samples of a device at some times, and perhaps others.
     private func storedRows(
-        _ times: ArraySlice<Int64>, of table: Int, device: Int64
+        _ times: [Int64], of table: Int, device: Int64
     ) throws(SQLiteError) -> [Int64: [Double]] {
         guard let first = times.min(), let last = times.max() else { return [:] }
         var stored: [Int64: [Double]] = [:]
-        try tables[table].read(Array(times), device: device, into: &stored)
+        try tables[table].read(times, device: device, into: &stored)
         for row in waiting.rows(of: table, device: device, overlapping: first...last) {
             try waiting.read(row.n) { row throws(SQLiteError) in
                 tables[table].decode(row) { time, values in stored[time] = values }

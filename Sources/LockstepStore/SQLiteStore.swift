@@ -84,6 +84,10 @@ public final class SQLiteStore: SampleStore {
     let rejected: RejectedTable
     let clocks: ClockTable
     let events: EventTable
+    /// What people have deleted.
+    var deletions: DeletionTable
+    /// The deletion before which everything was merged.
+    var mergedDeletion: Int64?
     /// Evaluates new rows, or nil if nothing does.
     var observer: (any IngestObserver)?
     /// Whether the observer watches the table with this index.
@@ -161,6 +165,7 @@ public final class SQLiteStore: SampleStore {
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
             clocks = try ClockTable(in: database)
             events = try EventTable(in: database)
+            deletions = try DeletionTable(in: database)
             waiting = try WaitingTable(in: database)
             files = try StoreFiles(path: path)
             try recover()
@@ -214,6 +219,7 @@ public final class SQLiteStore: SampleStore {
             received.commit()
             dropped.commit()
             reports.commit()
+            deletions.commit()
             waiting.commit()
             for index in tables.indices { tables[index].commit() }
             startMergeIfDue()
@@ -273,6 +279,7 @@ public final class SQLiteStore: SampleStore {
         dropped.rollBack()
         reports.rollBack()
         conflicts.rollBack()
+        deletions.rollBack()
         waiting.rollBack()
         for index in tables.indices { tables[index].rollBack() }
         endTransaction()

@@ -13,6 +13,8 @@ struct JournalCheck {
         var accepted = 0
         /// The number of these samples that are stored with the same values.
         var stored = 0
+        /// The number of these samples that a person has deleted.
+        var deleted = 0
         /// The batches with samples that are not stored.
         var missing: [Mismatch] = []
         /// The batches with samples that are stored with other values.
@@ -68,6 +70,7 @@ struct JournalCheck {
             let comparison = try reader.compare(batch.samples, of: device)
             outcome.accepted += batch.samples.count
             outcome.stored += comparison.present
+            outcome.deleted += comparison.deleted
             let seq = batch.position?.seq ?? 0
             if !comparison.missing.isEmpty {
                 outcome.missing.append(Mismatch(stream: batch.samples.stream, seq: seq, times: comparison.missing))

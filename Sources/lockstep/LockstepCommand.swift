@@ -34,6 +34,7 @@ struct LockstepCommand: ParsableCommand {
                 name: "Store",
                 subcommands: [
                     QueryCommand.self, ExportCommand.self, VerifyCommand.self, BackupCommand.self, CopyCommand.self,
+                    DeleteCommand.self, ArchiveCommand.self,
                 ]),
             CommandGroup(
                 name: "Analysis",

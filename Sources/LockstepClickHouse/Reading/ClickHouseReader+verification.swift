@@ -2,11 +2,13 @@ public import LockstepModel
 public import LockstepStore
 
 extension ClickHouseReader {
-    public func verification(devices: Set<DeviceAddress>?) throws(StoreError) -> [DeviceVerification] {
+    public func verification(
+        devices: Set<DeviceAddress>?, counting: Bool = true
+    ) throws(StoreError) -> [DeviceVerification] {
         let epochs = try epochs()
         var samples: [Int64: [DeviceVerification.StreamCount]] = [:]
         var conflicts: [Int64: Int64] = [:]
-        for stream in try catalog().streams where try hasTable(of: stream) {
+        for stream in counting ? try catalog().streams : [] where try hasTable(of: stream) {
             let rows = try client.rows(
                 """
                 SELECT device_id, count(), sum(versions - 1) FROM (
@@ -24,8 +26,9 @@ extension ClickHouseReader {
         }
         return try records().filter { devices?.contains($0.address) ?? true }.map { record in
             DeviceVerification(
-                address: record.address, epochs: epochs[record.id] ?? [], samples: samples[record.id] ?? [],
-                conflicts: conflicts[record.id] ?? 0)
+                address: record.address, epochs: epochs[record.id] ?? [], stored: Int64(record.counts.stored),
+                samples: samples[record.id] ?? [],
+                conflicts: counting ? conflicts[record.id] ?? 0 : Int64(record.counts.conflicts))
         }
     }
 
@@ -53,6 +56,10 @@ extension ClickHouseReader {
             case hash: comparison.present += 1
             default: comparison.different.append(time)
             }
+        }
+        if !comparison.missing.isEmpty {
+            comparison.subtract(
+                try deletions(of: device).map(\.deletion).filter { $0.covers(block.stream) }.map(\.times))
         }
         return comparison
     }

@@ -48,9 +48,6 @@ public final class ClickHouseReader: StoreReading {
 
     public func catalog() throws(StoreError) -> StreamCatalog { try StreamDefinitions(client: client).catalog() }
 
-    /// Returns no problems: ClickHouse checks its files when it reads them.
-    public func integrityCheck() -> [String] { [] }
-
     public func devices() throws(StoreError) -> [DeviceSummary] {
         let epochs = try epochs()
         return try records().map { summary(of: $0, epochs[$0.id] ?? []) }

@@ -10,10 +10,20 @@ public struct BlockComparison: Hashable, Sendable {
     /// The times of samples that are stored with different values, in µs since 1970.
     public package(set) var different: [Int64]
 
+    /// The number of samples that are not stored because a person has deleted them.
+    public package(set) var deleted = 0
+
     package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = []) {
         self.present = present
         self.missing = missing
         self.different = different
+    }
+
+    /// Counts missing samples as deleted if they are of these times.
+    package mutating func subtract(_ times: [Range<Int64>]) {
+        let count = missing.count
+        missing.removeAll { time in times.contains { $0.contains(time) } }
+        deleted += count - missing.count
     }
 }
 
@@ -22,11 +32,14 @@ extension StoreReader {
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison {
         try reading {
-            guard let id = try id(of: device), let lookup = try lookup(of: block.stream) else {
-                return BlockComparison(missing: block.times)
+            guard let id = try id(of: device) else { return BlockComparison(missing: block.times) }
+            var comparison = BlockComparison()
+            guard let lookup = try lookup(of: block.stream) else {
+                comparison.missing = block.times
+                comparison.subtract(try deletedTimes(of: block.stream, device))
+                return comparison
             }
             let recent = try recentRows(of: block.stream, device: id)
-            var comparison = BlockComparison()
             for index in block.times.indices {
                 switch try lookup.find(index, of: block, device: id) {
                 case .absent:
@@ -42,6 +55,9 @@ extension StoreReader {
                 case .same: comparison.present += 1
                 case .different: comparison.different.append(block.times[index])
                 }
+            }
+            if !comparison.missing.isEmpty {
+                comparison.subtract(try deletedTimes(of: block.stream, device))
             }
             return comparison
         }

@@ -1,22 +1,26 @@
 public import LockstepModel
 import LockstepSQLite
 
-/// The stored data of one device, counted from the tables instead of the counters in `devices`.
+/// The stored data of one device.
 public struct DeviceVerification: Hashable, Sendable {
     /// The address of the device.
     public let address: DeviceAddress
     /// The batch numbers of each epoch, ordered by epoch id.
     public let epochs: [EpochVerification]
-    /// The number of samples of each stream that has samples, in the order of the store's ``/LockstepModel/StreamCatalog``.
+    /// The number of stored samples of all streams, as the store has counted them.
+    public let stored: Int64
+    /// The number of samples of each stream that has samples, in the order of the store's ``/LockstepModel/StreamCatalog``,
+    /// or nothing if they were not counted.
     public let samples: [StreamCount]
-    /// The number of rows in the table `conflicts`.
+    /// The number of conflicting samples that are kept, or that the store has counted.
     public let conflicts: Int64
 
     package init(
-        address: DeviceAddress, epochs: [EpochVerification], samples: [StreamCount], conflicts: Int64
+        address: DeviceAddress, epochs: [EpochVerification], stored: Int64, samples: [StreamCount], conflicts: Int64
     ) {
         self.address = address
         self.epochs = epochs
+        self.stored = stored
         self.samples = samples
         self.conflicts = conflicts
     }
@@ -77,26 +81,39 @@ public struct EpochVerification: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// Returns the stored data of devices, ordered by group and device. It reads the keys of all samples, so its duration
-    /// grows with the store.
-    /// - Parameter devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
+    /// Returns the stored data of devices, ordered by group and device.
+    /// - Parameters:
+    ///   - devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
+    ///   - counting: whether to count the samples of each stream. That reads the keys of all samples, so its duration grows
+    ///     with the store.
     /// - Throws: ``StoreError`` if the store cannot be read.
-    public func verification(devices: Set<DeviceAddress>? = nil) throws(StoreError) -> [DeviceVerification] {
+    public func verification(
+        devices: Set<DeviceAddress>? = nil, counting: Bool = true
+    ) throws(StoreError) -> [DeviceVerification] {
         try reading {
             let epochs = try epochs()
             let conflicts = try counts(in: "conflicts")
-            let samples = try StreamTable.catalog(in: database).streams.map { stream in
+            let stored = try storedCounts()
+            let samples = try (counting ? StreamTable.catalog(in: database).streams : []).map { stream in
                 (stream: stream, counts: try sampleCounts(of: stream))
             }
             return try numberedDevices().filter { devices?.contains($0.address) ?? true }.map { device in
                 DeviceVerification(
-                    address: device.address, epochs: epochs[device.id] ?? [],
+                    address: device.address, epochs: epochs[device.id] ?? [], stored: stored[device.id] ?? 0,
                     samples: samples.compactMap { table in
                         table.counts[device.id].map { .init(stream: table.stream, count: $0) }
                     },
                     conflicts: conflicts[device.id] ?? 0)
             }
         }
+    }
+
+    /// Returns the counted samples of all streams per device id.
+    private func storedCounts() throws(SQLiteError) -> [Int64: Int64] {
+        let select = try database.prepare("SELECT device_id, samples FROM devices")
+        var counts: [Int64: Int64] = [:]
+        while try select.step() { counts[select.int64(at: 0)] = select.int64(at: 1) }
+        return counts
     }
 
     /// Returns the number of samples of a stream per device id.

@@ -1,23 +1,23 @@
 public import LockstepModel
 
 /// Reads a store of any kind, also while a collector writes to it. Use a reader from one thread only.
-public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading, FaultReading, RefinedReading {
+public protocol StoreReading: MergeReading, ClockEstimateReading, HistoryReading, FaultReading, RefinedReading,
+    DeletionReading
+{
     /// The events of rules, or nil if this kind of store has none.
     var events: (any EventReading)? { get }
 
     /// Returns the streams of the store: the built-in streams, and all streams that were ever declared for this store.
     func catalog() throws(StoreError) -> StreamCatalog
 
-    /// Checks the files of the store, if this program can.
-    /// - Returns: the problems found.
-    func integrityCheck() throws(StoreError) -> [String]
-
     /// Returns a summary of every device, ordered by group and device id.
     func devices() throws(StoreError) -> [DeviceSummary]
 
-    /// Returns the stored data of devices, counted from the samples, ordered by group and device.
-    /// - Parameter devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
-    func verification(devices: Set<DeviceAddress>?) throws(StoreError) -> [DeviceVerification]
+    /// Returns the stored data of devices, ordered by group and device.
+    /// - Parameters:
+    ///   - devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
+    ///   - counting: whether to count the samples and conflicts of each stream, which reads the keys of all samples.
+    func verification(devices: Set<DeviceAddress>?, counting: Bool) throws(StoreError) -> [DeviceVerification]
 
     /// Compares every sample of `block` with the stored samples of `device`.
     func compare(_ block: SampleBlock, of device: DeviceAddress) throws(StoreError) -> BlockComparison
