@@ -172,8 +172,8 @@ let package = Package(
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle"),
         program(
             "lockstep",
-            "Model Wire MQTT SQLite Store ClickHouse Export Motion Sensors System Agent Rules Live CommandLine "
-                + "ArgumentParser"),
+            "CSodium CZlib Model Wire MQTT SQLite Store ClickHouse Export Motion Sensors System Agent Rules Live "
+                + "CommandLine ArgumentParser"),
 
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
         support(

@@ -32,6 +32,7 @@ extension ClickHouseStore {
         for record in try DeviceRecord.read(client) {
             if owns(record.address) { try register(record) } else { others.insert(record.id) }
         }
+        try readDeletions()
         try check(token, versions.filter { !others.contains($0.key) }.values.max() ?? 0)
         var states = RowBinary()
         for record in devices {

@@ -26,6 +26,7 @@ extension ClickHouseStore {
             var counts = IngestResult.Counts()
             let limit = expiry.limits[run.samples.stream.name]?[devices[device].id]
             var begin = run.samples.times.startIndex
+            let deleted = deletions(of: run.samples.stream, device: devices[device].id)
             for batch in run.batches {
                 // Samples are appended together unless one of them must not be, or is a conflict.
                 func append(_ range: Range<Int>, isConflict: Bool = false) {
@@ -40,6 +41,12 @@ extension ClickHouseStore {
                         append(begin..<index)
                         begin = index + 1
                         counts.expired += 1
+                        continue
+                    }
+                    if let deletion = deleted.first(where: { $0.times.contains(time) }) {
+                        append(begin..<index)
+                        begin = index + 1
+                        countRefused(deletion)
                         continue
                     }
                     let wasEvaluated = new.resolve(time)
@@ -167,7 +174,7 @@ extension ClickHouseStore {
 
     /// Makes a device part of the transaction.
     /// - Returns: the index of the device.
-    private func change(_ address: DeviceAddress) throws(StoreError) -> Int {
+    func change(_ address: DeviceAddress) throws(StoreError) -> Int {
         let index: Int
         if let known = deviceIndexes[address] {
             index = known

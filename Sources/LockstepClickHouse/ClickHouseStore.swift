@@ -85,6 +85,10 @@ public final class ClickHouseStore: SampleStore {
     var observer: (any IngestObserver)?
     /// Whether the observer watches the stream with this index.
     var observed: [Bool]
+    /// What people have deleted.
+    var deletions: [DeletionRecord] = []
+    /// The deletion that is under way, or nil.
+    var deletion: DeletionProgress?
     /// What the store knows of rules and their events.
     var ledger = RuleLedger()
     /// The minutes that are to be summarised.
@@ -135,8 +139,10 @@ public final class ClickHouseStore: SampleStore {
         expiry = try SampleExpiry(client: client, retention: options.retention)
         for record in try DeviceRecord.read(client) { try register(record) }
         while needsMaintenance { performMaintenance() }
+        try readDeletions()
         for table in [
             "received_devices", "received_states", "received_reports", "received_rule_states", "received_deliveries",
+            "received_deletions",
         ] {
             let newest = try client.binary("SELECT max(version) FROM \(table)") { try $0.unsigned() }
             lastVersion = max(lastVersion, newest.first ?? 0)
@@ -153,6 +159,7 @@ public final class ClickHouseStore: SampleStore {
         do {
             observer?.beginGroup(group)
             try load(group)
+            try addDeletions(of: group)
             try addSamples(of: group)
             try addNumbers(of: group)
             try addDevices(of: group)
@@ -199,6 +206,7 @@ public final class ClickHouseStore: SampleStore {
             try removeOutdatedStates()
             try checkOwnership()
             // The order matters: see the description of the type.
+            try write(transaction.deletions.values)
             let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
             try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
             try insertChanges(of: transaction)
@@ -235,13 +243,20 @@ public final class ClickHouseStore: SampleStore {
         Dictionary(uniqueKeysWithValues: devices.map { ($0.address, $0.lifecycle) })
     }
 
-    /// Whether old samples have to be deleted, or minutes to be summarised.
-    public var needsMaintenance: Bool { expiry.isDue || averages.isDue(at: .now) }
+    /// Whether old samples or those of a request have to be deleted, or minutes to be summarised.
+    public var needsMaintenance: Bool { expiry.isDue || isDeletionDue || averages.isDue(at: .now) }
 
-    /// Searches for samples whose time is over, or deletes some; or summarises some minutes.
+    /// Searches for samples whose time is over, or deletes some; deletes what people have asked for; or summarises some
+    /// minutes.
     public func performMaintenance() {
         // If this fails, it is tried again an hour later, and at the next start.
-        if expiry.isDue { expiry.performPiece(devices, streams) } else { performAverages() }
+        if expiry.isDue {
+            expiry.performPiece(devices, streams)
+        } else if isDeletionDue {
+            performDeletion()
+        } else {
+            performAverages()
+        }
     }
 
     /// Writes the counters of all devices.
@@ -329,6 +344,7 @@ public final class ClickHouseStore: SampleStore {
             noSamplesSince[key] = nil
         }
         for (number, set) in transaction.numbers { numbers[number] = set }
+        adopt(transaction.deletions)
         scheduleAverages(of: transaction)
         storedConflicts += transaction.conflicts
         storedRejections += transaction.rejected.count

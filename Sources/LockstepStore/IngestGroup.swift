@@ -29,6 +29,8 @@ public struct IngestGroup: Sendable {
     public var deliveries: [DeliveryUpdate] = []
     /// The acknowledgements of events by people.
     public var acknowledgements: [EventAcknowledgement] = []
+    /// What people have asked to delete. It takes effect before the samples of the group.
+    public var deletions: [Deletion] = []
 
     /// A time to which an observer advances.
     public struct Tick: Sendable, Hashable {
@@ -64,7 +66,7 @@ public struct IngestGroup: Sendable {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty && reports.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil
             && deliveries.isEmpty
-            && acknowledgements.isEmpty
+            && acknowledgements.isEmpty && deletions.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
@@ -72,7 +74,7 @@ public struct IngestGroup: Sendable {
     public var isDeferrable: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && lifecycles.isEmpty
             && tick == nil && deliveries.isEmpty
-            && acknowledgements.isEmpty
+            && acknowledgements.isEmpty && deletions.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.

@@ -6,6 +6,7 @@ import LockstepSQLite
 extension SQLiteStore {
     func insert(_ group: IngestGroup) throws {
         observer?.beginGroup(group)
+        try write(group.deletions)
         var runs = try resolve(group.runs)
         // Sort by table and device, which improves the hit rate of the page cache. Runs of one device and stream keep
         // their order.

@@ -6,18 +6,18 @@ import LockstepSQLite
 extension SQLiteStore {
     /// Whether there is maintenance to do: a checkpoint, a merge, or samples that leave.
     public var needsMaintenance: Bool {
-        !hasLostFiles && (needsCheckpoint || (isMerging && !hasMergeFailed) || needsRetention)
+        !hasLostFiles && (needsCheckpoint || ((isMerging || isDeleting) && !hasMergeFailed) || needsRetention)
     }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
-    /// few milliseconds, or deletes samples whose time is over for as long.
+    /// few milliseconds, or deletes those that a person does not want, or whose time is over, for as long.
     public func performMaintenance() {
         // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
         // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
-        if isMerging, !hasMergeFailed {
-            do { try mergeSlice() } catch { didFailToMerge(error) }
+        if isMerging || isDeleting, !hasMergeFailed {
+            do { try isMerging ? mergeSlice() : deletionSlice() } catch { didFailToMerge(error) }
         } else if needsRetention {
             performRetention(maxDuration: limits.slice)
         }

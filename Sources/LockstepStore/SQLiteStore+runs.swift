@@ -37,9 +37,11 @@ extension SQLiteStore {
         receipt.table = table
         var ranges = [samples]
         let newest = try tables[table].newestTime(of: device, waiting, table)
-        if !order.isIncreasing || order.least <= newest || order.least < tables[table].kept[Int(device)] ?? .min {
+        let kept = try undeleted(samples, of: run.samples, device: device)
+        let limit = tables[table].kept[Int(device)] ?? .min
+        if kept != nil || !order.isIncreasing || order.least <= newest || order.least < limit {
             let late = counts.expired
-            let new = try newSamples(samples, of: run, table: table, device: device, &counts)
+            let new = try newSamples(kept ?? Array(samples), of: run, table: table, device: device, &counts)
             try didExpire(counts.expired - late, isStored: false, table: table, device: device)
             ranges = new.increasingRanges(times)
         }
@@ -104,13 +106,13 @@ extension SQLiteStore {
 
     /// Returns those samples that are not stored yet, and have not left already.
     private func newSamples(
-        _ samples: Range<Int>, of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
+        _ samples: [Int], of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
     ) throws(SQLiteError) -> [Int] {
         let block = run.samples
-        var stored = try storedRows(block.times[samples], of: table, device: device)
+        var stored = try storedRows(samples.map { block.times[$0] }, of: table, device: device)
         var new: [Int] = []
         let limit = tables[table].kept[Int(device)] ?? .min
-        let held = block.times[samples].contains { $0 < limit } ? try heldRanges(of: table, device: device) : []
+        let held = samples.contains { block.times[$0] < limit } ? try heldRanges(of: table, device: device) : []
         for index in samples {
             guard !KeepRules.isExpired(block.times[index], before: limit, held: held) else {
                 counts.expired += 1
@@ -136,11 +138,11 @@ extension SQLiteStore {
 
     /// Returns the stored samples of a device at some times, and perhaps others.
     private func storedRows(
-        _ times: ArraySlice<Int64>, of table: Int, device: Int64
+        _ times: [Int64], of table: Int, device: Int64
     ) throws(SQLiteError) -> [Int64: [Double]] {
         guard let first = times.min(), let last = times.max() else { return [:] }
         var stored: [Int64: [Double]] = [:]
-        try tables[table].read(Array(times), device: device, into: &stored)
+        try tables[table].read(times, device: device, into: &stored)
         for row in waiting.rows(of: table, device: device, overlapping: first...last) {
             try waiting.read(row.n) { row throws(SQLiteError) in
                 tables[table].decode(row) { time, values in stored[time] = values }

@@ -91,6 +91,10 @@ public final class SQLiteStore: SampleStore {
     let rejected: RejectedTable
     let clocks: ClockTable
     let events: EventTable
+    /// What people have deleted.
+    var deletions: DeletionTable
+    /// The deletion before which everything was merged.
+    var mergedDeletion: Int64?
     /// Evaluates new rows, or nil if nothing does.
     var observer: (any IngestObserver)?
     /// Whether the observer watches the table with this index.
@@ -172,6 +176,7 @@ public final class SQLiteStore: SampleStore {
             rejected = try RejectedTable(limit: options.rejectedLimit, in: database)
             clocks = try ClockTable(in: database)
             events = try EventTable(in: database)
+            deletions = try DeletionTable(in: database)
             waiting = try WaitingTable(in: database)
             retention = try RetentionState(options.retention, in: database)
             files = try StoreFiles(path: path)
@@ -227,6 +232,7 @@ public final class SQLiteStore: SampleStore {
             received.commit()
             dropped.commit()
             reports.commit()
+            deletions.commit()
             waiting.commit()
             for index in tables.indices { tables[index].commit() }
             startMergeIfDue()
@@ -287,6 +293,7 @@ public final class SQLiteStore: SampleStore {
         dropped.rollBack()
         reports.rollBack()
         conflicts.rollBack()
+        deletions.rollBack()
         waiting.rollBack()
         for index in tables.indices { tables[index].rollBack() }
         endTransaction()

@@ -26,7 +26,8 @@ extension StoreError {
             self.init(
                 .corrupt,
                 "\(path) is damaged: stop the collector, keep a copy of the file and of \(path)-wal, and restore a backup or "
-                    + "salvage what can be read, see 'Damaged store' in docs/store.md (\(error))")
+                    + "salvage what can be read, see 'Damaged store' in docs/store.md; 'lockstep verify --file' lists the "
+                    + "damage (\(error))")
         } else if error.isReadOnlyOrCannotOpen {
             self.init(
                 .notAllowed,

@@ -15,6 +15,8 @@ struct JournalCheck {
         var stored = 0
         /// The number of these samples that have left the store by the rules of retention.
         var expired = 0
+        /// The number of these samples that a person has deleted.
+        var deleted = 0
         /// The batches with samples that are not stored.
         var missing: [Mismatch] = []
         /// The batches with samples that are stored with other values.
@@ -71,6 +73,7 @@ struct JournalCheck {
             outcome.accepted += batch.samples.count
             outcome.stored += comparison.present
             outcome.expired += comparison.expired
+            outcome.deleted += comparison.deleted
             let seq = batch.position?.seq ?? 0
             if !comparison.missing.isEmpty {
                 outcome.missing.append(Mismatch(stream: batch.samples.stream, seq: seq, times: comparison.missing))

@@ -34,7 +34,7 @@ struct LockstepCommand: ParsableCommand {
                 name: "Store",
                 subcommands: [
                     QueryCommand.self, ExportCommand.self, VerifyCommand.self, BackupCommand.self, CopyCommand.self,
-                    HoldCommand.self, CompactCommand.self,
+                    HoldCommand.self, DeleteCommand.self, ArchiveCommand.self, CompactCommand.self,
                 ]),
             CommandGroup(
                 name: "Analysis",

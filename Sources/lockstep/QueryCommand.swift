@@ -56,6 +56,9 @@ struct QueryCommand: ParsableCommand {
         ))
     var time: TimeReference = .device
 
+    @Option(help: "Also read the samples of this folder of 'lockstep archive'.", completion: .directory)
+    var archive: String?
+
     @Flag(help: "Output format.")
     var format: RowFormat = .text
 
@@ -85,7 +88,11 @@ struct QueryCommand: ParsableCommand {
         if kind != nil, every != nil || time == .collector {
             throw CommandFailure("--every and --time collector are not for '\(self.stream)'")
         }
-        let selections = try selection.groups(of: reader)
+        if archive != nil, kind != nil || detail != .samples || time != .device {
+            throw CommandFailure(
+                "--archive is only for samples of streams, without --last, --every and --time collector")
+        }
+        let selections = archive == nil ? try selection.groups(of: reader) : []
         if time == .collector {
             if last, to != nil {
                 throw CommandFailure("use either --last or --to with --time collector, not both")
@@ -108,6 +115,11 @@ struct QueryCommand: ParsableCommand {
             Terminal.output.write(output.bytes)
             output.removeAll()
         }
+        if let archive {
+            try queryArchive(archive, stream, from: from, to: to, reader) { row in
+                if remainingRows != 0 { write(row) }
+            }
+        }
         for selection in selections {
             if let kind {
                 try printRefined(kind, selection, from: from, to: to, reader, limit: remainingRows, write)
@@ -117,7 +129,7 @@ struct QueryCommand: ParsableCommand {
                     to: to, limit: remainingRows, each: write)
             }
         }
-        if isEmpty, limit != 0 { try explainNothing(stream, kind, selections, reader) }
+        if isEmpty, limit != 0, archive == nil { try explainNothing(stream, kind, selections, reader) }
     }
 
     private func stream(in catalog: StreamCatalog) throws -> SensorStream {

@@ -7,6 +7,8 @@ import LockstepWire
 struct VerifyReport {
     /// The errors found by the integrity check of SQLite.
     var findings: [String]
+    /// Whether the file was checked.
+    var isFileChecked = false
     var devices: [DeviceVerification] = []
     /// The number of forgotten devices, which are left out.
     var forgotten = 0
@@ -42,7 +44,10 @@ struct VerifyReport {
 
     var isComplete: Bool { exitStatus == 0 }
 
-    private var sampleCount: Int64 { devices.flatMap(\.samples).reduce(0) { $0 + $1.count } }
+    private var sampleCount: Int64 {
+        isFileChecked
+            ? devices.flatMap(\.samples).reduce(0) { $0 + $1.count } : devices.reduce(0) { $0 + $1.stored }
+    }
 
     func text(for terminal: Terminal) -> String {
         var lines: [String] = findings.map { terminal.styled("damaged: \($0)", .red) }
@@ -70,6 +75,7 @@ struct VerifyReport {
             for expiry in expiries where expiry.device == device.address {
                 lines.append("  \(expiry.text)")
             }
+            if !isFileChecked { lines.append("  \(counted(device.stored, "sample"))") }
             if device.conflicts > 0 {
                 let conflicts = counted(device.conflicts, "conflict")
                 lines.append(terminal.styled("  \(conflicts): see the table conflicts", .yellow))
@@ -78,8 +84,8 @@ struct VerifyReport {
         for journal in journals {
             lines.append(
                 "journal of \(journal.device): \(counted(journal.accepted, "sample")) accepted, "
-                    + "\(journal.stored) stored once"
-                    + (journal.expired > 0 ? ", \(journal.expired) expired" : ""))
+                    + "\(journal.stored) stored once" + (journal.expired > 0 ? ", \(journal.expired) expired" : "")
+                    + (journal.deleted > 0 ? ", \(journal.deleted) deleted" : ""))
             if !devices.contains(where: { $0.address == journal.device }) {
                 lines.append(terminal.styled("  no device \(journal.device) in the store", .red))
             }
@@ -127,6 +133,7 @@ struct VerifyReport {
         object.member("complete", isComplete)
         object.member("on_its_way", onItsWay)
         object.member("problems", problems) { $0.string($1) }
+        object.member("file_checked", isFileChecked)
         object.member("integrity", findings) { $0.string($1) }
         object.member("devices", devices) { $0.raw(json(of: $1)) }
         if forgotten > 0 { object.member("forgotten", Int64(forgotten)) }
@@ -139,6 +146,7 @@ struct VerifyReport {
             object.member("expired", Int64(journal.expired))
             object.member("missing", journal.missing.sampleCount)
             object.member("different", journal.different.sampleCount)
+            object.member("deleted", Int64(journal.deleted))
             writer.raw(String(decoding: object.finish(), as: UTF8.self))
         }
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
@@ -158,6 +166,7 @@ struct VerifyReport {
             object.member("dropped", ranges: epoch.dropped.ranges)
             writer.raw(String(decoding: object.finish(), as: UTF8.self))
         }
+        object.member("stored", device.stored)
         object.member("samples", device.samples) { writer, sample in
             var object = JSONObjectWriter()
             object.member("stream", sample.stream.name)

@@ -74,7 +74,7 @@ struct BackupCommandTests {
             try file.seek(toOffset: size / 4 * 3)
             try file.write(contentsOf: Data(repeating: 0xff, count: 8192))
             try file.close()
-            let damaged = try await lockstep(["verify"], store)
+            let damaged = try await lockstep(["verify", "--file"], store)
             #expect(damaged.status == 1 && damaged.text.contains("damaged"), "\(damaged.text)")
 
             let page = try String(contentsOfFile: Programs.source("docs/store.md"), encoding: .utf8)

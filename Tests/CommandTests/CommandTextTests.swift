@@ -9,7 +9,7 @@ struct CommandTextTests {
     /// Each command without subcommands.
     static let commands: [[String]] = [
         [], ["up"], ["watch"], ["devices"], ["doctor"], ["command"], ["query"], ["export"], ["verify"], ["copy"],
-        ["clock"],
+        ["clock"], ["delete"], ["archive"],
         ["align"], ["refine", "attitude"], ["refine", "steps"], ["refine", "track"], ["analyze", "attitude"],
         ["analyze", "orientation"], ["analyze", "steps"], ["analyze", "walk"], ["analyze", "activity"],
         ["analyze", "set"], ["rules", "check"], ["rules", "list"],

@@ -17,10 +17,9 @@ struct VerifyCommandTests {
                     default/left
                       epoch e1  received 1, 3
                         missing 2
-                      motion/accelerometer  2 samples
-                      location              1 sample
+                      3 samples
                     lab/right
-                      motion/accelerometer  1 sample
+                      1 sample
                     incomplete: 1 batch missing
 
                     """)
@@ -28,8 +27,27 @@ struct VerifyCommandTests {
             #expect(json.status == 1)
             #expect(
                 json.text.hasPrefix(
-                    #"{"complete":false,"on_its_way":0,"problems":["1 batch missing"],"integrity":[],"devices":[{"group":"default","#
+                    #"{"complete":false,"on_its_way":0,"problems":["1 batch missing"],"file_checked":false,"integrity":[],"devices":[{"group":"default","#
                 ))
+        }
+    }
+
+    @Test("with --file, the file is checked and the samples of each stream are counted")
+    func file() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["verify", "--file", "--device", "default/left"], store)
+            #expect(
+                run.text == """
+                    default/left
+                      epoch e1  received 1, 3
+                        missing 2
+                      motion/accelerometer  2 samples
+                      location              1 sample
+                    incomplete: 1 batch missing
+
+                    """, "\(run.text)")
+            let json = try await lockstep(["verify", "--file", "--json"], store)
+            #expect(json.text.contains(#""file_checked":true"#), "\(json.text)")
         }
     }
 
@@ -56,7 +74,7 @@ struct VerifyCommandTests {
                       epoch e1  received 9
                         before this store 1-4
                         on its way 5-8
-                      motion/accelerometer  1 sample
+                      1 sample
                     not yet complete: 4 batches on the way, nothing missing
 
                     """, "\(waiting.text)")
@@ -96,7 +114,7 @@ struct VerifyCommandTests {
             #expect(
                 complete.text == """
                     lab/right
-                      motion/accelerometer  1 sample
+                      1 sample
                     complete: 1 sample of 1 device
 
                     """, "\(complete.text)")
@@ -104,7 +122,8 @@ struct VerifyCommandTests {
             #expect(json.status == 0)
             #expect(
                 json.text.hasPrefix(
-                    #"{"complete":true,"on_its_way":0,"problems":[],"integrity":[],"devices":[{"group":"lab","#))
+                    #"{"complete":true,"on_its_way":0,"problems":[],"file_checked":false,"integrity":[],"devices":[{"group":"lab","#
+                ))
             #expect(!json.text.contains("left"), "\(json.text)")
             let incomplete = try await lockstep(["verify", "--device", "right", "--device", "default/left"], store)
             #expect(incomplete.status == 1)
@@ -273,12 +292,12 @@ struct VerifyCommandTests {
                 try file.write(contentsOf: Data(repeating: 0xA5, count: 4096))
             }
             try file.close()
-            let run = try await lockstep(["verify"], store)
+            let run = try await lockstep(["verify", "--file"], store)
             #expect(run.status == 1)
             #expect(run.text.hasPrefix("damaged: "), "\(run.text)")
             #expect(run.text.split(separator: "\n").last?.hasPrefix("incomplete: ") == true, "\(run.text)")
             #expect(run.text.contains("integrity error"), "\(run.text)")
-            let selected = try await lockstep(["verify", "--device", "left"], store)
+            let selected = try await lockstep(["verify", "--file", "--device", "left"], store)
             #expect(selected.status == 1 && selected.text.hasPrefix("damaged: "), "\(selected.text)")
         }
     }

@@ -8,7 +8,8 @@ extension FuzzTarget {
     /// Every decoder of external input.
     static let all: [FuzzTarget] =
         BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
-            presence, acknowledgement, event, eventRequest, eventConfirmation, pong, state, request, reply, health,
+            presence, acknowledgement, event, eventRequest, deletion, eventConfirmation, pong, state, request, reply,
+            health,
             topic, recording, gpsd, settings,
         ]
         + iio + gateway
@@ -83,6 +84,20 @@ extension FuzzTarget {
     private static let eventRequest = codec(
         "event acknowledgement", [eventKey], encode: EventAcknowledgementJSON.encode,
         decode: { try EventAcknowledgementJSON.decodeRequest($0, of: eventKey.device) })
+
+    private static let deletion = codec(
+        "deletion",
+        [
+            Deletion(
+                id: "a", device: DeviceAddress(group: .standard, device: DeviceID(unchecked: "left")),
+                stream: "location",
+                times: 1..<5, at: Timestamp(microseconds: 9), who: "é", reason: "\"", isSecure: true)
+        ], encode: DeletionJSON.encode,
+        decode: {
+            try DeletionJSON.decode(
+                $0, of: DeviceAddress(group: .standard, device: DeviceID(unchecked: "left")),
+                at: Timestamp(microseconds: 9))
+        })
 
     private static let eventConfirmation = codec(
         "event confirmation",

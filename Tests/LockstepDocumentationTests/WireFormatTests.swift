@@ -18,7 +18,7 @@ struct WireFormatTests {
     func kinds() {
         let known = [
             "batch", "rejected", "series", "presence", "state", "ack", "event", "acknowledge", "acknowledged",
-            "request", "reply", "health", "ping", "pong", "forget", "forgotten",
+            "request", "reply", "health", "ping", "pong", "forget", "forgotten", "delete",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -74,6 +74,10 @@ struct WireFormatTests {
                 EventAcknowledgementJSON.encode(try EventAcknowledgementJSON.decodeConfirmation($0, of: exampleDevice))
             },
             "forget": { ForgetJSON.encode(try ForgetJSON.decodeRequest($0)) },
+            "delete": {
+                DeletionJSON.encode(
+                    try DeletionJSON.decode($0, of: exampleDevice, at: Timestamp(microseconds: 0)))
+            },
             "forgotten": { ForgetJSON.encode(try ForgetJSON.decodeAnswer($0)) },
             "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },
             "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },

@@ -51,6 +51,25 @@ struct AcknowledgementClientTests {
         return topics
     }
 
+    @Test("a request that needs no confirmation ends when the broker has it, or refuses it", arguments: [false, true])
+    func published(isRefused: Bool) async throws {
+        let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
+        client.didConnect()
+        let answer = Task { try await client.publish([1], to: "a/b", timeout: .max / 2) }
+        var sent: [String] = []
+        await expectEventually("the request") {
+            sent += topics(client)
+            return sent == ["a/b"]
+        }
+        client.didPublish(1, refusal: isRefused ? MQTTError(.other, "not allowed") : nil)
+        if isRefused {
+            await #expect(throws: CommandError.self) { try await answer.value }
+        } else {
+            try await answer.value
+        }
+        #expect(client.nextDeadline == nil)
+    }
+
     @Test("an event that no known collector can have is not confirmed")
     func nobody() async {
         let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())

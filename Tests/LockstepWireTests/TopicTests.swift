@@ -11,6 +11,7 @@ struct TopicTests {
             (.presence, "presence"), (.state, "state"), (.ack, "ack"), (.command, "command"),
             (.commandReply, "command/reply"), (.eventAcknowledge, "event/acknowledge"),
             (.eventAcknowledged, "event/acknowledged"), (.forget, "forget"), (.forgotten, "forgotten"),
+            (.delete, "delete"),
             (.clockPing, "clock/ping"), (.clockPong, "clock/pong"),
         ]
 

@@ -71,6 +71,13 @@ struct ClickHouseSchema {
             ) ENGINE = \(storage.engine("ReplacingMergeTree", "samples", of: "received_expired")) ORDER BY (device_id, stream, from_t)\(storage.clause)
             """,
             """
+            CREATE TABLE IF NOT EXISTS received_deletions (
+                request String, device_id Int64, stream Nullable(String), from_t Int64, to_t Int64, at Int64,
+                who Nullable(String), reason Nullable(String), secure Int64, count Int64, refused Int64,
+                done Nullable(Int64), version UInt64
+            ) ENGINE = \(storage.engine("ReplacingMergeTree", "version", of: "received_deletions")) ORDER BY request\(storage.clause)
+            """,
+            """
             CREATE TABLE IF NOT EXISTS streams (
                 name String, table_name String, definition String, at UInt64
             ) ENGINE = \(storage.engine("ReplacingMergeTree", "at", of: "streams")) ORDER BY name\(storage.clause)
@@ -111,6 +118,13 @@ struct ClickHouseSchema {
                 GROUP BY device_id, token) GROUP BY device_id) AS claims_of USING device_id)
                 WHERE arrayExists((later, start, own, number) -> later > own AND start <= number,
                 tokens, firsts, claims, numbers) = 0
+                """
+            ),
+            (
+                "deletions",
+                """
+                SELECT request, device_id, stream, from_t, to_t, at, who, reason, secure, count, refused, done
+                FROM received_deletions ORDER BY request, version DESC LIMIT 1 BY request
                 """
             ),
             ("batches", Self.ranges(of: "received_batches")),

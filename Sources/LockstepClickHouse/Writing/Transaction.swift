@@ -81,9 +81,12 @@ struct Transaction {
     /// The acknowledged events, with their first acknowledgements.
     var acknowledged: [StoredAcknowledgement] = []
 
+    /// The new deletions, and those that have refused samples, by request.
+    var deletions: [String: DeletionRecord] = [:]
+
     /// Whether there is nothing to commit.
     var isEmpty: Bool {
         devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty && clocks.isEmpty
-            && deliveries.isEmpty && acknowledged.isEmpty
+            && deliveries.isEmpty && acknowledged.isEmpty && deletions.isEmpty
     }
 }

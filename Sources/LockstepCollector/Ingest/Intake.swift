@@ -143,6 +143,7 @@ struct Intake {
             case .presence: try ingestPresence(message, route: route, &registry, at: moment)
             case .acknowledgement: try ingestAcknowledgement(message, route: route, at: moment)
             case .forget: try ingestForget(message, route: route, &registry, at: moment)
+            case .delete: try ingestDeletion(message, route: route, at: moment)
             case .state: ingestDeletedState(message, route: route, registry)
             case .ignored: break
             case .outside: earlierSubscriptions.receivedOutside(message.topic, of: scope)
@@ -478,6 +479,20 @@ struct Intake {
         try checkSize(of: message)
         let key = try EventAcknowledgementJSON.decodeRequest(Data(message.payload), of: topics[route].address)
         group.acknowledgements.append(EventAcknowledgement(key: key, at: moment.wall))
+    }
+
+    // MARK: Deletions
+
+    /// Adds a person's request to delete samples to the group.
+    /// - Throws: the reason for a rejection.
+    private mutating func ingestDeletion(_ message: IncomingMessage, route: Int, at moment: Moment) throws {
+        guard !message.payload.isEmpty, !message.isRetained, let device = topics[route].address else { return }
+        try checkSize(of: message)
+        let deletion = try DeletionJSON.decode(Data(message.payload), of: device, at: moment.wall)
+        guard index(of: device) != nil else {
+            throw PayloadError("there is nothing to delete: the device has never sent anything")
+        }
+        group.deletions.append(deletion)
     }
 
     // MARK: Forgotten devices

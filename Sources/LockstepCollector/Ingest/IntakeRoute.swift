@@ -3,7 +3,7 @@ import LockstepWire
 
 /// The destination of a topic's messages.
 struct IntakeRoute {
-    enum Destination { case samples, presence, acknowledgement, forget, state, ignored, outside }
+    enum Destination { case samples, presence, acknowledgement, forget, delete, state, ignored, outside }
 
     let destination: Destination
     let address: DeviceAddress?
@@ -39,6 +39,7 @@ struct IntakeRoute {
         case .device(let address, .eventAcknowledge): self.init(.acknowledgement, address)
         case .collectorEvent(_, let id, .eventAcknowledge) where id == collector ?? id: self.init(.acknowledgement)
         case .device(let address, .forget): self.init(.forget, address)
+        case .device(let address, .delete): self.init(.delete, address)
         case .device(let address, .state): self.init(.state, address)
         // Messages of collectors and gateways and commands to agents are not stored.
         case .device(_, .ack), .device(_, .command), .device(_, .commandReply),

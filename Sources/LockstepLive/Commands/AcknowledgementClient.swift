@@ -3,19 +3,22 @@ public import LockstepModel
 import LockstepWire
 import Synchronization
 
-/// Asks collectors to store a person's acknowledgements of events, and waits for their confirmation.
+/// Asks collectors to store a person's acknowledgements of events, and waits for their confirmation; and sends them other
+/// requests, for which it waits only until the broker has them.
 ///
-/// The collector that has stored the event confirms; all others ignore the request.
+/// The collector that has stored an event confirms; all others ignore the request.
 public final class AcknowledgementClient: Sendable {
     private struct Entry {
-        let key: RuleEvent.Key
+        /// The event, or nil if the broker's acknowledgement is enough.
+        let key: RuleEvent.Key?
+        let payload: [UInt8]
         let topics: [String]
         /// The time at which the request fails, in µs of the boot clock.
         let deadline: Int64
         var isSent = false
         /// The ids of the messages that the broker has not refused.
         var messages: [Int32] = []
-        let waiting: CheckedContinuation<StoredAcknowledgement, any Error>
+        let waiting: CheckedContinuation<StoredAcknowledgement?, any Error>
     }
 
     private struct State {
@@ -51,10 +54,28 @@ public final class AcknowledgementClient: Sendable {
             ?? collectors.map { root.topic(group: $0.group, collector: $0.collector, .eventAcknowledge) }
         // Nobody could confirm it.
         guard !topics.isEmpty else { throw .notConfirmed }
+        guard let stored = try await send(key, EventAcknowledgementJSON.encode(key), to: topics, timeout) else {
+            throw .notConfirmed
+        }
+        return stored
+    }
+
+    /// Sends a request to a topic, and waits until the broker has it.
+    /// - Throws: ``CommandError``.
+    public func publish(
+        _ payload: [UInt8], to topic: String, timeout: Int64 = 10_000_000
+    ) async throws(CommandError) {
+        _ = try await send(nil, payload, to: [topic], timeout)
+    }
+
+    private func send(
+        _ key: RuleEvent.Key?, _ payload: [UInt8], to topics: [String], _ timeout: Int64
+    ) async throws(CommandError) -> StoredAcknowledgement? {
         let deadline = Moment.now().boot + timeout
         do {
             return try await withCheckedThrowingContinuation { continuation in
-                let entry = Entry(key: key, topics: topics, deadline: deadline, waiting: continuation)
+                let entry = Entry(
+                    key: key, payload: payload, topics: topics, deadline: deadline, waiting: continuation)
                 if let error = add(entry) { return continuation.resume(throwing: error) }
                 wakeup.signal()
             }
@@ -109,8 +130,7 @@ public final class AcknowledgementClient: Sendable {
                         guard
                             let message = try send(
                                 MQTTMessage(
-                                    topic: topic, payload: EventAcknowledgementJSON.encode(entry.key),
-                                    qos: .atLeastOnce))
+                                    topic: topic, payload: entry.payload, qos: .atLeastOnce))
                         else { return results }
                         messages.append(message)
                     }
@@ -126,7 +146,7 @@ public final class AcknowledgementClient: Sendable {
 
     /// Handles the broker's acknowledgement of a message.
     func didPublish(_ message: Int32, refusal: MQTTError?) {
-        guard let refusal else { return }
+        guard let refusal else { return didAccept(message) }
         finish { entries in
             entries.keys.compactMap { id in
                 guard let index = entries[id]?.messages.firstIndex(of: message) else { return nil }
@@ -135,6 +155,15 @@ public final class AcknowledgementClient: Sendable {
                 return entries[id]?.messages.isEmpty == true ? (id, .refused(refusal.description)) : nil
             }
         }
+    }
+
+    /// Ends a request that needs no confirmation.
+    private func didAccept(_ message: Int32) {
+        let waiting = state.withLock { state in
+            let ids = state.entries.filter { $0.value.key == nil && $0.value.messages.contains(message) }.map(\.key)
+            return ids.compactMap { state.entries.removeValue(forKey: $0)?.waiting }
+        }
+        for continuation in waiting { continuation.resume(returning: nil) }
     }
 
     /// Handles the confirmation of a collector.

@@ -184,7 +184,7 @@ extension LiveDevices {
         case .commandReply: return .reply(address)
         case .event: return .event(address)
         case .eventAcknowledged: return .acknowledged(address)
-        case .ack, .command, .eventAcknowledge, .forget, .forgotten, .clockPing, .clockPong: return .ignored
+        case .ack, .command, .eventAcknowledge, .forget, .forgotten, .delete, .clockPing, .clockPong: return .ignored
         }
     }
 

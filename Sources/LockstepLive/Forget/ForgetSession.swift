@@ -22,6 +22,9 @@ package protocol ForgetTask {
     /// Handles a message.
     mutating func handle(topic: String, payload: Data, isRetained: Bool)
 
+    /// Handles the broker's acknowledgement of a message that is not empty.
+    mutating func didPublish(_ topic: String)
+
     /// Handles the refusal of a message that was published.
     /// - Throws: ``ForgetError`` if the task cannot be completed.
     mutating func didRefuse(_ topic: String, _ reason: String) throws
@@ -34,6 +37,11 @@ package protocol ForgetTask {
 
     /// The time of the next call to ``takeMessages(at:)``, in µs of the boot clock.
     var deadline: Int64 { get }
+}
+
+extension ForgetTask {
+    /// Does nothing by default.
+    mutating func didPublish(_ topic: String) {}
 }
 
 /// Carries out a removal over a connection to the broker.
@@ -97,7 +105,9 @@ package final class ForgetSession {
             guard let sent = topics.removeValue(forKey: id) else { return }
             if let refusal {
                 try task.didRefuse(sent.topic, "\(refusal)")
-            } else if version == .five, sent.isEmpty {
+            } else if !sent.isEmpty {
+                task.didPublish(sent.topic)
+            } else if version == .five {
                 // With MQTT 5, clients do not receive their own messages. With MQTT 3.1.1 only the message itself shows that
                 // the broker has accepted it.
                 task.handle(topic: sent.topic, payload: Data(), isRetained: false)

@@ -25,6 +25,8 @@ package protocol StoreDriver: AnyObject {
     /// Returns the source of a device's samples, or nil if there is no table for the stream. ClickHouse has a sample more than
     /// once after an insert was repeated.
     func samples(of stream: SensorStream, _ device: Int64, _ times: Range<Int64>) throws -> String?
+    /// Returns the deletions of a device, or of all, in order of their requests.
+    func deletions(of device: Int64?) throws -> [StoredDeletion]
     /// Returns the source of what has left by the rules of retention, or nil if nothing ever has: SQLite creates the table then.
     func expired() throws -> String?
 

@@ -1,21 +1,25 @@
 public import LockstepModel
 
-/// The stored data of one device, counted from the tables instead of the counters in `devices`.
+/// The stored data of one device.
 public struct DeviceVerification: Hashable, Sendable {
     /// The address of the device.
     public let address: DeviceAddress
     /// The batch numbers of each epoch, ordered by epoch id.
     public let epochs: [EpochVerification]
-    /// The number of samples of each stream that has samples, in the order of the store's ``/LockstepModel/StreamCatalog``.
+    /// The number of stored samples of all streams, as the store has counted them.
+    public let stored: Int64
+    /// The number of samples of each stream that has samples, in the order of the store's ``/LockstepModel/StreamCatalog``,
+    /// or nothing if they were not counted.
     public let samples: [StreamCount]
-    /// The number of rows in the table `conflicts`.
+    /// The number of conflicting samples that are kept, or that the store has counted.
     public let conflicts: Int64
 
     package init(
-        address: DeviceAddress, epochs: [EpochVerification], samples: [StreamCount], conflicts: Int64
+        address: DeviceAddress, epochs: [EpochVerification], stored: Int64, samples: [StreamCount], conflicts: Int64
     ) {
         self.address = address
         self.epochs = epochs
+        self.stored = stored
         self.samples = samples
         self.conflicts = conflicts
     }
@@ -79,31 +83,38 @@ public struct BlockComparison: Hashable, Sendable {
     /// The times of samples that are stored with different values, in µs since 1970.
     public package(set) var different: [Int64]
     /// The number of samples that have left the store by the rules of retention.
-    public package(set) var expired: Int
+    public package(set) var expired = 0
+    /// The number of samples that are not stored because a person has deleted them.
+    public package(set) var deleted = 0
 
-    package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = [], expired: Int = 0) {
+    package init(present: Int = 0, missing: [Int64] = [], different: [Int64] = []) {
         self.present = present
-        self.expired = expired
         self.missing = missing
         self.different = different
     }
 }
 
 extension StoreReader {
-    /// Returns the stored data of devices, ordered by group and device. It reads the keys of all samples, so its duration
-    /// grows with the store.
-    /// - Parameter devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
+    /// Returns the stored data of devices, ordered by group and device.
+    /// - Parameters:
+    ///   - devices: the devices to verify, or nil for every device. Devices that are not stored are ignored.
+    ///   - counting: whether to count the samples of each stream. That reads the keys of all samples, so its duration grows
+    ///     with the store.
     /// - Throws: ``StoreError`` if the store cannot be read.
-    public func verification(devices: Set<DeviceAddress>? = nil) throws(StoreError) -> [DeviceVerification] {
+    public func verification(
+        devices: Set<DeviceAddress>? = nil, counting: Bool = true
+    ) throws(StoreError) -> [DeviceVerification] {
         try reading {
             let stored = try stored()
-            let streams = try catalog().streams.map { (stream: $0, counts: try driver.counts(of: $0)) }
+            // Without a count, the server and SQLite answer from what they have counted.
+            let streams = try counting ? catalog().streams.map { (stream: $0, counts: try driver.counts(of: $0)) } : []
             return stored.filter { devices?.contains($0.record.address) ?? true }.map { device in
                 let counts = streams.compactMap { stream, counts in counts[device.record.id].map { (stream, $0) } }
                 return DeviceVerification(
-                    address: device.record.address, epochs: device.epochs,
+                    address: device.record.address, epochs: device.epochs, stored: Int64(device.record.counts.stored),
                     samples: counts.filter { $1.samples > 0 }.map { .init(stream: $0, count: $1.samples) },
-                    conflicts: counts.reduce(0) { $0 + $1.1.conflicts })
+                    conflicts: counting
+                        ? counts.reduce(0) { $0 + $1.1.conflicts } : Int64(device.record.counts.conflicts))
             }
         }
     }
@@ -116,9 +127,7 @@ extension StoreReader {
             var comparison = BlockComparison()
             guard let first = block.times.min(), let last = block.times.max() else { return comparison }
             var stored: [Int64: [Double]] = [:]
-            var limit = Int64.min
             if let id = try driver.id(of: device) {
-                limit = try expiryLimit(of: block.stream, device: id)
                 try driver.rows(.samples, of: block.stream, [id], first..<last + 1, until: nil) { _, time, values in
                     stored[time.microseconds] = values
                     return true
@@ -126,11 +135,7 @@ extension StoreReader {
             }
             for (index, time) in block.times.enumerated() {
                 guard let values = stored[time] else {
-                    if KeepRules.isExpired(time, before: limit, held: []) {
-                        comparison.expired += 1
-                    } else {
-                        comparison.missing.append(time)
-                    }
+                    comparison.missing.append(time)
                     continue
                 }
                 if block.stream.isEqual(index, of: block, to: values) {
@@ -139,7 +144,27 @@ extension StoreReader {
                     comparison.different.append(time)
                 }
             }
+            try explain(&comparison, block.stream, device)
             return comparison
+        }
+    }
+
+    /// Tells what is not stored on purpose from what is missing.
+    private func explain(
+        _ comparison: inout BlockComparison, _ stream: SensorStream, _ device: DeviceAddress
+    ) throws {
+        guard !comparison.missing.isEmpty, let id = try driver.id(of: device) else { return }
+        let deleted = try deletedTimes(of: stream, device)
+        let limit = try expiryLimit(of: stream, device: id)
+        comparison.missing.removeAll { time in
+            if deleted.contains(where: { $0.contains(time) }) {
+                comparison.deleted += 1
+            } else if KeepRules.isExpired(time, before: limit, held: []) {
+                comparison.expired += 1
+            } else {
+                return false
+            }
+            return true
         }
     }
 }

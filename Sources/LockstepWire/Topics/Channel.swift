@@ -24,6 +24,8 @@ public enum Channel: Hashable, Sendable {
     case forget
     /// A collector's answer to such a request.
     case forgotten
+    /// A request to the collector to delete samples of the device. Published by clients.
+    case delete
     /// Reserved for a time exchange between agent and collector.
     case clockPing, clockPong
 
@@ -41,6 +43,7 @@ public enum Channel: Hashable, Sendable {
         case .eventAcknowledged: "event/acknowledged"
         case .forget: "forget"
         case .forgotten: "forgotten"
+        case .delete: "delete"
         case .clockPing: "clock/ping"
         case .clockPong: "clock/pong"
         }
@@ -60,7 +63,7 @@ public enum Channel: Hashable, Sendable {
     private static let fixed: [String: Channel] = {
         let channels: [Channel] = [
             .presence, .state, .ack, .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged,
-            .forget, .forgotten, .clockPing, .clockPong,
+            .forget, .forgotten, .delete, .clockPing, .clockPong,
         ]
         return Dictionary(uniqueKeysWithValues: channels.map { ($0.name, $0) })
     }()

@@ -203,7 +203,8 @@ struct Observations {
             if batch.isLive, !isRetained, let last = batch.samples.times.last {
                 devices[address, default: Device()].latencies.append(now.microseconds - last)
             }
-        case .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged, .forget, .forgotten, .clockPing,
+        case .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged, .forget, .forgotten, .delete,
+            .clockPing,
             .clockPong:
             break
         }

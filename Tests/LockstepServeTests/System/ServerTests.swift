@@ -112,6 +112,37 @@ struct ServerTests {
             + #""pressure":[\#(values)]}"#
     }
 
+    @Test("a deletion is previewed, requested and listed; the collector carries it out")
+    func deletion() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let client = try await system.connect(["none"])
+            #expect(await client.publish("lockstep/lab/bulk/pressure", Self.batch(0, samples: 100)))
+            let server = try await TestServer(system)
+            let path = "/api/v1/devices/lab/bulk/deletions"
+            let range = #""stream":"pressure","from":1000,"to":51000"#
+            try await expectEventually("all samples") {
+                try await server.post(path, "{\(range),\"dry_run\":true}").json["samples"] as? Int == 50
+            }
+            #expect(try await server.get(path).body == #"{"deletions":[]}"#)
+            let requested = try await server.post(path, #"{\#(range),"reason":"wrong"}"#)
+            #expect(requested.status == 202 && requested.json["samples"] as? Int == 50, "\(requested)")
+            try await expectEventually("the end of the deletion") {
+                let list = try await server.get(path).json["deletions"] as? [[String: Any]]
+                return list?.first?["done"] is NSNumber && list?.first?["count"] as? Int == 50
+                    && list?.first?["id"] as? String == requested.json["id"] as? String
+            }
+            let rows = try await server.get("/api/v1/devices/lab/bulk/streams/pressure?from=0&to=1000000").json["rows"]
+            #expect((rows as? [Any])?.count == 50)
+            for body in ["{}", #"{"from":5,"to":5}"#, #"{"all":true,"to":5}"#, "[]"] {
+                #expect(try await server.post(path, body).status == 400, "\(body)")
+            }
+            #expect(try await server.post(path, #"{"all":true,"stream":"nope"}"#).status == 404)
+            #expect(try await server.post("/api/v1/devices/lab/none/deletions", #"{"all":true}"#).status == 404)
+        }
+    }
+
     @Test("bad requests get problem documents that name the mistake")
     func badRequests() async throws {
         try await withSystem { system in

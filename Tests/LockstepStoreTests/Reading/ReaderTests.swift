@@ -62,7 +62,9 @@ struct ReaderTests {
         _ = try store.write(IngestGroup(batches: batches, dropped: [dropped]))
         let found = try #require(try StoreReader(path: path).verification().first)
         #expect(found.address == device("one") && found.conflicts == 1)
-        #expect(found.samples == [.init(stream: .accelerometer, count: 2)])
+        #expect(found.samples == [.init(stream: .accelerometer, count: 2)] && found.stored == 2)
+        let ledger = try #require(try StoreReader(path: path).verification(counting: false).first)
+        #expect(ledger.samples.isEmpty && ledger.stored == 2 && ledger.epochs == found.epochs)
         let epoch = try #require(found.epochs.first)
         #expect(epoch.received == [1...1, 5...5] && epoch.dropped == [2...2] && epoch.gaps == [3...4])
     }

@@ -18,13 +18,14 @@ struct AccessMatrix {
             device: "lab/arm-left"),
         "reader": AccessMatrix(channels: []),
         "operator": AccessMatrix(
-            channels: ["command", "event/acknowledge", "forget"],
+            channels: ["command", "event/acknowledge", "forget", "delete"],
             others: [
                 "lockstep/lab/$collector/main", "lockstep/lab/$gateway/main",
                 "lockstep/lab/$collector/main/event/acknowledge",
             ]),
         "serve": AccessMatrix(
-            channels: ["command", "event/acknowledge"], others: ["lockstep/lab/$collector/main/event/acknowledge"]),
+            channels: ["command", "event/acknowledge", "delete"],
+            others: ["lockstep/lab/$collector/main/event/acknowledge"]),
         "collector": AccessMatrix(
             channels: [
                 "state", "ack", "event", "event/acknowledged", "clock/pong", "presence", "forgotten",
@@ -55,7 +56,7 @@ struct AccessMatrix {
     ]
     private static let derived: Set<String> = [
         "presence", "state", "ack", "command", "command/reply", "clock/ping", "clock/pong", "event",
-        "event/acknowledge", "event/acknowledged", "forget", "forgotten",
+        "event/acknowledge", "event/acknowledged", "forget", "forgotten", "delete",
     ]
 
     /// The channels of all devices that are tried: those of the user, of another one, and of devices with the names of

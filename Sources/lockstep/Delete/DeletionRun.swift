@@ -1,0 +1,137 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import LockstepClickHouse
+import LockstepCommandLine
+import LockstepMQTT
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+/// Carries out a deletion: in an SQLite store that no collector uses, otherwise by its collector.
+struct DeletionRun {
+    /// The time that a collector has to store the request.
+    private static let patience = Duration.seconds(15)
+
+    private let deletion: Deletion
+    /// The number of samples to delete, for the progress.
+    private let samples: Int64
+    private let reader: any StoreReading
+
+    init(_ deletion: Deletion, samples: Int64, reader: any StoreReading) {
+        self.deletion = deletion
+        self.samples = samples
+        self.reader = reader
+    }
+
+    /// The name of the user, for the table `deletions`.
+    static var user: String {
+        getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) } ?? "user \(getuid())"
+    }
+
+    /// Deletes, and waits until that is done.
+    /// - Parameter connection: the connection to the broker, which is used if a collector has the store.
+    /// - Returns: the number of deleted samples.
+    /// - Throws: ``CommandFailure``, `StoreError`, or an exit code after Ctrl-C.
+    func run(on address: StoreAddress, _ connection: ConnectionOptions, _ settings: Settings) throws -> Int64 {
+        let interrupt = Interrupt(wakeup: Wakeup())
+        var progress = ProgressLine()
+        defer { progress.end() }
+        if case .sqlite(let path) = address, let store = try open(path) {
+            defer { store.close() }
+            var group = IngestGroup()
+            group.deletions = [deletion]
+            try store.write(group)
+            while store.needsMaintenance {
+                store.performMaintenance()
+                try show(&progress, unless: interrupt, "the next start of the collector, or of this command, goes on")
+            }
+            guard let stored = try stored(), stored.done != nil else {
+                throw CommandFailure(
+                    "not all could be deleted from \(path), perhaps because its disk is full: the collector goes on with "
+                        + "its next start")
+            }
+            return stored.count
+        }
+        let root = try connection.topicRoot(settings)
+        let (link, broker) = try connection.link(settings, for: "delete", wakeup: Wakeup())
+        _ = try ForgetSession(link: link, broker: broker, task: DeletionTask(deletion, root: root)).run()
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            let stored = try stored()
+            if let stored, stored.done != nil { return stored.count }
+            if stored == nil, ContinuousClock.now >= deadline {
+                throw CommandFailure(
+                    "the broker has the request, but no collector has stored it in \(address) yet: check with 'lockstep "
+                        + "doctor' that the collector of this store runs. 'lockstep delete --list' shows when it has")
+            }
+            try show(&progress, unless: interrupt, "the collector goes on")
+            usleep(200_000)
+        }
+    }
+
+    /// Opens the store to change it, or returns nil if a collector uses it.
+    private func open(_ path: String) throws -> SQLiteStore? {
+        let catalog = try reader.catalog()
+        do { return try SQLiteStore(path: path, catalog: catalog) } catch {
+            guard error.code == .inUse else { throw error }
+            return nil
+        }
+    }
+
+    private func stored() throws -> StoredDeletion? {
+        try reader.deletions(of: deletion.device).last { $0.deletion.id == deletion.id }
+    }
+
+    private func show(_ progress: inout ProgressLine, unless interrupt: Interrupt, _ rest: String) throws {
+        if let signal = interrupt.signal {
+            progress.end()
+            Terminal.writeError("interrupted: \(rest)")
+            throw ExitCode(128 + signal)
+        }
+        progress.show("deleting \(percentage(Double((try? stored()?.count) ?? 0) / Double(max(1, samples))))")
+    }
+}
+
+/// Sends a deletion to the collector, and waits until the broker has it.
+struct DeletionTask: ForgetTask {
+    /// The time to wait for the broker, in µs.
+    private static let patience: Int64 = 10_000_000
+
+    private let message: MQTTMessage
+    private var isSent = false
+    private var isAccepted = false
+    private(set) var deadline: Int64 = 0
+
+    /// A connection without a subscription is not ready.
+    let filters: [String]
+
+    init(_ deletion: Deletion, root: TopicRoot) {
+        message = MQTTMessage(
+            topic: root.topic(deletion.device, .delete), payload: DeletionJSON.encode(deletion), qos: .atLeastOnce)
+        filters = [root.collectorFilter]
+    }
+
+    mutating func didSubscribe(at now: Moment) {
+        isSent = false
+        deadline = now.boot + Self.patience
+    }
+
+    mutating func handle(topic: String, payload: Data, isRetained: Bool) {}
+
+    mutating func didPublish(_ topic: String) { isAccepted = true }
+
+    mutating func didRefuse(_ topic: String, _ reason: String) throws {
+        throw CommandFailure(
+            "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
+                + "broker-config/production.acl)")
+    }
+
+    mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
+        if !isAccepted, now.boot >= deadline { throw CommandFailure("the broker has not accepted the request in 10 s") }
+        defer { isSent = true }
+        return isSent ? [] : [message]
+    }
+
+    func result() -> String? { isAccepted ? "" : nil }
+}
