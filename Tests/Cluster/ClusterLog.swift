@@ -31,13 +31,14 @@ final class ClusterLog {
 
     func show(_ name: String, _ report: LocalSystem.Report) {
         switch report {
+        case .killed where isQuiet, .endedWithError where isQuiet: break
         case .line(let line): add(line, of: name)
         case .started, .ready: break
         case .late(let status): event("\(name): not ready yet" + (status.isEmpty ? "" : ": \(status)"))
         case .ended(let end, let delay): event("\(name): ended (\(end)), is started again in \(delay)")
         case .failed(let reason, _): event("\(name): \(reason)")
         case .killed: event("\(name): did not stop after SIGTERM and was killed")
-        case .endedWithError(let end): if !isQuiet { event("\(name): did not stop cleanly: \(end)") }
+        case .endedWithError(let end): event("\(name): did not stop cleanly: \(end)")
         }
     }
 

@@ -43,6 +43,7 @@ final class ClusterRun {
             return try verify()
         } catch {
             log.showEnd(of: system.names)
+            log.isQuiet = true
             system.stop(isUrgent: { true })
             throw error
         }
@@ -124,8 +125,11 @@ final class ClusterRun {
             }
         }
         log.event("servers started: \(parts.broker), \(parts.store)")
-        for part in try parts.collectors() { try system.start(part) }
-        // They first create the tables on all replicas.
+        // The first one creates the tables.
+        for part in try parts.collectors() {
+            try system.start(part)
+            try wait("collector \(part.name) is ready", within: .seconds(120)) { system.isReady }
+        }
         try wait("the collectors have all shares", within: .seconds(120)) { log.owners.all == ClusterParts.shares }
         try system.start(parts.page())
         try wait("the page is ready", within: .seconds(60)) { system.isReady }
