@@ -24,7 +24,7 @@ let otherNames: Set<String> = [
     "CMosquitto", "CSQLite", "CYAML", "CSodium", "CZlib", "CCurl", "CNATS", "CLinux", "SensorTestSupport",
     "SystemTests",
     "CommandTests", "PageTests", "FuzzTests", "ChaosTests", "lockstep", "lockstep-agent", "lockstep-collector",
-    "lockstep-serve", "lockstep-gateway",
+    "lockstep-serve", "lockstep-gateway", "lockstep-cluster",
 ]
 
 /// The full name of a target. Below, `Model` is the module `LockstepModel`, and so on; `SystemTests` test all programs.
@@ -43,8 +43,8 @@ func module(_ name: String, _ names: String = "", exclude: [String] = []) -> Tar
     .target(name: target(name), dependencies: dependencies(names), exclude: exclude, swiftSettings: settings)
 }
 
-func program(_ name: String, _ names: String) -> Target {
-    .executableTarget(name: name, dependencies: dependencies(names), swiftSettings: settings)
+func program(_ name: String, _ names: String, path: String? = nil) -> Target {
+    .executableTarget(name: name, dependencies: dependencies(names), path: path, swiftSettings: settings)
 }
 
 /// A module for tests, in the folder of the tests.
@@ -103,7 +103,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ],
     targets: shims + [
-        // Basic types: samples, streams, timestamps, identifiers, life-cycle states, the comparison of two clocks.
+        // Basic types: samples, streams, timestamps, identifiers, life-cycle states, the comparison of two clocks; the process.
         module("Model", "CLinux"),
         // MQTT topics and payload encodings.
         module("Wire", "Model"),
@@ -125,22 +125,20 @@ let package = Package(
         module("Sensors", "Model Motion"),
         // Motion manager, pedometer and location manager, for your own programs.
         module("Device", "Model Motion Sensors"),
-        // Readiness, status and watchdog notifications for a supervisor such as systemd.
-        module("Supervision"),
         // A system on one machine: starts, supervises and stops its programs, and lets them fail.
-        module("System", "CLinux Model MQTT"),
+        module("System", "CLinux Model MQTT SQLite"),
         // From sensor to broker: time line, coalescing, outbox, delivery; and thousands of simulated devices in one process.
-        module("Agent", "Model Wire MQTT SQLite Sensors Supervision Logging ServiceLifecycle"),
+        module("Agent", "Model Wire MQTT SQLite Sensors Logging ServiceLifecycle"),
         // Rules and their evaluation, without I/O.
         module("Rules", "Model Motion"),
         // From broker to store: ingest, acknowledgement, life cycle, ownership in a cluster. The only module that calls libnats.
         module(
             "Collector",
-            "CCurl CNATS CSodium Model Wire MQTT Store Transfer Supervision Rules Logging ServiceLifecycle"),
+            "CCurl CNATS CSodium Model Wire MQTT Store Transfer Rules Logging ServiceLifecycle"),
         // From foreign formats to the broker, and from Lockstep's messages to Home Assistant and Sparkplug.
         module(
             "Gateway",
-            "CCurl CSodium CZlib Model Wire MQTT SQLite Transfer Supervision Agent Logging ServiceLifecycle "
+            "CCurl CSodium CZlib Model Wire MQTT SQLite Transfer Agent Logging ServiceLifecycle "
                 + "SwiftProtobuf", exclude: ["Page", "Sparkplug/Messages/Schema"]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         module("Live", "Model Wire MQTT Logging"),
@@ -150,7 +148,7 @@ let package = Package(
         // The HTTP server: its routes, rights and limits.
         module(
             "Serve",
-            "CSodium Model Wire MQTT SQLite Store ClickHouse Export Supervision Live HTTP HTTPTypes Hummingbird "
+            "CSodium Model Wire MQTT SQLite Store ClickHouse Export Live HTTP HTTPTypes Hummingbird "
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle", exclude: ["Page"]),
         // Shared by the programs: settings, rule files, errors, terminal output.
         module(
@@ -159,16 +157,16 @@ let package = Package(
 
         program(
             "lockstep-agent",
-            "Model Wire Motion Sensors Supervision Agent CommandLine ArgumentParser Logging ServiceLifecycle "
+            "Model Wire Motion Sensors Agent CommandLine ArgumentParser Logging ServiceLifecycle "
                 + "UnixSignals"),
         program(
             "lockstep-collector",
-            "Model Wire MQTT Store ClickHouse Supervision Rules Collector CommandLine ArgumentParser Logging "
+            "Model Wire MQTT Store ClickHouse Rules Collector CommandLine ArgumentParser Logging "
                 + "ServiceLifecycle UnixSignals"),
-        program("lockstep-serve", "Wire MQTT ClickHouse Supervision HTTP Serve CommandLine ArgumentParser Logging"),
+        program("lockstep-serve", "Model Wire MQTT ClickHouse HTTP Serve CommandLine ArgumentParser Logging"),
         program(
             "lockstep-gateway",
-            "Model Wire MQTT Supervision Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
+            "Model Wire MQTT Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle"),
         program(
             "lockstep",
@@ -190,15 +188,14 @@ let package = Package(
         tests("MotionTests", "Model Motion Sensors SensorTestSupport", exclude: ["Attitude/reference.py"]),
         tests("SensorsTests", "Model Motion Sensors TestSupport SensorTestSupport"),
         tests("DeviceTests", "Model Store Motion Sensors Device TestSupport SensorTestSupport"),
-        tests("SupervisionTests", "Supervision TestSupport"),
-        tests("LockstepSystemTests", "Model System TestSupport"),
+        tests("LockstepSystemTests", "Model Sensors System TestSupport"),
         tests(
             "AgentTests",
-            "Model Wire MQTT SQLite Motion Sensors Supervision Agent TestSupport SensorTestSupport Logging"),
+            "Model Wire MQTT SQLite Motion Sensors Agent TestSupport SensorTestSupport Logging"),
         tests("RulesTests", "Model Motion Sensors Rules CommandLine SensorTestSupport"),
         tests(
             "CollectorTests",
-            "Model Wire MQTT Store Sensors Supervision Rules Collector CommandLine TestSupport SensorTestSupport "
+            "Model Wire MQTT Store Sensors Rules Collector CommandLine TestSupport SensorTestSupport "
                 + "Logging"),
         tests(
             "GatewayTests",
@@ -223,7 +220,8 @@ let package = Package(
         tests(
             "SystemTests",
             "Model Wire MQTT SQLite Store Sensors Collector TestSupport Logging lockstep lockstep-agent "
-                + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Gateway/sparkplug_peer.py"]),
+                + "lockstep-collector lockstep-gateway lockstep-serve lockstep-cluster",
+            exclude: ["Gateway/sparkplug_peer.py"]),
         // The page, in a browser, with the built programs.
         tests(
             "PageTests", "TestSupport lockstep lockstep-agent lockstep-collector lockstep-serve lockstep-gateway",
@@ -234,6 +232,8 @@ let package = Package(
             ]),
         // Randomly damaged input for every decoder.
         tests("FuzzTests", "Model Wire Sensors Gateway CommandLine"),
+        // Runs a cluster on this machine and lets its programs fail, for deploy/cluster.
+        program("lockstep-cluster", "Sensors System ArgumentParser", path: "Tests/Cluster"),
         // Processes are killed at random, and no sample may be lost.
         tests("ChaosTests", "Model SQLite Store Sensors Agent TestSupport lockstep lockstep-agent lockstep-collector"),
     ],

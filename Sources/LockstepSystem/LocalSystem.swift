@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+public import Glibc
 public import LockstepMQTT
 import Synchronization
 
@@ -34,6 +34,10 @@ public final class LocalSystem {
         var status = ""
         /// The last lines, for the reason of a failure.
         var lines: [String] = []
+        /// Whether it is ready as soon as it listens.
+        var opensPort: Bool {
+            if case .starting = supervision.state { part.readyPort != nil } else { false }
+        }
     }
 
     /// The events of all programs, from their threads.
@@ -66,6 +70,9 @@ public final class LocalSystem {
     /// Whether all parts are ready.
     public var isReady: Bool { entries.values.allSatisfy(\.supervision.isReady) }
 
+    /// Whether a part is ready.
+    public func isReady(_ name: String) -> Bool { entries[name]?.supervision.isReady ?? false }
+
     /// The status that a part has reported last; empty if it has not.
     public func status(of name: String) -> String { entries[name]?.status ?? "" }
 
@@ -80,10 +87,10 @@ public final class LocalSystem {
         report(part.name, .started)
     }
 
-    /// Kills a part with SIGKILL. It stays down until it is released.
-    public func kill(_ name: String) {
+    /// Kills a part with SIGKILL, or stops it with another signal. It stays down until it is released.
+    public func kill(_ name: String, with signal: Int32 = SIGKILL) {
         entries[name]?.supervision.hold()
-        entries[name]?.program.signalGroup(SIGKILL)
+        entries[name]?.program.signalGroup(signal)
     }
 
     /// Starts a part again that was killed.
@@ -93,6 +100,8 @@ public final class LocalSystem {
     /// - Throws: ``ProgramError`` if a part ends before it was ever ready.
     public func run(until end: ContinuousClock.Instant, while condition: () -> Bool) throws(ProgramError) {
         while condition(), ContinuousClock.now < end {
+            // That a program listens is no event.
+            let end = entries.values.contains(where: \.opensPort) ? min(end, .now + .milliseconds(50)) : end
             wakeup.wait(for: nil, until: entries.values.compactMap(\.supervision.deadline).reduce(end, min))
             turn()
             if let failure { throw failure }
@@ -158,6 +167,9 @@ public final class LocalSystem {
         for (name, event) in events { handle(event, of: name) }
         let now = ContinuousClock.now
         for name in names {
+            if let entry = entries[name], entry.opensPort, let port = entry.part.readyPort, canConnect(port: port) {
+                becomeReady(name)
+            }
             if entries[name]?.supervision.isLate(at: now) == true { report(name, .late(status(of: name))) }
             guard let entry = entries[name], entry.supervision.isDue(at: now) else { continue }
             do throws(ProgramError) {

@@ -16,19 +16,22 @@ public struct SystemPart: Hashable, Sendable {
     public var stage: Stage
     /// The end of the line that says that it is ready, for a program that may not use sd_notify(3).
     public var readyLine: String?
+    /// The loopback port on which it listens when it is ready, for a program that logs no such line either.
+    public var readyPort: UInt16?
     /// The time from SIGTERM to SIGKILL.
     public var patience: Duration
 
     /// Creates a part.
     public init(
         _ name: String, program: String, _ arguments: [String], stage: Stage, readyLine: String? = nil,
-        patience: Duration = .seconds(15)
+        readyPort: UInt16? = nil, patience: Duration = .seconds(15)
     ) {
         self.name = name
         self.program = program
         self.arguments = arguments
         self.stage = stage
         self.readyLine = readyLine
+        self.readyPort = readyPort
         self.patience = patience
     }
 }

@@ -4,7 +4,6 @@ import LockstepAgent
 import LockstepCommandLine
 import LockstepModel
 import LockstepSensors
-import LockstepSupervision
 import LockstepWire
 import Logging
 

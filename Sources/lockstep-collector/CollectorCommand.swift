@@ -4,7 +4,6 @@ import LockstepCollector
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
-import LockstepSupervision
 import LockstepWire
 import Logging
 import ServiceLifecycle
@@ -108,8 +107,8 @@ struct CollectorCommand: AsyncParsableCommand {
         try settings.assign(options.settle, to: &configuration.timing.settle)
         try settings.assign(options.maxPayload, to: &configuration.limits.bytes)
         try settings.assign(options.maxSamples, to: &configuration.limits.samples)
-        try settings.assign(options.maxDevices, to: &configuration.maximumDevices)
-        try settings.assign(options.maxFuture, to: &configuration.maximumFuture)
+        try settings.assign(options.maxDevices, to: &configuration.maxDevices)
+        try settings.assign(options.maxFuture, to: &configuration.maxFuture)
         configuration.version = lockstepVersion
         return configuration
     }

@@ -3,7 +3,6 @@ import LockstepAgent
 import LockstepCommandLine
 import LockstepGateway
 import LockstepModel
-import LockstepSupervision
 import LockstepWire
 import Logging
 import ServiceLifecycle
@@ -64,7 +63,7 @@ struct GatewayCommand: AsyncParsableCommand {
             ], file: file.config)
         var configuration = try gatewayConfiguration(settings)
         let phones = try phyphox.phones(settings, &configuration.mapping)
-        let serverConfiguration = try server.configuration(settings, maximumPayload: configuration.maximumPayload)
+        let serverConfiguration = try server.configuration(settings, maxPayload: configuration.maxPayload)
         // Before the gateway connects: it would take over the session of a gateway that is running, and then end.
         try await serverConfiguration?.checkListener()
         let logger = try log.makeLogger("lockstep-gateway", settings)
@@ -105,10 +104,10 @@ struct GatewayCommand: AsyncParsableCommand {
         configuration.mapping = try mapping(settings)
         try settings.assign(options.outboxSize, to: &configuration.outboxSize)
         try settings.assign(options.encoding, to: &configuration.encoding)
-        try settings.assign(options.maxPayload, to: &configuration.maximumPayload)
-        try settings.assign(options.maxDevices, to: &configuration.maximumDevices)
-        try settings.assign(options.maxUserDevices, to: &configuration.maximumUserDevices)
-        try settings.assign(options.maxFuture, to: &configuration.maximumFuture)
+        try settings.assign(options.maxPayload, to: &configuration.maxPayload)
+        try settings.assign(options.maxDevices, to: &configuration.maxDevices)
+        try settings.assign(options.maxUserDevices, to: &configuration.maxUserDevices)
+        try settings.assign(options.maxFuture, to: &configuration.maxFuture)
         for (format, limit) in try settings.values(options.silence) {
             configuration.silence[format] = SilenceLimits(all: limit)
         }

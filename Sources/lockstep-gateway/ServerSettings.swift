@@ -34,8 +34,8 @@ struct ServerSettings: SettingGroup {
 
 extension Options<ServerSettings> {
     /// Returns the settings of the server, or nil without an address.
-    /// - Parameter maximumPayload: the maximum size of a request body in bytes.
-    func configuration(_ settings: Settings, maximumPayload: Int) throws -> GatewayServerConfiguration? {
+    /// - Parameter maxPayload: the maximum size of a request body in bytes.
+    func configuration(_ settings: Settings, maxPayload: Int) throws -> GatewayServerConfiguration? {
         let users = try settings.value(self.tokenFile)
         let tls = try self.certificate.files(settings)
         let page = try settings.value(self.page)
@@ -46,8 +46,8 @@ extension Options<ServerSettings> {
         configuration.users = users
         configuration.tls = tls
         configuration.pageFolder = page ?? PageFolder(installed: "join", source: "Sources/LockstepGateway/Page").find()
-        configuration.limits.body = maximumPayload
-        configuration.pendingBytes = max(configuration.pendingBytes, 2 * maximumPayload)
+        configuration.limits.body = maxPayload
+        configuration.pendingBytes = max(configuration.pendingBytes, 2 * maxPayload)
         if let connections { configuration.limits.connections = connections }
         if let proxies { configuration.limits.trustedProxies = proxies }
         if let problem = configuration.safetyProblem { throw CommandFailure(problem) }

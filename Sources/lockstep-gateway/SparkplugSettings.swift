@@ -31,8 +31,8 @@ extension Options<SparkplugSettings> {
         configuration.tls = gateway.tls
         configuration.mqttVersion = gateway.mqttVersion
         configuration.keepAlive = gateway.keepAlive
-        configuration.maximumPayload = gateway.maximumPayload
-        configuration.maximumFuture = gateway.maximumFuture
+        configuration.maxPayload = gateway.maxPayload
+        configuration.maxFuture = gateway.maxFuture
         configuration.targets = targets
         configuration.ownNode = try settings.value(self.sparkplugOut)
         return configuration

@@ -3,8 +3,8 @@ import LockstepClickHouse
 import LockstepCommandLine
 import LockstepHTTP
 import LockstepMQTT
+import LockstepModel
 import LockstepServe
-import LockstepSupervision
 import LockstepWire
 import Logging
 
@@ -74,7 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
         try settings.assign(options.maxConnections, to: &configuration.limits.http.connections)
         try settings.assign(options.trustedProxy, to: &configuration.limits.http.trustedProxies)
         try settings.assign(options.maxUnsent, to: &configuration.limits.unsentBytes)
-        try settings.assign(options.maxFuture, to: &configuration.maximumFuture)
+        try settings.assign(options.maxFuture, to: &configuration.maxFuture)
         try settings.assign(options.metricsDevices, to: &configuration.metricsDevices)
         return configuration
     }

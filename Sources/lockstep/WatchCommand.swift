@@ -2,6 +2,7 @@ import ArgumentParser
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepSystem
 import LockstepWire
 
 struct WatchCommand: ParsableCommand {

@@ -170,7 +170,7 @@ class Years:
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--programs", required=True, help="folder with the programs")
-    options.add_argument("--rows", default="1000000,10000000", help="numbers of rows, separated by commas")
+    options.add_argument("--sizes", dest="rows", default="1000000,10000000", help="numbers of rows, separated by commas")
     options.add_argument("--folder", help="folder for the stores, with 100 bytes of room for each row (default: a temporary one)")
     options.add_argument("--json", action="store_true")
     arguments = options.parse_args()

@@ -21,7 +21,7 @@ struct GatewayIntakeTests {
                 broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
                 outboxPath: folder + "/g.db")
             configuration.mapping = DeviceMapping(acceptsAny: true)
-            configuration.maximumUserDevices = 2
+            configuration.maxUserDevices = 2
             let outbox = try GatewayOutbox(path: configuration.outboxPath)
             var intake = GatewayIntake(configuration)
             func refusal(_ origin: ForeignMessage.Origin) -> Refusal? {
@@ -43,7 +43,7 @@ struct GatewayIntakeTests {
             #expect(refusal(.topic("owntracks/bob/a")) == nil)
             let again = try GatewayOutbox(path: folder + "/other.db")
             #expect(again.senders.count(ofUser: "alice") == 0)
-            configuration.maximumDevices = 3
+            configuration.maxDevices = 3
             intake = GatewayIntake(configuration)
             #expect(refusal(.topic("owntracks/carol/a"))?.kind == .tooManyDevices)
         }

@@ -32,7 +32,7 @@ struct PacketBufferTests {
         func accepts(_ topic: String, size: Int = 10, qos: QualityOfService = .atMostOnce) -> Bool {
             buffer.append(
                 MQTTMessage(topic: topic, payload: [UInt8](repeating: 0, count: size), qos: qos), version: .five,
-                maximumSize: 100)
+                maxSize: 100)
         }
         var accepted = [
             "", "a/+/b", "a/#", "a\0b", "a\u{1}b", "a\u{7F}", "a\u{FFFF}",
@@ -42,7 +42,7 @@ struct PacketBufferTests {
         // One byte more than the broker accepts.
         if accepts("a", size: 95) { accepted.append("too large") }
         let typed = MQTTMessage(topic: "a", payload: [], qos: .atMostOnce, contentType: "text/plain")
-        if buffer.append(typed, version: .five, maximumSize: nil) { accepted.append("content type") }
+        if buffer.append(typed, version: .five, maxSize: nil) { accepted.append("content type") }
         #expect(accepted.isEmpty && buffer.isEmpty)
         let isAppended = accepts("a", size: 94)
         #expect(isAppended && !buffer.isEmpty)
@@ -57,7 +57,7 @@ struct PacketBufferTests {
         for number in 0..<2000 {
             let payload = Array(repeating: UInt8(number % 251), count: 500)
             let isAppended = buffer.append(
-                MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce), version: .three, maximumSize: nil)
+                MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce), version: .three, maxSize: nil)
             #expect(isAppended)
             expected += [0x30, 0xF7, 3, 0, 1, UInt8(ascii: "t")] + payload
         }
@@ -73,7 +73,7 @@ struct PacketBufferTests {
 
         close(far)
         let isAppended = buffer.append(
-            MQTTMessage(topic: "t", payload: [], qos: .atMostOnce), version: .three, maximumSize: nil)
+            MQTTMessage(topic: "t", payload: [], qos: .atMostOnce), version: .three, maxSize: nil)
         #expect(isAppended)
         let error = buffer.send(to: near)
         #expect(error == EPIPE)
@@ -87,7 +87,7 @@ struct PacketBufferTests {
             close(far)
         }
         var buffer = PacketBuffer()
-        let isAppended = buffer.append(message, version: version, maximumSize: nil)
+        let isAppended = buffer.append(message, version: version, maxSize: nil)
         let error = buffer.send(to: near)
         #expect(isAppended && error == 0 && buffer.isEmpty)
         return read(far)

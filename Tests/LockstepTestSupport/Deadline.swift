@@ -24,3 +24,17 @@ public func expectEventually(
         Issue.record("not within \(limit): \(comment())", sourceLocation: sourceLocation)
     }
 }
+
+/// Calls `body`, and then `end`, whether `body` returns or throws. A `defer` block cannot wait.
+public func finally<Result>(
+    _ end: () async -> Void, _ body: () async throws -> Result
+) async throws -> Result {
+    do {
+        let result = try await body()
+        await end()
+        return result
+    } catch {
+        await end()
+        throw error
+    }
+}

@@ -65,13 +65,6 @@ public func withBroker<Result>(
     try await withTemporaryFolder { folder in
         let broker = try TestBroker(folder: folder, isPersistent: isPersistent, settings: settings)
         try await broker.start()
-        do {
-            let result = try await body(broker)
-            await broker.stop()
-            return result
-        } catch {
-            await broker.stop()
-            throw error
-        }
+        return try await finally({ await broker.stop() }) { try await body(broker) }
     }
 }

@@ -108,13 +108,6 @@ public func withClickHouse<Result>(
     try await withTemporaryFolder { folder in
         let server = try TestClickHouse(folder: folder, settings: settings)
         try await server.start()
-        do {
-            let result = try await body(server)
-            await server.stop(SIGKILL)
-            return result
-        } catch {
-            await server.stop(SIGKILL)
-            throw error
-        }
+        return try await finally({ await server.stop(SIGKILL) }) { try await body(server) }
     }
 }

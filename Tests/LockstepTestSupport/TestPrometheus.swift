@@ -63,13 +63,6 @@ public func withPrometheus<Result>(
 ) async throws -> Result {
     try await withTemporaryFolder { folder in
         let prometheus = try TestPrometheus(folder: folder, targets: targets, rules: rules)
-        do {
-            let result = try await body(prometheus)
-            await prometheus.stop()
-            return result
-        } catch {
-            await prometheus.stop()
-            throw error
-        }
+        return try await finally({ await prometheus.stop() }) { try await body(prometheus) }
     }
 }

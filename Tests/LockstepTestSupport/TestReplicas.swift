@@ -1,46 +1,27 @@
 import Foundation
+import LockstepSystem
 import Synchronization
 
 /// ClickHouse servers with one ZooKeeper server on free loopback ports, for replicated tables.
 public final class TestReplicas: Sendable {
     /// The servers. The macro `replica` of each is its index.
     public let servers: [TestClickHouse]
-    private let configuration: String
-    private let keeperPort: UInt16
+    private let keeperSettings: KeeperSettings
     private let keeper = Mutex<RunningProgram?>(nil)
 
     /// Whether the servers are installed.
-    public static var areInstalled: Bool {
-        TestClickHouse.isServer && Programs.isInstalled("java")
-            && FileManager.default.fileExists(atPath: "/usr/share/java/zookeeper.jar")
-    }
+    public static var areInstalled: Bool { TestClickHouse.isServer && KeeperSettings.isInstalled }
 
     fileprivate init(folder: String, count: Int) throws {
-        keeperPort = try freePort()
-        configuration = folder + "/zoo.cfg"
-        try """
-        tickTime=250
-        dataDir=\(folder)/keeper
-        clientPort=\(keeperPort)
-        clientPortAddress=127.0.0.1
-        admin.enableServer=false
-        """.write(toFile: configuration, atomically: true, encoding: .utf8)
+        let port = try freePort()
+        keeperSettings = KeeperSettings(folder: folder + "/keeper", port: port)
         var servers: [TestClickHouse] = []
         for index in 0..<count {
             let path = "\(folder)/\(index)"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            servers.append(
-                try TestClickHouse(
-                    folder: path,
-                    settings: """
-                        <interserver_http_port>\(try freePort())</interserver_http_port>
-                        <interserver_http_host>127.0.0.1</interserver_http_host>
-                        <zookeeper>
-                            <node><host>127.0.0.1</host><port>\(keeperPort)</port></node>
-                            <session_timeout_ms>3000</session_timeout_ms>
-                        </zookeeper>
-                        <macros><replica>\(index)</replica></macros>
-                        """))
+            let settings = ReplicaSettings(
+                name: "\(index)", port: try freePort(), keepers: [KeeperAddress(port: port)], sessionTimeout: 3000)
+            servers.append(try TestClickHouse(folder: path, settings: settings.elements))
         }
         self.servers = servers
     }
@@ -53,15 +34,10 @@ public final class TestReplicas: Sendable {
     /// Starts ZooKeeper and waits until it listens.
     public func startKeeper() async throws {
         guard let java = Programs.installed("java") else { throw ProgramError("java is not installed") }
-        let jars = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar"
-        let program = try RunningProgram(
-            java,
-            [
-                "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars,
-                "org.apache.zookeeper.server.quorum.QuorumPeerMain", configuration,
-            ])
+        let program = try RunningProgram(java, try keeperSettings.write())
         keeper.withLock { $0 = program }
-        guard await eventually({ canConnect(port: keeperPort) || !program.isRunning }), program.isRunning else {
+        guard await eventually({ canConnect(port: keeperSettings.port) || !program.isRunning }), program.isRunning
+        else {
             throw ProgramError("ZooKeeper failed to start: \(program.text)")
         }
     }
@@ -85,15 +61,10 @@ public func withReplicas<Result>(
 ) async throws -> Result {
     try await withTemporaryFolder { folder in
         let replicas = try TestReplicas(folder: folder, count: count)
-        do {
+        return try await finally({ await replicas.stop() }) {
             try await replicas.startKeeper()
             for server in replicas.servers { try await server.start() }
-            let result = try await body(replicas)
-            await replicas.stop()
-            return result
-        } catch {
-            await replicas.stop()
-            throw error
+            return try await body(replicas)
         }
     }
 }

@@ -106,14 +106,7 @@ public func withSystem<Result>(
     try await withBroker(isPersistent: isPersistent, settings: brokerSettings) { broker in
         try await withTemporaryFolder { folder in
             let system = TestSystem(folder: folder, broker: broker)
-            do {
-                let result = try await body(system)
-                await system.stop()
-                return result
-            } catch {
-                await system.stop()
-                throw error
-            }
+            return try await finally({ await system.stop() }) { try await body(system) }
         }
     }
 }

@@ -2,7 +2,6 @@ import Dispatch
 import LockstepMQTT
 public import LockstepModel
 import LockstepSensors
-public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
 

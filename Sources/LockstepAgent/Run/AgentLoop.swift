@@ -2,7 +2,6 @@ import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
-import LockstepSupervision
 import LockstepWire
 import Logging
 
@@ -156,7 +155,7 @@ final class AgentLoop {
     private func send(_ event: BrokerLink.Event) {
         if updateClock(event) { return }
         if case .connected = event { checkCertificates(at: .now()) }
-        let packetLimit: Int? = if case .connected = event { link.maximumPacketSize } else { nil }
+        let packetLimit: Int? = if case .connected = event { link.maxPacketSize } else { nil }
         send(.link(event, packetLimit: packetLimit))
         let unanswered = link.takeUnansweredAddresses()
         if !unanswered.isEmpty {

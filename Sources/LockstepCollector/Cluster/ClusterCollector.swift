@@ -1,7 +1,6 @@
 import LockstepMQTT
-import LockstepModel
+public import LockstepModel
 public import LockstepStore
-public import LockstepSupervision
 public import Logging
 public import ServiceLifecycle
 import Synchronization

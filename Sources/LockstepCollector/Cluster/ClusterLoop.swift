@@ -1,7 +1,6 @@
 import Dispatch
 import LockstepMQTT
 import LockstepModel
-import LockstepSupervision
 import Logging
 import Synchronization
 

@@ -2,7 +2,6 @@ import Dispatch
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
-import LockstepSupervision
 import Logging
 import Synchronization
 

@@ -9,7 +9,7 @@ import LockstepWire
 /// Every message passes through it, so it must not allocate memory per message.
 struct Intake {
     /// The maximum time by which a sample may be ahead of the collector's clock, in µs.
-    private let maximumFuture: Int64
+    private let maxFuture: Int64
     /// Which topics and devices are stored.
     private let scope: CollectorScope
     /// One reader per stream, shared by all topics of the stream.
@@ -17,7 +17,7 @@ struct Intake {
     private let limits: PayloadLimits
 
     /// The maximum number of devices.
-    private let maximumDevices: Int
+    private let maxDevices: Int
     /// The collector whose clock estimates are stored, or nil for those of all collectors.
     var collector: CollectorID?
     private var topics = TopicTable<IntakeRoute>()
@@ -65,7 +65,7 @@ struct Intake {
 
     /// - Parameter devices: the devices in the store.
     init(
-        scope: CollectorScope, limits: PayloadLimits, maximumFuture: Int64, maximumDevices: Int,
+        scope: CollectorScope, limits: PayloadLimits, maxFuture: Int64, maxDevices: Int,
         devices: some Sequence<DeviceAddress>
     ) {
         self.scope = scope
@@ -75,8 +75,8 @@ struct Intake {
             uniqueKeysWithValues: scope.root.streams.streams.enumerated().map { ($0.element, $0.offset) })
         pool = RunPool(streams: streamNumbers.count)
         self.limits = limits
-        self.maximumFuture = maximumFuture
-        self.maximumDevices = maximumDevices
+        self.maxFuture = maxFuture
+        self.maxDevices = maxDevices
         for address in devices { add(address) }
     }
 
@@ -155,7 +155,7 @@ struct Intake {
     }
 
     /// Whether no more devices may be added, because forgotten ones take memory, too.
-    private var isFull: Bool { devices.count / 2 >= maximumDevices }
+    private var isFull: Bool { devices.count / 2 >= maxDevices }
 
     /// Adds the topic's device if it is new. The number of devices is limited because a client could invent device ids.
     /// Forgotten devices do not count, until they send again, but limit the number of new ones.
@@ -175,7 +175,7 @@ struct Intake {
 
     /// Returns whether one more device may be known.
     private func hasPlace(_ registry: borrowing LifecycleRegistry) -> Bool {
-        devices.count - registry.forgottenCount < maximumDevices
+        devices.count - registry.forgottenCount < maxDevices
     }
 
     /// Returns the index of a device in `devices`, or nil if it is unknown.
@@ -195,7 +195,7 @@ struct Intake {
 
     /// The error for a new device beyond the limit. The agent keeps the batch, because the limit may be raised.
     private func tooManyDevices(position: BatchPosition?) -> PayloadError {
-        let limit = isFull ? "the limit of \(2 * maximumDevices) with forgotten ones" : "the limit of \(maximumDevices)"
+        let limit = isFull ? "the limit of \(2 * maxDevices) with forgotten ones" : "the limit of \(maxDevices)"
         return PayloadError(
             "too many devices: \(limit) is reached; raise the collector's --max-devices to accept more",
             position: position, isRetryable: true)
@@ -338,7 +338,7 @@ struct Intake {
     private mutating func validateLastBatch(
         of run: Int, newest: Timestamp, route: Int, _ registry: borrowing LifecycleRegistry, at moment: Moment
     ) throws(PayloadError) {
-        let isTimePlausible = newest - moment.wall <= maximumFuture
+        let isTimePlausible = newest - moment.wall <= maxFuture
         let position = group.runs[run].batches.last?.position
         let hasWrongUnit = position == nil && newest.microseconds < Self.earliestTime
         if isTimePlausible, !hasWrongUnit, admitDevice(of: route, registry) {
@@ -424,7 +424,7 @@ struct Intake {
         try checkSize(of: message)
         if let known = index(of: device) { try accounts.usePresence(of: known, at: moment) }
         let presence = try PresenceJSON.decode(message.payload)
-        if let session = presence.session, session - moment.wall.microseconds > maximumFuture {
+        if let session = presence.session, session - moment.wall.microseconds > maxFuture {
             throw PayloadError(
                 "the session \(Timestamp(microseconds: session)) is in the future: check the clocks of the device and of the "
                     + "collector")
@@ -463,7 +463,7 @@ struct Intake {
         // The estimates of different collectors are independent, and one collector stores only its own.
         for point in report.points.sorted(by: { $0.time < $1.time })
         where point.collector == collector ?? point.collector {
-            guard point.time - moment.wall <= maximumFuture,
+            guard point.time - moment.wall <= maxFuture,
                 collector == nil || accounts.useEstimate(point.time, of: index, epoch, at: moment)
             else { continue }
             group.clocks.append(DeviceClock(device: device, epoch: epoch, point: point))

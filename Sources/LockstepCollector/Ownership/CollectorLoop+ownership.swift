@@ -1,7 +1,6 @@
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
-import LockstepSupervision
 import LockstepWire
 import Logging
 

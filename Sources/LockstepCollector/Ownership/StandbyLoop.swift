@@ -2,7 +2,6 @@ import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
-import LockstepSupervision
 import LockstepWire
 import Logging
 

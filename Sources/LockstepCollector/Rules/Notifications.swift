@@ -15,7 +15,7 @@ struct Notifications {
     private(set) var listeningSince: Int64?
     /// The maximum number of published notifications that the broker has not acknowledged. After an outage, more would
     /// hold up other messages.
-    static let maximumInFlight = 100
+    static let maxInFlight = 100
 
     /// The notifications by MQTT that are not published yet.
     var unpublished: [EventDelivery] { Array(queue[next...]) }
@@ -85,7 +85,7 @@ struct Notifications {
 
     /// Returns whether ``publish(at:_:)`` has something to do.
     func hasUnpublished(at now: Timestamp) -> Bool {
-        inFlight.count < Self.maximumInFlight && (next < queue.count || hasDueRefused(at: now))
+        inFlight.count < Self.maxInFlight && (next < queue.count || hasDueRefused(at: now))
     }
 
     private func hasDueRefused(at now: Timestamp) -> Bool {
@@ -108,7 +108,7 @@ struct Notifications {
             }
         }
         defer { removePublished() }
-        while next < queue.count, inFlight.count < Self.maximumInFlight {
+        while next < queue.count, inFlight.count < Self.maxInFlight {
             let delivery = queue[next]
             guard case .mqtt(let isRetained) = rules.ways[delivery.way] else {
                 // The rules have changed. The notifier knows the other ways.

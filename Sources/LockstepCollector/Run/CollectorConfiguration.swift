@@ -24,9 +24,9 @@ public struct CollectorConfiguration: Sendable {
     /// The limits of a payload. A message that exceeds them is rejected.
     public var limits = PayloadLimits()
     /// The maximum number of devices. Messages of further devices are rejected.
-    public var maximumDevices = 100_000
+    public var maxDevices = 100_000
     /// The maximum time by which a sample may be ahead of the collector's clock, in µs.
-    public var maximumFuture: Int64 = 86_400_000_000
+    public var maxFuture: Int64 = 86_400_000_000
     /// The timeouts of the life cycles.
     public var timing = LifecycleMachine.Timing()
     /// Reads the rules, at the start and for each ``Collector/reloadRules()``; nil for no rules.

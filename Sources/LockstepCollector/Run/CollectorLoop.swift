@@ -1,7 +1,6 @@
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
-import LockstepSupervision
 import LockstepWire
 import Logging
 
@@ -86,8 +85,8 @@ final class CollectorLoop {
         let scope = configuration.scope
         let known = try writer.lifecycles().filter { device, _ in scope.contains(device) }
         var intake = Intake(
-            scope: scope, limits: configuration.limits, maximumFuture: configuration.maximumFuture,
-            maximumDevices: configuration.maximumDevices, devices: known.keys)
+            scope: scope, limits: configuration.limits, maxFuture: configuration.maxFuture,
+            maxDevices: configuration.maxDevices, devices: known.keys)
         intake.collector = configuration.id
         return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
     }

@@ -3,7 +3,7 @@
 struct ListeningTime {
     /// The interval between two checks above which there was a break: the gateway was stopped, the machine was suspended,
     /// or a write to the disk took long. Messages of that time may be lost, or may not be read yet.
-    static let maximumGap: Int64 = 10_000_000
+    static let maxGap: Int64 = 10_000_000
 
     /// The time since which senders could be heard without a break.
     private(set) var since: Int64 = 0
@@ -18,7 +18,7 @@ struct ListeningTime {
 
     /// Notices a break since the previous check.
     mutating func check(at boot: Int64) {
-        if let checkedAt, boot - checkedAt > Self.maximumGap {
+        if let checkedAt, boot - checkedAt > Self.maxGap {
             breaks += boot - checkedAt
             begin(at: boot)
         }

@@ -14,7 +14,7 @@ public struct SilenceLimits: Sendable, Hashable {
 
     /// The time for which a gateway must have listened before it decides, in µs: senders repeat after a failure, and the
     /// broker sends what it kept.
-    static let maximumGrace: Int64 = 120_000_000
+    static let maxGrace: Int64 = 120_000_000
 
     /// Creates limits, in µs.
     public init(foreground: Int64? = nil, background: Int64? = nil, sinceStart: Int64? = nil) {
@@ -52,7 +52,7 @@ public struct SilenceLimits: Sendable, Hashable {
             case .background: background
             case .terminated, .lost: nil
             }
-        if let limit, now >= max(lastMessage + limit, listening + min(limit, Self.maximumGrace)) { return true }
+        if let limit, now >= max(lastMessage + limit, listening + min(limit, Self.maxGrace)) { return true }
         guard let sinceStart, phase != .terminated, phase != .lost, lastMessage < start else { return false }
         return now >= listening + sinceStart
     }

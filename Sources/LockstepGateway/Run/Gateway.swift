@@ -1,8 +1,7 @@
 import Dispatch
 import LockstepAgent
 import LockstepMQTT
-import LockstepModel
-public import LockstepSupervision
+public import LockstepModel
 import LockstepWire
 public import Logging
 public import ServiceLifecycle

@@ -33,14 +33,14 @@ public struct GatewayConfiguration: Sendable {
     /// The encoding of new batches.
     public var encoding = BatchEncoding.json
     /// The maximum size of a foreign message in bytes.
-    public var maximumPayload = 1 << 20
+    public var maxPayload = 1 << 20
     /// The maximum number of devices; messages of further ones are refused.
-    public var maximumDevices = 10_000
+    public var maxDevices = 10_000
     /// The maximum number of devices that a user of the HTTP server can create; requests for further ones are refused.
-    public var maximumUserDevices = 100
+    public var maxUserDevices = 100
     /// The maximum time that a sample may be in the future, in µs. It is half of a collector's default, so that small
     /// differences of the clocks do not matter.
-    public var maximumFuture: Int64 = 43_200_000_000
+    public var maxFuture: Int64 = 43_200_000_000
     /// The age of a message above which its samples are published as late, in µs.
     public var lateAfter: Int64 = 60_000_000
     /// Whether OwnTracks devices of a group get each other's positions and cards in answers to their HTTP requests.

@@ -34,7 +34,7 @@ struct GatewayIntake {
         filters = configuration.adapters.flatMap { adapter in
             adapter.topicFilters.map { (TopicFilter($0), adapter) }
         }
-        fitter = SampleFitter(catalog: configuration.root.streams, maximumFuture: configuration.maximumFuture)
+        fitter = SampleFitter(catalog: configuration.root.streams, maxFuture: configuration.maxFuture)
     }
 
     /// Returns the adapter of a message, or nil if no format has its topic or path.
@@ -54,12 +54,12 @@ struct GatewayIntake {
         guard let adapter = adapter(of: message) else {
             throw Refusal(.malformed, "no format has this topic or path")
         }
-        let limit = configuration.maximumPayload * adapter.payloadFactor
+        let limit = configuration.maxPayload * adapter.payloadFactor
         guard message.payload.count <= limit else {
             throw Refusal(.malformed, "the message has \(message.payload.count) bytes, more than \(limit)")
         }
         var message = message
-        message.contentLimit = configuration.maximumPayload
+        message.contentLimit = configuration.maxPayload
         var translated = TranslatedMessage(
             .success(try adapter.translate(message)), from: adapter.name, isRetained: message.isRetained,
             receivedAt: message.receivedAt)
@@ -122,12 +122,12 @@ struct GatewayIntake {
                 "'\(report.sender)' and '\(outbox.senders[known].name)' would be the same device \(address): "
                     + "add one of them to the setting 'map'")
         }
-        guard known != nil || outbox.devices.count < configuration.maximumDevices else {
+        guard known != nil || outbox.devices.count < configuration.maxDevices else {
             throw Refusal(.tooManyDevices, "there are already \(outbox.devices.count) devices: raise --max-devices")
         }
         if known == nil, let user = message.user, !configuration.mapping.isExplicit(report.sender) {
             let count = outbox.senders.count(ofUser: user)
-            guard count < configuration.maximumUserDevices else {
+            guard count < configuration.maxUserDevices else {
                 throw Refusal(
                     .tooManyDevices,
                     "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")

@@ -1,7 +1,6 @@
 import LockstepAgent
 import LockstepMQTT
 import LockstepModel
-import LockstepSupervision
 import LockstepWire
 import Logging
 

@@ -54,7 +54,7 @@ extension GatewayLoop {
     }
 
     private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
-        intake.packetLimit = link.maximumPacketSize
+        intake.packetLimit = link.maxPacketSize
         let now = Moment.now().wall
         do { session = try outbox.batches.startSession(at: now) } catch {
             session = max(now.microseconds, session + 1)
@@ -149,7 +149,7 @@ extension GatewayLoop {
             return
         }
         // One byte above the limit is enough to recognise a message that is too large.
-        let limit = configuration.maximumPayload * (configuration.adapters.map(\.payloadFactor).max() ?? 1)
+        let limit = configuration.maxPayload * (configuration.adapters.map(\.payloadFactor).max() ?? 1)
         let foreign = ForeignMessage(
             origin: .topic(topic), payload: Array(message.payload.prefix(limit + 1)),
             isRetained: message.isRetained, receivedAt: Moment.now().wall)

@@ -78,7 +78,7 @@ private final class SparkplugHostLoop {
         let birth = Birth()
         self.birth = birth
         stateTopic = SparkplugTopic.state(of: configuration.host)
-        nodes = SparkplugNodes(configuration.targets, maximumFuture: configuration.maximumFuture)
+        nodes = SparkplugNodes(configuration.targets, maxFuture: configuration.maxFuture)
         let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
             birth.start = Moment.now().wall
             return MQTTOptions(
@@ -146,10 +146,10 @@ private final class SparkplugHostLoop {
             guard !message.isRetained else {
                 throw Refusal(.malformed, "the message is retained, which Sparkplug does not allow")
             }
-            guard message.payload.count <= configuration.maximumPayload else {
+            guard message.payload.count <= configuration.maxPayload else {
                 throw Refusal(
                     .malformed,
-                    "the message has \(message.payload.count) bytes, more than \(configuration.maximumPayload)")
+                    "the message has \(message.payload.count) bytes, more than \(configuration.maxPayload)")
             }
             take(nodes.handle(parsed, Array(message.payload), at: moment))
         } catch {

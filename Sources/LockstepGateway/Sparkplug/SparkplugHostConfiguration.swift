@@ -19,9 +19,9 @@ public struct SparkplugHostConfiguration: Sendable {
     /// The node that the same program publishes, whose messages are ignored.
     public var ownNode: SparkplugNode?
     /// The maximum size of a message in bytes.
-    public var maximumPayload = 1 << 20
+    public var maxPayload = 1 << 20
     /// The maximum time that a value may be in the future, in µs.
-    public var maximumFuture = SampleFitter().maximumFuture
+    public var maxFuture = SampleFitter().maxFuture
 
     /// Creates a configuration with default values.
     public init(broker: BrokerAddress, clientID: String, host: String) {

@@ -30,7 +30,7 @@ struct SparkplugNodes {
     /// What is to be returned to the caller.
     var outputs: [Output] = []
     /// The maximum time that a value may be in the future, in µs.
-    private let maximumFuture: Int64
+    private let maxFuture: Int64
 
     /// The bounds of the memory that senders can fill.
     struct Limits {
@@ -40,9 +40,9 @@ struct SparkplugNodes {
         var metrics = 1_000_000
     }
 
-    init(_ targets: SparkplugTargets, limits: Limits = Limits(), maximumFuture: Int64 = SampleFitter().maximumFuture) {
+    init(_ targets: SparkplugTargets, limits: Limits = Limits(), maxFuture: Int64 = SampleFitter().maxFuture) {
         self.targets = targets
-        self.maximumFuture = maximumFuture
+        self.maxFuture = maxFuture
         self.limits = limits
     }
 
@@ -192,7 +192,7 @@ struct SparkplugNodes {
             var own = SparkplugSource(message.payload.metrics, targets: nodes.targets, earlier: node.own)
             try nodes.reserve(own.count, replacing: node.own.count)
             let content = own.read(
-                message.payload, isBirth: true, at: moment, maximumFuture: nodes.maximumFuture)
+                message.payload, isBirth: true, at: moment, maxFuture: nodes.maxFuture)
             node.own = own
             node.deathNumber = deathNumber
             node.hasBirth = true
@@ -221,7 +221,7 @@ struct SparkplugNodes {
             var source = SparkplugSource(
                 message.payload.metrics, targets: nodes.targets, earlier: node.devices[device]?.source)
             try nodes.reserve(source.count + 1, replacing: node.devices[device]?.size ?? 0)
-            let content = source.read(message.payload, isBirth: true, at: moment, maximumFuture: nodes.maximumFuture)
+            let content = source.read(message.payload, isBirth: true, at: moment, maxFuture: nodes.maxFuture)
             let presence = ForeignPresence(.foreground, reason: "dbirth")
             let reports = nodes.reports(message, &source, content, presence: presence, at: moment)
             node.set(Device(source: source, hasBirth: true), device)
@@ -265,7 +265,7 @@ struct SparkplugNodes {
             // After a birth of the node, the aliases of an earlier birth of the device have no meaning.
             if var known = node.devices[device], known.hasBirth {
                 node.devices[device] = nil
-                content = known.source.read(message.payload, at: moment, maximumFuture: maximumFuture)
+                content = known.source.read(message.payload, at: moment, maxFuture: maxFuture)
                 reports = self.reports(message, &known.source, content, presence: nil, at: moment)
                 node.set(known, device)
             } else {
@@ -273,7 +273,7 @@ struct SparkplugNodes {
                     omissions: ["the device has sent no birth message since that of its node"], needsBirth: true)
             }
         } else {
-            content = node.own.read(message.payload, at: moment, maximumFuture: maximumFuture)
+            content = node.own.read(message.payload, at: moment, maxFuture: maxFuture)
             reports = self.reports(message, &node.own, content, presence: nil, at: moment)
         }
         if content.needsBirth {

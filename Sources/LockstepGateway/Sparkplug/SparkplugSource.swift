@@ -65,14 +65,14 @@ struct SparkplugSource {
     /// - Parameters:
     ///   - payload: the message.
     ///   - isBirth: whether it is the birth message of this source.
-    ///   - maximumFuture: the maximum time that a value may be in the future, in µs.
+    ///   - maxFuture: the maximum time that a value may be in the future, in µs.
     mutating func read(
-        _ payload: SparkplugPayload, isBirth: Bool = false, at moment: Moment, maximumFuture: Int64 = .max / 2
+        _ payload: SparkplugPayload, isBirth: Bool = false, at moment: Moment, maxFuture: Int64 = .max / 2
     ) -> Content {
         var content = Content()
         var values: [(stream: String, value: SparkplugTimeline.Value)] = []
         let writtenAt = payload.time.flatMap(TimeUnit.milliseconds.microseconds)
-        let latest = moment.wall.microseconds + maximumFuture
+        let latest = moment.wall.microseconds + maxFuture
         for metric in payload.metrics {
             guard let index = member(of: metric) else {
                 content.needsBirth = true

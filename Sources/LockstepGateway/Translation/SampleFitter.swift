@@ -5,12 +5,12 @@ public struct SampleFitter: Sendable {
     /// The streams of the gateway.
     public let catalog: StreamCatalog
     /// The maximum time that a sample may be in the future, in µs.
-    public let maximumFuture: Int64
+    public let maxFuture: Int64
 
     /// Creates a fitter.
-    public init(catalog: StreamCatalog = .builtIn, maximumFuture: Int64 = 43_200_000_000) {
+    public init(catalog: StreamCatalog = .builtIn, maxFuture: Int64 = 43_200_000_000) {
         self.catalog = catalog
-        self.maximumFuture = maximumFuture
+        self.maxFuture = maxFuture
     }
 
     /// One sample of a stream.
@@ -76,7 +76,7 @@ public struct SampleFitter: Sendable {
         guard time > 0, time < 1 << 53 else {
             throw Refusal(.implausibleTime, "the time \(time) µs of \(stream) is out of range")
         }
-        guard time - now.microseconds <= maximumFuture else {
+        guard time - now.microseconds <= maxFuture else {
             throw Refusal(
                 .implausibleTime,
                 "sample time \(Timestamp(microseconds: time)) is in the future: check the clock of the device")

@@ -8,14 +8,14 @@ import NIOCore
 /// A file of a page.
 package enum StaticFile {
     private static let queue = DispatchQueue(label: "lockstep.http.files")
-    private static let maximumSize = 16 << 20
+    private static let maxSize = 16 << 20
 
     /// Returns the answer with the content of a file.
     /// - Throws: ``Problem`` if there is no such file.
     package static func response(_ name: String, in folder: String, to request: Request) async throws -> Response {
         guard Self.isSafe(name) else { throw Problem.notFound("there is no file '\(name.prefix(200))'") }
         let loaded = await withCheckedContinuation { done in
-            Self.queue.async { done.resume(returning: LoadedFile(folder + "/" + name, maximumSize: Self.maximumSize)) }
+            Self.queue.async { done.resume(returning: LoadedFile(folder + "/" + name, maxSize: Self.maxSize)) }
         }
         guard let loaded else { throw Problem.notFound("there is no file '\(name.prefix(200))'") }
         var response: Response
@@ -64,9 +64,9 @@ private struct LoadedFile: Sendable {
     let bytes: [UInt8]
     let tag: String
 
-    init?(_ path: String, maximumSize: Int) {
+    init?(_ path: String, maxSize: Int) {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= maximumSize,
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= maxSize,
             let data = try? Data(contentsOf: URL(filePath: path))
         else { return nil }
         bytes = Array(data)

@@ -92,7 +92,7 @@ extension LiveDevices {
 
     /// Refuses a batch that collectors reject because of its time. Otherwise it would be shown as the newest one.
     private func checkTime(of batch: Batch, at moment: Moment) throws(LiveLimitError) {
-        guard let last = batch.samples.times.last, last - moment.wall.microseconds > limits.maximumFuture else {
+        guard let last = batch.samples.times.last, last - moment.wall.microseconds > limits.maxFuture else {
             return
         }
         throw LiveLimitError(

@@ -21,7 +21,7 @@ public struct LiveLimits: Sendable, Hashable {
     /// The maximum number of requests to agents that wait for a reply.
     public var requests: Int
     /// The maximum time by which a sample may be ahead of the clock, in µs. A collector rejects batches with later samples.
-    public var maximumFuture: Int64 = 86_400_000_000
+    public var maxFuture: Int64 = 86_400_000_000
 
     /// The maximum size of the message of an event, in bytes. Larger ones are reported as unreadable.
     public static let eventBytes = 16_000

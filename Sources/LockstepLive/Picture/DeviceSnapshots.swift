@@ -16,14 +16,14 @@ final class DeviceSnapshots: Sendable {
     }
 
     /// The time for which a snapshot is reused, in µs.
-    private static let maximumAge: Int64 = 1_000_000
+    private static let maxAge: Int64 = 1_000_000
     private let last = Mutex<Snapshot?>(nil)
 
     /// Returns the event for a subscriber.
     /// - Parameter devices: returns a copy of the devices. It is called with the lock.
     func snapshot(of group: GroupID?, at moment: Moment, devices: () -> LiveDevices) -> Snapshot {
         last.withLock { last in
-            if let last, last.group == group, (0...Self.maximumAge).contains(moment.boot - last.at) { return last }
+            if let last, last.group == group, (0...Self.maxAge).contains(moment.boot - last.at) { return last }
             let devices = devices()
             var texts: [Int: [UInt8]] = [:]
             let event = DeviceDeliveries.event(DeviceContent(group: group, revision: 0), devices, moment, &texts)

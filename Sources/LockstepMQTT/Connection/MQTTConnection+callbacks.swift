@@ -10,7 +10,7 @@ extension MQTTConnection {
             if mosquitto_property_read_int32(properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &size, false)
                 != nil
             {
-                MQTTConnection.from(context)?.maximumPacketSize = Int(size)
+                MQTTConnection.from(context)?.maxPacketSize = Int(size)
             }
             var isRetainAvailable: UInt8 = 1
             mosquitto_property_read_byte(

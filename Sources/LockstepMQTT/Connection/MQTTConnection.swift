@@ -31,7 +31,7 @@ public final class MQTTConnection {
 
     /// The size of the largest packet that the broker accepts, in bytes; nil if the broker sets no limit or does not
     /// use MQTT 5.
-    public internal(set) var maximumPacketSize: Int?
+    public internal(set) var maxPacketSize: Int?
     /// Whether the broker keeps retained messages.
     var isRetainAvailable = true
     /// The end of the validity of the broker's certificate, in µs since 1970; nil without TLS, or if it is unknown.
@@ -203,7 +203,7 @@ public final class MQTTConnection {
         // libmosquitto does not retain a message if the broker does not support this.
         let isUnchanged = isRetainAvailable || !message.isRetained
         if message.mayOvertake, isUnchanged, isAccepted, !hasEnded, !options.address.usesTLS,
-            buffer.append(message, version: options.version, maximumSize: maximumPacketSize)
+            buffer.append(message, version: options.version, maxSize: maxPacketSize)
         {
             return 0
         }

@@ -25,14 +25,14 @@ struct PacketBuffer {
     var hasPartlySentPacket: Bool { sent < startedEnd }
 
     /// Appends a message.
-    /// - Parameter maximumSize: the size of the largest packet that the broker accepts, in bytes, or nil.
+    /// - Parameter maxSize: the size of the largest packet that the broker accepts, in bytes, or nil.
     /// - Returns: false if the message needs a packet of another type, or is not valid. Nothing is appended then.
-    mutating func append(_ message: MQTTMessage, version: MQTTVersion, maximumSize: Int?) -> Bool {
+    mutating func append(_ message: MQTTMessage, version: MQTTVersion, maxSize: Int?) -> Bool {
         let topic = message.topic.utf8
         guard message.qos == .atMostOnce, message.contentType == nil, Self.isValid(message.topic) else { return false }
         let length = 2 + topic.count + (version == .five ? 1 : 0) + message.payload.count
         let size = 1 + Self.lengthSize(length) + length
-        guard length <= Self.maxLength, size <= maximumSize ?? .max else { return false }
+        guard length <= Self.maxLength, size <= maxSize ?? .max else { return false }
 
         queued.append(message.isRetained ? 0x31 : 0x30)
         appendLength(length)

@@ -114,8 +114,8 @@ public final class BrokerLink {
     }
 
     /// The size of the largest packet that the broker accepts, in bytes; nil if it sets no limit or the link is not up.
-    public var maximumPacketSize: Int? {
-        if case .up(let connection) = state { connection.maximumPacketSize } else { nil }
+    public var maxPacketSize: Int? {
+        if case .up(let connection) = state { connection.maxPacketSize } else { nil }
     }
 
     /// Whether the broker keeps retained messages. A broker that does not use MQTT 5 does not tell if it keeps none.

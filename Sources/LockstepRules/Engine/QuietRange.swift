@@ -12,7 +12,7 @@ struct QuietRange {
     /// The rules that have to see each sample.
     private(set) var others: [Int] = []
     /// The longest gap between two samples that changes nothing, in µs.
-    private(set) var maximumGap = Int64.max
+    private(set) var maxGap = Int64.max
 
     /// Narrows the range by a rule in a state.
     mutating func add(_ rule: Rule, _ index: Int, _ state: RuleState) {
@@ -22,7 +22,7 @@ struct QuietRange {
             others.append(index)
             return
         }
-        maximumGap = min(maximumGap, rule.lateAfter)
+        maxGap = min(maxGap, rule.lateAfter)
         let position: Int
         if let known = columns.firstIndex(where: { $0.number == condition.column }) {
             position = known

@@ -46,7 +46,7 @@ extension RuleEngine {
         var due = rules
         if split == rows.startIndex, newest != .min {
             let range = known.quiet[stream] ?? quietRange(of: stream, device: device)
-            if block.times[first] - newest <= range.maximumGap, range.contains(block, rows) { due = range.others }
+            if block.times[first] - newest <= range.maxGap, range.contains(block, rows) { due = range.others }
         }
         // After the last use of `known`, so that this copies no dictionary.
         if end > newest { setNewest(end, stream, before: newest, device: device) }

@@ -9,7 +9,7 @@ import LockstepWire
 struct DeviceHistoryRoutes {
     let history: HistoryRoutes
 
-    private static let maximumStates = 10_000
+    private static let maxStates = 10_000
     private static let recentFaults = 50
 
     private static let path = "/api/v1/devices/{group}/{device}"
@@ -17,7 +17,7 @@ struct DeviceHistoryRoutes {
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(Route("GET", Self.path + "/states", right: .read, parameters: ["from", "to", "limit"])) { call in
             let (address, from, to) = try await range(call)
-            let limit = try call.query.number("limit", in: 1...Self.maximumStates) ?? Self.maximumStates
+            let limit = try call.query.number("limit", in: 1...Self.maxStates) ?? Self.maxStates
             let states = try await history.store.read { reader, cancellation in
                 try reader.transitions(of: address, from: from, to: to, limit: limit, cancellation: cancellation)
             }

@@ -8,7 +8,7 @@ struct EventFilter: Hashable, Sendable {
     /// The names of the parameters.
     static let parameters = ["from", "to", "limit", "before", "group", "device", "rule"]
 
-    private static let maximumEvents = 10_000
+    private static let maxEvents = 10_000
 
     let from: Timestamp?
     let to: Timestamp?
@@ -25,15 +25,15 @@ struct EventFilter: Hashable, Sendable {
         from = try call.query.time("from", now: now)
         to = try call.query.time("to", now: now)
         if let from, let to, from > to { throw .badRequest("'from' is later than 'to': swap them") }
-        limit = try call.query.number("limit", in: 1...Self.maximumEvents) ?? 1000
-        before = Int64(try call.query.number("before", in: 1...Self.maximumNumber) ?? .max)
+        limit = try call.query.number("limit", in: 1...Self.maxEvents) ?? 1000
+        before = Int64(try call.query.number("before", in: 1...Self.maxNumber) ?? .max)
         group = try call.group()
         device = try call.query.value("device") { try DeviceAddress.parse($0) }
         rule = call.query.all("rule").first
     }
 
     /// The highest number of an event that a JavaScript number represents exactly.
-    static let maximumNumber = 9_007_199_254_740_991
+    static let maxNumber = 9_007_199_254_740_991
 
     /// An event, and the number from which a following page continues.
     typealias Numbered = (number: Int64, event: StoredEvent)

@@ -72,11 +72,11 @@ struct EventRoutes {
     /// - Throws: ``Problem`` if there is none, or if several collectors use its number.
     private func event(_ call: APICall) async throws -> RuleEvent.Key {
         let text = call.path["id"] ?? ""
-        guard let id = Int64(text), (1...Int64(EventFilter.maximumNumber)).contains(id) else {
+        guard let id = Int64(text), (1...Int64(EventFilter.maxNumber)).contains(id) else {
             throw Problem.badRequest("'\(text.prefix(80))' is not the number of an event: use its 'id'")
         }
         let device = try call.query.value("device") { try DeviceAddress.parse($0) }
-        let time = try call.query.number("t", in: 0...EventFilter.maximumNumber)
+        let time = try call.query.number("t", in: 0...EventFilter.maxNumber)
         switch (call.query.all("rule").first, time) {
         case (let rule?, let time?):
             return RuleEvent.Key(rule: rule, device: device, time: Timestamp(microseconds: Int64(time)))

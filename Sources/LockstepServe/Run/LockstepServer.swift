@@ -4,9 +4,8 @@ import Hummingbird
 import HummingbirdCore
 import LockstepHTTP
 import LockstepLive
-import LockstepModel
+public import LockstepModel
 import LockstepStore
-public import LockstepSupervision
 public import Logging
 import NIOCore
 import NIOPosix

@@ -40,7 +40,7 @@ public struct ServeConfiguration: Sendable {
     /// The limits.
     public var limits = ServeLimits()
     /// The maximum time by which a sample may be ahead of the clock, in µs. Later ones are not shown.
-    public var maximumFuture: Int64 = 86_400_000_000
+    public var maxFuture: Int64 = 86_400_000_000
 
     /// Creates a configuration with defaults.
     public init(broker: BrokerAddress) { self.broker = broker }

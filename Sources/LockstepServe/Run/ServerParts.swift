@@ -30,7 +30,7 @@ struct ServerParts: Sendable {
             tokens: configuration.tokens, isReadOnly: configuration.isReadOnly, usesTLS: configuration.tls != nil)
         store = StorePool(
             configuration.store, threads: configuration.limits.storeThreads,
-            maximumWaiting: configuration.limits.waitingReads)
+            maxWaiting: configuration.limits.waitingReads)
         var feedConfiguration = FeedConfiguration(
             broker: configuration.broker, clientID: MQTTOptions.clientID("serve", Epoch.random().rawValue),
             root: configuration.root)
@@ -39,7 +39,7 @@ struct ServerParts: Sendable {
         feedConfiguration.mqttVersion = configuration.mqttVersion
         feedConfiguration.keepAlive = configuration.keepAlive
         feedConfiguration.limits.subscribers = configuration.limits.eventStreams
-        feedConfiguration.limits.maximumFuture = configuration.maximumFuture
+        feedConfiguration.limits.maxFuture = configuration.maxFuture
         feed = LiveFeed(feedConfiguration, logger: logger)
         knownStreams = KnownStreams(configuration.root.streams, picture: feed.picture)
         // A file answers at once, unlike a server. The seeder reports failures, and asks again.

@@ -30,16 +30,16 @@ final class StorePool: Sendable {
 
     private let address: StoreAddress?
     private let threads: Int
-    private let maximumWaiting: Int
+    private let maxWaiting: Int
     private let state = Mutex(State())
     private let signal = DispatchSemaphore(value: 0)
 
     /// Starts the threads.
     /// - Parameter address: the store, or nil if there is none.
-    init(_ address: StoreAddress?, threads: Int, maximumWaiting: Int) {
+    init(_ address: StoreAddress?, threads: Int, maxWaiting: Int) {
         self.address = address
         self.threads = address == nil ? 0 : threads
-        self.maximumWaiting = maximumWaiting
+        self.maxWaiting = maxWaiting
         for index in 0..<self.threads {
             DispatchQueue(label: "lockstep.serve.store-\(index)").async { [self] in run() }
         }
@@ -96,7 +96,7 @@ final class StorePool: Sendable {
         let id = ObjectIdentifier(cancellation)
         let refusal: Problem? = state.withLock { state in
             if state.isStopped { return .unavailable("the server is stopping: try again later") }
-            guard state.waiting.count < maximumWaiting else {
+            guard state.waiting.count < maxWaiting else {
                 return .unavailable("too many queries wait for the store: try again later", retryAfter: 2)
             }
             state.cancellations[id] = cancellation

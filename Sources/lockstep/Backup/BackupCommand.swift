@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
+import LockstepSystem
 import LockstepWire
 
 struct BackupCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import Glibc
 import LockstepCommandLine
 import LockstepMQTT
+import LockstepSystem
 
 /// Where an export is written.
 enum ExportDestination {

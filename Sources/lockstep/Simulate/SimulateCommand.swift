@@ -3,6 +3,7 @@ import LockstepAgent
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepSystem
 
 struct SimulateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -78,9 +78,9 @@ final class UpSession {
         }
         if command.faults {
             faults = FaultPlan(devices: plan.deviceNames, hasPage: plan.hasPage)
-            if let faults, let brokerPort {
+            if let disconnected = faults?.disconnected, let brokerPort {
                 let relay = try Relay(to: brokerPort)
-                plan.relay = (faults.disconnected, "mqtt://127.0.0.1:\(relay.port)")
+                plan.relay = (disconnected, "mqtt://127.0.0.1:\(relay.port)")
                 self.relay = relay
             }
         }
@@ -221,6 +221,9 @@ final class UpSession {
         case .kill(let name):
             system.kill(name)
             log.event(name, "was killed with SIGKILL")
+        case .stop(let name):
+            system.kill(name, with: SIGTERM)
+            log.event(name, "is stopped")
         case .restart(let name):
             system.release(name)
             log.event(name, "is started again")

@@ -1,7 +1,6 @@
 import LockstepMQTT
 import LockstepModel
 import LockstepSensors
-import LockstepSupervision
 import LockstepTestSupport
 import Logging
 

@@ -108,8 +108,8 @@ struct CollectorScopeTests {
     @Test("messages of other groups and other roots are neither stored nor rejected, whatever the broker delivers")
     func neitherStoredNorRejected() throws {
         var intake = Intake(
-            scope: try Self.scope("lockstep", ["north"]), limits: PayloadLimits(), maximumFuture: 60_000_000,
-            maximumDevices: 3, devices: [])
+            scope: try Self.scope("lockstep", ["north"]), limits: PayloadLimits(), maxFuture: 60_000_000,
+            maxDevices: 3, devices: [])
         var registry = LifecycleRegistry([:], timing: .init(), at: moment(0))
         let batch = BatchJSON.encode(IntakeTests.batch(at: 10))
         for topic in ["lockstep/south/b/motion/accelerometer", "old/north/b/motion/accelerometer"] {

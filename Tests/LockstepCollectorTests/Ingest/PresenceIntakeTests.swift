@@ -113,7 +113,7 @@ struct PresenceIntakeTests {
     mutating func saturation() {
         let maximum: Int64 = 1 << 53 - 1
         // The sum exceeds 64 bits.
-        intake = Intake(scope: .standard, limits: PayloadLimits(), maximumFuture: 0, maximumDevices: 5000, devices: [])
+        intake = Intake(scope: .standard, limits: PayloadLimits(), maxFuture: 0, maxDevices: 5000, devices: [])
         for number in 0..<2100 {
             let message = Presence(epoch: epoch, session: 1, phase: .foreground, at: time(10), droppedSamples: maximum)
             intake.ingest("lockstep/lab/d\(number)/presence", PresenceJSON.encode(message), &registry, 10)

@@ -125,13 +125,9 @@ private func withServer(
 ) async throws {
     try await withTemporaryFolder { folder in
         let server = try Server(folder: folder, hasJetStream: hasJetStream, settings: settings)
-        do {
+        try await finally({ await server.stop() }) {
             try await server.start()
             try await body(server)
-            await server.stop()
-        } catch {
-            await server.stop()
-            throw error
         }
     }
 }

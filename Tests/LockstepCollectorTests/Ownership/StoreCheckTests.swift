@@ -3,7 +3,6 @@ import Glibc
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
-import LockstepSupervision
 import LockstepTestSupport
 import LockstepWire
 import Logging

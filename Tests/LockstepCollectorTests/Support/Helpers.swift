@@ -106,7 +106,7 @@ extension Intake {
 
     static func standard(_ scope: CollectorScope) -> Intake {
         Intake(
-            scope: scope, limits: .init(bytes: 2000, samples: 50), maximumFuture: 60_000_000, maximumDevices: 3,
+            scope: scope, limits: .init(bytes: 2000, samples: 50), maxFuture: 60_000_000, maxDevices: 3,
             devices: [])
     }
 

@@ -105,12 +105,8 @@ struct MonitoringFilesTests {
             let port = try freePort()
             let server = try RunningProgram(
                 python, ["-m", "http.server", "\(port)", "--bind", "127.0.0.1", "--directory", folder])
-            do {
+            try await finally({ await server.stop(SIGKILL) }) {
                 try await body("127.0.0.1:\(port)")
-                await server.stop(SIGKILL)
-            } catch {
-                await server.stop(SIGKILL)
-                throw error
             }
         }
     }

@@ -34,7 +34,7 @@ struct KnownStreamsTests {
         let co2 = try stream("x/co2")
         try await withTemporaryFolder { folder in
             let path = folder + "/samples.db"
-            let pool = StorePool(.sqlite(path: path), threads: 1, maximumWaiting: 10)
+            let pool = StorePool(.sqlite(path: path), threads: 1, maxWaiting: 10)
             defer { pool.stop() }
             let streams = KnownStreams(.builtIn, picture: picture)
             let history = HistoryRoutes(store: pool, picture: picture, knownStreams: streams)
@@ -53,7 +53,7 @@ struct KnownStreamsTests {
         let (co2, o3) = (try stream("x/co2"), try stream("x/o3"))
         try await withTemporaryFolder { folder in
             let (path, link) = (folder + "/samples.db", folder + "/link.db")
-            let pool = StorePool(.sqlite(path: link), threads: 1, maximumWaiting: 10)
+            let pool = StorePool(.sqlite(path: link), threads: 1, maxWaiting: 10)
             defer { pool.stop() }
             let streams = KnownStreams(.builtIn, picture: picture)
             let seeder = StoreSeeder(

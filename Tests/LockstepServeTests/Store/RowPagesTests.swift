@@ -36,7 +36,7 @@ struct RowPagesTests {
                 return DeviceClock(device: Self.device, epoch: Epoch(unchecked: "e"), point: point)
             }
             _ = try SQLiteStore(path: path).write(group)
-            let pool = StorePool(.sqlite(path: path), threads: 1, maximumWaiting: 10)
+            let pool = StorePool(.sqlite(path: path), threads: 1, maxWaiting: 10)
             defer { pool.stop() }
             try await body(pool)
         }

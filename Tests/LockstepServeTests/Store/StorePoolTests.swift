@@ -13,7 +13,7 @@ struct StorePoolTests {
         try await withTemporaryFolder { folder in
             let path = folder + "/samples.db"
             _ = try SQLiteStore(path: path)
-            let pool = StorePool(.sqlite(path: path), threads: 1, maximumWaiting: 10)
+            let pool = StorePool(.sqlite(path: path), threads: 1, maxWaiting: 10)
             defer { pool.stop() }
             let hasBegun = Atomic(false)
             let read = Task {

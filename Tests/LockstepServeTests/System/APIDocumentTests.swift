@@ -53,7 +53,7 @@ struct APIDocumentTests {
                 program,
                 [
                     "--config-file", Programs.source("Tests/LockstepServeTests/System/\(configuration)"), "run",
-                    "\(server.url)/openapi.json", "--url", server.url, "--max-examples", "25", "--seed", "1",
+                    "\(server.url)/openapi.json", "--url", server.url, "--max-examples", "12", "--seed", "1",
                     "--request-timeout", "20", "--no-color",
                 ], environment: ["HOME": system.folder], within: .seconds(240))
             #expect(run.status == 0, "\(run.text)")

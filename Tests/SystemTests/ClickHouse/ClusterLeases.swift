@@ -73,13 +73,8 @@ func withLeaseServer<Result>(
     in folder: String, _ body: (_ server: LeaseServer) async throws -> Result
 ) async throws -> Result {
     let server = try LeaseServer(in: folder)
-    do {
+    return try await finally({ await server.stop() }) {
         await server.waitUntilReady()
-        let result = try await body(server)
-        await server.stop()
-        return result
-    } catch {
-        await server.stop()
-        throw error
+        return try await body(server)
     }
 }

@@ -20,7 +20,7 @@ struct NATSLeaseSystemTests {
     func failures() async throws {
         try await withClickHouse { server in
             // The certificate of the example device serves all devices of this test.
-            try await withNATSCluster(deviceRights: "lockstep.*.*.") { cluster, credentials, folder in
+            try await withNATSCluster(servesAllDevices: true) { cluster, credentials, folder in
                 let system = System(cluster: cluster, credentials: credentials, server: server, folder: folder)
                 let data = StoredCluster(server: server, devices: Self.devices)
                 let client = TestClient(

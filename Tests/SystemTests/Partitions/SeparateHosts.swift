@@ -44,7 +44,7 @@ struct SeparateHosts {
         }
         let programs = programs
         await expectEventually("no leader", within: .seconds(60)) {
-            Self.nodes.contains { programs[$0]?.text.contains("JetStream cluster new metadata leader") == true }
+            Self.nodes.contains { programs[$0]?.text.contains(NATSNode.leaderLine) == true }
         }
         let servers = self
         await expectEventually("the replicas reach no keeper", within: .seconds(90)) {
@@ -61,8 +61,8 @@ struct SeparateHosts {
 
     private mutating func startServers() throws {
         let files = try NATSNode.writeConfiguration(
-            of: Self.nodes.map { NATSNode(host: $0, listensOn: "0.0.0.0") }, in: folder, credentials,
-            deviceRights: "lockstep.*.*.")
+            of: Self.nodes.map { NATSNode(host: $0, listensOn: "0.0.0.0") }, in: folder,
+            shipped: Programs.source("broker-config/nats"), certificates: credentials.folder, servesAllDevices: true)
         nodeFiles = Dictionary(uniqueKeysWithValues: zip(Self.nodes, files))
         for node in Self.nodes { try startNode(node) }
         programs["keeper"] = try startKeeper()
@@ -99,38 +99,19 @@ struct SeparateHosts {
     }
 
     private func startKeeper() throws -> RunningProgram {
-        let file = folder + "/zoo.cfg"
-        try "tickTime=250\ndataDir=\(folder)/keeper\nclientPort=2181\nadmin.enableServer=false\n"
-            .write(toFile: file, atomically: true, encoding: .utf8)
-        return try network.start(
-            Programs.installed("java") ?? "",
-            [
-                "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp",
-                "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar",
-                "org.apache.zookeeper.server.quorum.QuorumPeerMain", file,
-            ], on: "keeper")
+        let settings = KeeperSettings(folder: folder + "/keeper", port: 2181, isLocal: false)
+        return try network.start(Programs.installed("java") ?? "", try settings.write(), on: "keeper")
     }
 
     private func startReplica(_ host: String) throws -> RunningProgram {
         let home = "\(folder)/\(host)"
+        let replica = ReplicaSettings(
+            name: host, host: host, port: 9009, keepers: [KeeperAddress(host: "keeper", port: 2181)],
+            sessionTimeout: 4000)
         try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
         try TestClickHouse.writeConfiguration(
             to: home + "/config.xml", in: home, listensOn: "0.0.0.0", port: 8123, nativePort: 9000,
-            settings: """
-                <interserver_http_port>9009</interserver_http_port>
-                <interserver_http_host>\(host)</interserver_http_host>
-                <zookeeper>
-                    <node><host>keeper</host><port>2181</port></node>
-                    <session_timeout_ms>4000</session_timeout_ms>
-                </zookeeper>
-                <macros><replica>\(host)</replica></macros>
-                <!-- Merged parts have so many small files that they would fill the disk within minutes. -->
-                <merge_tree>
-                    <old_parts_lifetime>5</old_parts_lifetime>
-                    <cleanup_delay_period>3</cleanup_delay_period>
-                    <cleanup_delay_period_random_add>1</cleanup_delay_period_random_add>
-                </merge_tree>
-                """)
+            settings: replica.elements)
         return try network.start(
             Programs.installed("clickhouse-server") ?? "", ["--config-file=\(home)/config.xml"], on: host)
     }
@@ -243,15 +224,9 @@ struct SeparateHosts {
 
     /// The shares that a collector has taken over and not lost, as it has logged.
     func owned(by collector: String) -> Set<String> {
-        var owned: Set<String> = []
-        for line in programs[collector]?.text.split(separator: "\n") ?? [] {
-            guard let share = line.split(separator: " ").first(where: { $0.hasPrefix("share=") })?.dropFirst(6) else {
-                continue
-            }
-            if line.contains("share taken over") { owned.insert(String(share)) }
-            if line.contains("share lost") || line.contains("share released") { owned.remove(String(share)) }
-        }
-        return owned
+        var owners = ShareOwners()
+        for line in programs[collector]?.text.split(separator: "\n") ?? [] { owners.read(line, of: collector) }
+        return owners.shares(of: collector)
     }
 
     /// Waits until exactly these collectors have shares, and together all of them.

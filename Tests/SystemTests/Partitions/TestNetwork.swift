@@ -156,12 +156,5 @@ func withTestNetwork<Result>(
     _ names: [String], in folder: String, _ body: (TestNetwork) async throws -> Result
 ) async throws -> Result {
     let network = try await TestNetwork(names, in: folder)
-    do {
-        let result = try await body(network)
-        await network.stop()
-        return result
-    } catch {
-        await network.stop()
-        throw error
-    }
+    return try await finally({ await network.stop() }) { try await body(network) }
 }

@@ -16,17 +16,13 @@ final class NATSCluster {
     private var programs: [RunningProgram] = []
 
     /// Starts the nodes with copies of the configuration.
-    /// - Parameter deviceRights: the subjects of the example device, in place of its own.
-    fileprivate init(folder: String, credentials: Credentials, deviceRights: String?) throws {
-        let addresses = try (0..<3).map { _ in
-            NATSNode(
-                host: "localhost", listensOn: "127.0.0.1", port: try freePort(), leasePort: try freePort(),
-                routePort: try freePort())
-        }
+    fileprivate init(folder: String, credentials: Credentials, servesAllDevices: Bool) throws {
+        let addresses = try NATSNode.onLoopback()
         ports = addresses.map(\.port)
         leasePorts = addresses.map(\.leasePort)
         configurations = try NATSNode.writeConfiguration(
-            of: addresses, in: folder, credentials, deviceRights: deviceRights)
+            of: addresses, in: folder, shipped: Programs.source("broker-config/nats"),
+            certificates: credentials.folder, servesAllDevices: servesAllDevices)
         for node in addresses.indices { nodes.append(try startNode(node)) }
     }
 
@@ -74,25 +70,21 @@ final class NATSCluster {
 
 /// Calls `body` with a running cluster that knows the device `lab/arm-left`, and stops it when `body` returns or
 /// throws.
+/// - Parameter servesAllDevices: whether the certificate of that device has the rights of all devices.
 func withNATSCluster<Result>(
-    deviceRights: String? = nil,
+    servesAllDevices: Bool = false,
     _ body: (_ cluster: NATSCluster, _ credentials: Credentials, _ folder: String) async throws -> Result
 ) async throws -> Result {
     try await withTemporaryFolder { folder in
         let credentials = try await Credentials.make(in: folder + "/secure")
         try await credentials.add("arm-left")
-        let cluster = try NATSCluster(folder: folder, credentials: credentials, deviceRights: deviceRights)
-        do {
+        let cluster = try NATSCluster(folder: folder, credentials: credentials, servesAllDevices: servesAllDevices)
+        return try await finally({ await cluster.stop() }) {
             await expectEventually("\(cluster.text)", within: .seconds(120)) {
                 cluster.ports.allSatisfy { canConnect(port: $0) }
-                    && cluster.text.contains("JetStream cluster new metadata leader")
+                    && cluster.text.contains(NATSNode.leaderLine)
             }
-            let result = try await body(cluster, credentials, folder)
-            await cluster.stop()
-            return result
-        } catch {
-            await cluster.stop()
-            throw error
+            return try await body(cluster, credentials, folder)
         }
     }
 }

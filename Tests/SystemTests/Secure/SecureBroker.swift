@@ -111,14 +111,9 @@ func withSecureBroker<Result>(
         try await credentials.add("walker")
         let broker = try SecureBroker(folder: folder, credentials: credentials)
         try broker.prepare()
-        do {
+        return try await finally({ await broker.stop() }) {
             if starts { try await broker.start() }
-            let result = try await body(broker)
-            await broker.stop()
-            return result
-        } catch {
-            await broker.stop()
-            throw error
+            return try await body(broker)
         }
     }
 }

@@ -106,13 +106,9 @@ struct SmallWindowTests {
             mqtt { listen: "127.0.0.1:\(port)", max_ack_pending: \(Self.window) }
             """.write(toFile: file, atomically: true, encoding: .utf8)
             let server = try RunningProgram(Programs.installed("nats-server") ?? "", ["-c", file])
-            do {
+            try await finally({ await server.stop() }) {
                 await expectEventually("\(server.text)") { canConnect(port: port) }
                 try await body(port, folder)
-                await server.stop()
-            } catch {
-                await server.stop()
-                throw error
             }
         }
     }

@@ -1,6 +1,5 @@
 public import LockstepMQTT
 import LockstepModel
-import LockstepSupervision
 import LockstepWire
 
 /// Simulates many devices on one thread. Each publishes the batches of its plan like an agent, receives the collector's

@@ -22,7 +22,7 @@ public struct HomeAssistantConfiguration: Sendable {
     /// The minimum interval between two states of a device, in µs. A change of its life cycle does not wait.
     public var interval: Int64 = 5_000_000
     /// The maximum number of devices; further ones are ignored.
-    public var maximumDevices = 10_000
+    public var maxDevices = 10_000
     /// The delay from the subscription to the removal of devices that were deleted meanwhile, in µs. All retained
     /// messages must arrive within it.
     public var removalDelay: Int64 = 10_000_000

@@ -108,7 +108,7 @@ struct HomeAssistantDevices {
         _ body: (inout HomeAssistantDevice) -> Void
     ) {
         if entries[address] == nil {
-            guard !isDeletion, entries.count < configuration.maximumDevices else { return }
+            guard !isDeletion, entries.count < configuration.maxDevices else { return }
             entries[address] = Entry(
                 device: HomeAssistantDevice(address),
                 discovery: HomeAssistantDiscovery(configuration: configuration, address: address))

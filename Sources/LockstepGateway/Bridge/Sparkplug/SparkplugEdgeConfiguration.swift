@@ -18,7 +18,7 @@ public struct SparkplugEdgeConfiguration: Sendable {
     /// The name of the node.
     public var node: SparkplugNode
     /// The maximum number of devices; further ones are ignored.
-    public var maximumDevices = 10_000
+    public var maxDevices = 10_000
     /// The version of the program, which the node shows.
     public var version: String?
 

@@ -129,7 +129,7 @@ struct SparkplugEdgeDevices {
     /// Removes and returns a device, so that it can be changed without a copy.
     private mutating func take(_ address: DeviceAddress, isNew: Bool) -> SparkplugEdgeDevice? {
         if let device = devices.removeValue(forKey: address) { return device }
-        guard isNew, devices.count < configuration.maximumDevices else { return nil }
+        guard isNew, devices.count < configuration.maxDevices else { return nil }
         return SparkplugEdgeDevice(address)
     }
 

@@ -15,8 +15,6 @@ struct AgentBenchmark {
 
     /// The measured time, in s.
     private var span: Double { 30 * length }
-    /// The time to start before it, in s.
-    private static let start = 5.0
 
     func run() throws -> [Comparison] {
         try withFolder { folder in
@@ -28,7 +26,7 @@ struct AgentBenchmark {
                 rounds: rounds,
                 [
                     Contender(name: "lockstep-agent") {
-                        try measure { broker, folder in
+                        try measure(after: "lockstep/default/bench/motion/device") { broker, folder in
                             try Launched(
                                 programs + "/lockstep-agent",
                                 [
@@ -38,7 +36,7 @@ struct AgentBenchmark {
                         }
                     },
                     Contender(name: "C, a message a sample") {
-                        try measure { broker, _ in
+                        try measure(after: "samples/#") { broker, _ in
                             try Launched(Launched.beside("publish-samples"), ["\(broker.port)", recording])
                         }
                     },
@@ -46,15 +44,17 @@ struct AgentBenchmark {
         }
     }
 
-    /// Returns the CPU use in % of a core and the peak memory in MB.
-    private func measure(_ start: (BenchBroker, String) throws -> Launched) throws -> [Double] {
+    /// Returns the CPU use in % of a core and the peak memory in MB, from the first message on a topic on.
+    private func measure(
+        after topic: String, _ start: (BenchBroker, String) throws -> Launched
+    ) throws -> [Double] {
         try withFolder { folder in
             let broker = try BenchBroker(in: folder)
             defer { broker.stop() }
             let program = try start(broker, folder)
             defer { program.stop() }
-            // CPU use is measured per time: first let the program connect and start all streams, then measure.
-            Thread.sleep(forTimeInterval: Self.start)
+            // CPU use is measured per time, while all streams run.
+            try broker.wait(for: topic)
             let before = try program.cpuTime()
             Thread.sleep(forTimeInterval: span)
             let after = try program.cpuTime()
@@ -69,7 +69,8 @@ struct AgentBenchmark {
         let columns = 10
         let names = lines[0].split(separator: ",").prefix(columns).joined(separator: ",")
         var text = names + "\n"
-        for tick in 0..<Int(Self.start + span + 5) * 100 {
+        // Longer than the measured time by what the start takes.
+        for tick in 0..<Int(span + 10) * 100 {
             let line = 1 + Int((Double(tick) * 10_000 / 3500).rounded())
             guard line < lines.count else { throw Failure("\(trial) is too short") }
             let values = lines[line].split(separator: ",").prefix(columns).dropFirst()

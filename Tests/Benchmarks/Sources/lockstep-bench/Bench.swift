@@ -7,6 +7,8 @@ struct Bench: ParsableCommand {
         commandName: "lockstep-bench", abstract: "Measures all sides of a comparison in turn. Run by deploy/bench.")
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
+        /// The four that begin with it.
+        case cluster
         case attitude, agent, codec, gateway, live, refine, scale, outage, latency, query, writes, merges, rules
         case serveLive = "serve-live"
         case outboxWrites = "outbox-writes"
@@ -39,8 +41,11 @@ struct Bench: ParsableCommand {
     @Option(help: "Folder for large stores.")
     var cache: String
 
-    @Option(help: "Rows of the store for the query benchmarks.")
-    var rows: Int
+    @Option(name: .customLong("rows"), help: "Rows of the store for the query benchmarks.")
+    var chosenRows: Int?
+
+    @Flag(help: "Only check the names and options.")
+    var check = false
 
     @Option(name: .customLong("rounds"), help: "Rounds per side (default: 5, or 1 with --quick).")
     var chosenRounds: Int?
@@ -59,17 +64,20 @@ struct Bench: ParsableCommand {
     var json = false
 
     private var rounds: Int { chosenRounds ?? (quick ? 1 : 5) }
+    private var rows: Int { chosenRows ?? (quick ? 5_000_000 : 100_000_000) }
     /// The length of a round, as a fraction of its usual length.
     private var length: Double { quick ? 0.2 : 1 }
     private var sync: String { chosenSync ?? "full" }
 
     func validate() throws {
-        guard rounds >= 1 else { throw ValidationError("--rounds takes at least 1") }
+        guard (1...1000).contains(rounds) else { throw ValidationError("--rounds takes a number from 1 to 1000") }
+        guard rows >= 5_000_000 else { throw ValidationError("--rows takes at least 5000000") }
         guard ["normal", "full"].contains(sync) else { throw ValidationError("--sync takes normal or full") }
     }
 
     func run() throws {
-        for name in names.isEmpty ? Name.allCases : names {
+        guard !check else { return }
+        for name in names.isEmpty ? Name.allCases.filter({ $0 != .cluster }) : names {
             StatusLine.show("\(name.rawValue): preparing")
             defer { StatusLine.clear() }
             for part in try parts(of: name) { try part().forEach(report) }
@@ -107,6 +115,7 @@ struct Bench: ParsableCommand {
         case .ingestSmall: [ingest.small]
         case .ingestReplay: [ingest.replay]
         case .rules: [ingest.rules]
+        case .cluster: [cluster.ingest, cluster.collectors, cluster.devices, cluster.quorum]
         case .clusterIngest: [cluster.ingest]
         case .clusterCollectors: [cluster.collectors]
         case .clusterDevices: [cluster.devices]

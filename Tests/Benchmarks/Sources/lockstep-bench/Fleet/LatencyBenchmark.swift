@@ -75,6 +75,11 @@ struct LatencyBenchmark {
             let messages = folder + "/messages"
             let client = try broker.record("lockstep/default/probe/motion/accelerometer", into: messages)
             defer { client.stop() }
+            // The last device, and the first sample of the measured one.
+            try broker.wait(for: "lockstep/simulated/sim-0100/#")
+            try waitUntil("a sample is seen", seconds: 60, every: 50) {
+                ((try? String(contentsOfFile: messages, encoding: .utf8)) ?? "").contains("\n")
+            }
             let ages = try committedAges(in: store)
             return (ages, try seenAges(in: messages))
         }
@@ -82,9 +87,9 @@ struct LatencyBenchmark {
 
     private func committedAges(in store: String) throws -> [Double] {
         let watch = try CommitWatch(store: store, devices: ["probe"])
-        // The measured time itself. Ignore the first seconds, while all programs start.
-        let begin = Moment.now().wall + 3_000_000
-        Thread.sleep(forTimeInterval: 3 + span)
+        // The measured time itself.
+        let begin = Moment.now().wall
+        Thread.sleep(forTimeInterval: span)
         let ages = watch.stop().filter { $0.time >= begin }.map { Double($0.age) / 1e6 }
         guard !ages.isEmpty else { throw Failure("no sample of the device 'probe' was stored within \(span) s") }
         return ages

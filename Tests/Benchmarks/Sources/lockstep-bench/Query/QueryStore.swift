@@ -85,7 +85,7 @@ struct QueryStore {
         guard free >= needed else {
             throw Failure(
                 "\(folder) has \(free >> 20) MB of free space, but \(needed >> 20) MB are needed: free some space, or "
-                    + "set LOCKSTEP_BENCH_ROWS to less than \(rows)")
+                    + "use --rows with less than \(rows)")
         }
     }
 }

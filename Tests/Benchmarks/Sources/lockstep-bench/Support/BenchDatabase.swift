@@ -50,44 +50,25 @@ struct BenchDatabase {
 
 /// A ZooKeeper server.
 struct BenchKeeper {
-    private let port: Int
+    private let port: UInt16
     private let process: Launched
 
     /// - Parameter folder: the folder of its files.
     init(in folder: String) throws {
-        guard FileManager.default.fileExists(atPath: "/usr/share/java/zookeeper.jar") else {
+        guard KeeperSettings.isInstalled else {
             throw Failure("ZooKeeper is missing: install the packages libzookeeper-java and default-jre-headless")
         }
-        port = Int(try freePort())
-        let settings = """
-            tickTime=500
-            dataDir=\(folder)/keeper
-            clientPort=\(port)
-            clientPortAddress=127.0.0.1
-            admin.enableServer=false
-            """
-        try settings.write(toFile: folder + "/keeper.cfg", atomically: true, encoding: .utf8)
-        process = try Launched(
-            "java",
-            [
-                "-Xmx256m", "-XX:+UseSerialGC", "-cp",
-                "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-nop.jar",
-                "org.apache.zookeeper.server.quorum.QuorumPeerMain", folder + "/keeper.cfg",
-            ])
+        let settings = KeeperSettings(folder: folder + "/keeper", port: try freePort())
+        port = settings.port
+        process = try Launched("java", try settings.write())
     }
 
     func stop() { process.stop() }
 
     /// The settings of a ClickHouse server.
     func settings(ofReplica index: Int) throws -> String {
-        """
-        <interserver_http_port>\(try freePort())</interserver_http_port>
-        <interserver_http_host>127.0.0.1</interserver_http_host>
-        <zookeeper>
-            <node><host>127.0.0.1</host><port>\(port)</port></node>
-            <session_timeout_ms>6000</session_timeout_ms>
-        </zookeeper>
-        <macros><replica>\(index)</replica></macros>
-        """
+        ReplicaSettings(
+            name: "\(index)", port: try freePort(), keepers: [KeeperAddress(port: port)], sessionTimeout: 6000
+        ).elements
     }
 }

@@ -1,4 +1,4 @@
-import LockstepSupervision
+import LockstepModel
 import LockstepTestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LockstepSupervision
+@testable import LockstepModel
 
 @Suite("ProcessMemory")
 struct ProcessMemoryTests {

@@ -1,13 +1,13 @@
 import Dispatch
-import Glibc
-import LockstepMQTT
+public import Glibc
+public import LockstepMQTT
 import Synchronization
 
 /// Records SIGINT and SIGTERM and wakes the loop, so that a command can restore the terminal before it exits.
 ///
 /// Implemented here because the signal sequence of swift-service-lifecycle needs an async context, but commands run in
 /// a synchronous loop.
-final class Interrupt {
+public final class Interrupt {
     private final class Flag: Sendable {
         let signals = Mutex<[Int32]>([])
     }
@@ -17,7 +17,7 @@ final class Interrupt {
 
     /// Installs the handlers of the signals.
     /// - Parameter signals: SIGINT and SIGTERM, unless a command must also restore something when its terminal closes.
-    init(wakeup: Wakeup, signals: [Int32] = [SIGINT, SIGTERM]) {
+    public init(wakeup: Wakeup, signals: [Int32] = [SIGINT, SIGTERM]) {
         let queue = DispatchQueue(label: "lockstep.interrupt")
         sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         let registration = DispatchGroup()
@@ -36,11 +36,11 @@ final class Interrupt {
     }
 
     /// Whether a signal has arrived.
-    var isSet: Bool { signal != nil }
+    public var isSet: Bool { signal != nil }
 
     /// The signal that arrived first, or nil if none has arrived.
-    var signal: Int32? { flag.signals.withLock { $0.first } }
+    public var signal: Int32? { flag.signals.withLock { $0.first } }
 
     /// Whether several signals have arrived: the user does not want to wait.
-    var isRepeated: Bool { flag.signals.withLock { $0.count > 1 } }
+    public var isRepeated: Bool { flag.signals.withLock { $0.count > 1 } }
 }
