@@ -38,6 +38,9 @@ public struct ActivityEstimator: Sendable {
     /// The logarithms of strength, vibration, ratio across gravity, and kurtosis.
     private var means = SIMD4<Double>.zero
     private var down = SIMD3<Double>.zero
+    /// The mean squares of the detector a second ago, and whether it was a walk.
+    private var powers = SIMD4<Double>.zero
+    private var wasWalking = false
     private var first: Int64?
     private var next: Int64 = .min
     private var last: Int64 = .min
@@ -78,16 +81,26 @@ public struct ActivityEstimator: Sendable {
             last = max(last, time)
             guard time >= next, let first else { continue }
             next = time + Self.interval
-            measure(isFirst: time < first + 2 * Self.interval)
-            if time >= first + Self.settling || detector.isWalking { judge(at: time, into: &rows) }
+            // A walk tells nothing about what comes after it.
+            let isChanged =
+                wasWalking && !detector.isWalking && (activity?.kind == .walking || activity?.kind == .running)
+            wasWalking = detector.isWalking
+            if isChanged { self.first = time }
+            measure(isFirst: isChanged || time < first + 2 * Self.interval)
+            if time >= (self.first ?? time) + Self.settling || detector.isWalking { judge(at: time, into: &rows) }
         }
         return rows
     }
 
+    /// Adds the last second to the means, which begin anew with `isFirst`.
     private mutating func measure(isFirst: Bool) {
         let evidence = detector.evidence
+        // The mean squares of this second: those of the detector fade more slowly.
+        let rest = exp(-Double(Self.interval) / 1e6 / StepParameters().strengthTime)
+        let recent = isFirst ? evidence.powers : (evidence.powers - powers * rest) / (1 - rest)
+        powers = evidence.powers
         let values = SIMD4(
-            log(evidence.strength + 0.0005), log(evidence.vibration + 0.0005), log(max(evidence.sideways ?? 1, 0.01)),
+            Self.level(recent.x), Self.level(recent.y), log(max(evidence.sideways ?? 1, 0.01)),
             log(detector.periodicity.kurtosis + 0.5))
         let gravity = evidence.gravity ?? .zero
         let direction = gravity / max(length(gravity), 1e-6)
@@ -95,6 +108,9 @@ public struct ActivityEstimator: Sendable {
         means += (values - means) * (isFirst ? 1 : 1 - exp(-seconds / Self.meanTime))
         down += (direction - down) * (isFirst ? 1 : 1 - exp(-seconds / Self.gravityTime))
     }
+
+    /// The logarithm of the root of a mean square, with a floor of 0.0005 g.
+    private static func level(_ power: Double) -> Double { log(max(power, 0).squareRoot() + 0.0005) }
 
     private func movement(at time: Int64) -> Movement {
         let evidence = detector.evidence
@@ -106,6 +122,7 @@ public struct ActivityEstimator: Sendable {
         if let speed, abs(time - speed.time) <= Self.maxSpeedAge { movement.speed = speed.value }
         let recent = steps.suffix(Self.recentSteps)
         if detector.isWalking, let first = recent.first, let last = recent.last, last.time > first.start {
+            movement.strength = evidence.strength
             movement.cadence = Double(recent.count) / (Double(last.time - first.start) / 1e6)
         }
         return movement

@@ -47,10 +47,12 @@ public struct MotionActivity: Sendable, Hashable {
     /// Creates the activity from a row of the `activity` stream; nil if its values are no activity.
     public init?(row: [Double]) {
         guard row.count == 3, let start = Int64(exactly: row[0]),
-            let kind = Kind.allCases.dropFirst(Int(exactly: row[1]) ?? .max).first,
-            let confidence = Confidence.allCases.dropFirst(Int(exactly: row[2]) ?? .max).first
+            let kind = Int(exactly: row[1]), Kind.allCases.indices.contains(kind),
+            let confidence = Int(exactly: row[2]), Confidence.allCases.indices.contains(confidence)
         else { return nil }
-        self.init(startDate: Timestamp(microseconds: start), kind: kind, confidence: confidence)
+        self.init(
+            startDate: Timestamp(microseconds: start), kind: Kind.allCases[kind],
+            confidence: Confidence.allCases[confidence])
     }
 
     /// The values of a row of the `activity` stream.

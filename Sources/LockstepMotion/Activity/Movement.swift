@@ -44,10 +44,10 @@ struct Movement: Sendable {
 
     /// The activity by acceleration alone.
     private var ownKind: MotionActivity.Kind {
-        if let cadence { return cadence + 2 * strength > 3.5 ? .running : .walking }
+        if let cadence { return cadence + 2 * strength > 3.55 ? .running : .walking }
         let across = sideways ?? 0
-        if strength < 0.006, vibration < 0.006 { return .stationary }
-        if strength < 0.035, vibration < 0.035, across > 1.8 { return .stationary }
+        if strength < 0.004, vibration < 0.004 { return .stationary }
+        if strength < 0.02, vibration < 0.02, across > 1.8 { return .stationary }
         // The direction of the rest is needed.
         guard sideways != nil else { return .unknown }
         if isPedalling, regularity > 0.55, strength > 0.07, tilt < 6 { return .cycling }

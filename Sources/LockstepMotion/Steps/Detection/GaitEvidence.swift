@@ -23,7 +23,7 @@ struct GaitEvidence: Sendable {
     private var envelope: SignalWindow
     /// The mean squares of the last seconds, in g²: of the magnitude at the frequencies of steps and above, and of the
     /// acceleration at the frequencies of steps along and across gravity.
-    private var (steps, impacts, along, across) = (0.0, 0.0, 0.0, 0.0)
+    private(set) var powers = SIMD4<Double>.zero
     /// The mean periodicity; nil before the first evaluation.
     private(set) var regularity: Double?
     /// Positive if the signal is that of feet rather than that of pedals.
@@ -50,11 +50,11 @@ struct GaitEvidence: Sendable {
     }
 
     /// The strength at the frequencies of steps: the root mean square of the magnitude, in g.
-    var strength: Double { steps.squareRoot() }
+    var strength: Double { powers.x.squareRoot() }
     /// The strength above the frequencies of steps, in g.
-    var vibration: Double { impacts.squareRoot() }
+    var vibration: Double { powers.y.squareRoot() }
     /// The ratio of movements across gravity to those along it; nil for a magnitude without direction.
-    var sideways: Double? { across > 1e-9 ? (across / along).squareRoot() : nil }
+    var sideways: Double? { powers.w > 1e-9 ? (powers.w / powers.z).squareRoot() : nil }
     /// Whether the swings are faster than steps.
     private var isTooFast = false
     /// Whether the signal swings like pedals.
@@ -73,10 +73,8 @@ struct GaitEvidence: Sendable {
         let magnitude = magnitudeBand.update(sample.w)
         let impact = impactBand.update(sample.w)
         let weight = Self.share(interval, of: parameters.strengthTime)
-        steps += (magnitude * magnitude - steps) * weight
-        impacts += (impact * impact - impacts) * weight
-        along += (vertical * vertical - along) * weight
-        across += (max(dot(swing, swing) - vertical * vertical, 0) - across) * weight
+        let across = max(dot(swing, swing) - vertical * vertical, 0)
+        powers += (SIMD4(magnitude * magnitude, impact * impact, vertical * vertical, across) - powers) * weight
         envelope.update(envelopeBand.update(abs(impact)))
     }
 
