@@ -41,8 +41,8 @@ test("events are chosen by rule, device and time", () => {
     equal([rulesOf(events), devicesOf(events)], [["cold", "hot"], ["lab/left"]]);
 });
 
-test("events of the same rule and device that follow each other are a group", () => {
+test("events of the same rule and device are a group, in the place of the newest", () => {
     const events = [event({ id: 1 }), event({ id: 2 }), event({ id: 3, device: null }), event({ id: 4 })];
-    equal(grouped(events).map((group) => group.map(({ id }) => id)), [[1, 2], [3], [4]]);
+    equal(grouped(events).map((group) => group.map(({ id }) => id)), [[1, 2, 4], [3]]);
     equal(grouped([]), []);
 });

@@ -38,7 +38,7 @@ export function show(main, { query }) {
     const rule = chooser("Rule", (value) => changed({ rule: value }));
     const device = chooser("Device", (value) => changed({ device: value }));
     const span = select({ label: "Time", value: filter.span, options: SPANS, onchange: (value) => changed({ span: value }) });
-    const grouping = h("button", { class: "button", type: "button", "aria-pressed": String(isGrouped), title: "One row for events of the same rule and device that follow each other", onclick: () => {
+    const grouping = h("button", { class: "button", type: "button", "aria-pressed": String(isGrouped), title: "One row for all events of a rule and a device", onclick: () => {
         isGrouped = !isGrouped;
         grouping.setAttribute("aria-pressed", String(isGrouped));
         store("events.grouped", isGrouped);

@@ -35,16 +35,17 @@ export function filtered(events, { rule, device, span }, now) {
     return [...events].filter((event) => (!rule || event.rule === rule) && (!device || event.device === device) && event.t >= since);
 }
 
-/** Returns runs of events of the same rule and device. @param {RuleEvent[]} events in their order */
+/** Returns the events of each rule and device, in the order of the first ones. @param {RuleEvent[]} events in their order */
 export function grouped(events) {
-    /** @type {RuleEvent[][]} */
-    const groups = [];
+    /** @type {Map<string, RuleEvent[]>} */
+    const groups = new Map();
     for (const event of events) {
-        const [first] = groups[groups.length - 1] ?? [];
-        if (first && first.rule === event.rule && first.device === event.device) groups[groups.length - 1].push(event);
-        else groups.push([event]);
+        const key = `${event.device} ${event.rule}`;
+        const group = groups.get(key);
+        if (group) group.push(event);
+        else groups.set(key, [event]);
     }
-    return groups;
+    return [...groups.values()];
 }
 
 /** Returns the rules that occur, in order. @param {RuleEvent[]} events */
