@@ -201,7 +201,7 @@ extension ClickHouseStore {
     private func tables(of record: DeletionRecord) throws(StoreError) -> (tables: [String], samples: Int64) {
         let deletion = record.stored.deletion
         var candidates: [(table: String, isSamples: Bool)] = []
-        let covered = try StreamDefinitions(client: client).catalog().streams.filter(deletion.covers)
+        let covered = try StreamDefinition.catalog(client).streams.filter(deletion.covers)
         candidates += covered.map { ($0.receivedTable, true) } + covered.map { ($0.minuteTable, false) }
         for kind in RefinedKind.allCases where deletion.stream.map({ kind.sources.contains($0) }) ?? true {
             candidates.append((kind.table, false))

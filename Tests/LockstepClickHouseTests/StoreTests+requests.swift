@@ -19,7 +19,7 @@ extension StoreTests {
                     id: "a", device: sender, stream: "motion/accelerometer", times: 2..<5,
                     at: Timestamp(microseconds: 9), who: "anna")
             ]
-            let reader = try ClickHouseReader(ClickHouseAddress(server.url()))
+            let reader = try StoreReader(ClickHouseAddress(server.url()))
             #expect(try reader.preview(of: group.deletions[0]).map(\.count) == [3])
             try first.write(group)
             first.close()

@@ -29,7 +29,7 @@ public final class FileCheck: Sendable {
     /// Starts to check the store at `path`.
     /// - Throws: ``StoreError`` if it is not a store.
     public init(path: String) throws(StoreError) {
-        let reader = try StoreReader(path: path)
+        let reader = try SQLiteDriver(path: path)
         do {
             bytes = try reader.database.integer("PRAGMA page_count") * reader.database.integer("PRAGMA page_size")
         } catch { throw StoreError(error, path: path) }

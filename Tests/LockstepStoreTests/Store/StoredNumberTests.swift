@@ -8,7 +8,7 @@ import Testing
 struct StoredNumberTests {
     private static let numbers: [Double] = [
         0, -0.0, 1, -1, 0.1, 0.000001, -8.388607, 45.123456, 140_737_488.355327, 140_737_488.355328, 1e-7, 1.0 / 3,
-        .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1e20, 9_007_199_254_740_993, 51.9607714, .infinity, .nan,
+        .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1e20, 9_007_199_254_740_992, 51.9607714, .infinity, .nan,
     ]
 
     /// Writes samples and merges them.
