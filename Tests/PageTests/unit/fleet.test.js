@@ -46,6 +46,8 @@ test("the fleet shows what is wrong first, and names in natural order", () => {
     const names = (filter) => select(entries, { search: "", group: "", state: "", sort: "problems", ...filter }).map((e) => e.device.device);
     equal(names({}), ["c", "b9", "b10", "a"]);
     equal(names({ sort: "name" }), ["a", "b9", "b10", "c"]);
+    equal(names({ sort: "name", isReversed: true }), ["c", "b10", "b9", "a"]);
+    equal(names({ isReversed: true }), ["a", "b10", "b9", "c"]);
     equal(names({ search: "LAB B1" }), ["b10"]);
     equal(names({ state: "terminated" }), ["a"]);
     equal(names({ state: "problems" }), ["c"]);

@@ -5,12 +5,12 @@ import { now } from "../core/clock.js";
 import { h, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { stateWord } from "../core/states.js";
-import { age, UNKNOWN, whole } from "../pure/format.js";
+import { age, dateTime, UNKNOWN, whole } from "../pure/format.js";
 
 /** @param {{group: string, device: string}} address */
 export function askForget({ group, device }) {
     const known = fleet.get(group, device);
-    const facts = known ? [["State", stateWord(known.state)], ["Last sample", known.last_sample === null ? "none" : `${age((now() - known.last_sample) / 1e6)} ago`], ["Stored samples, which stay", known.stored === null ? UNKNOWN : whole(known.stored)],
+    const facts = known ? [["State", stateWord(known.state)], ["Last sample", known.last_sample === null ? "none" : `${dateTime(known.last_sample)} (${age((now() - known.last_sample) / 1e6)})`], ["Stored samples, which stay", known.stored === null ? UNKNOWN : whole(known.stored)],
         ["Batches on the way", whole(known.on_its_way)]] : [];
     const result = h("p", { class: "message", role: "status", hidden: true });
     const confirm = h("button", { class: "button primary", type: "submit" }, "Forget");
