@@ -20,11 +20,13 @@ struct PublishingRatesTests {
         #expect(requested.filter { $0.key.defaultRate == nil }.values.allSatisfy { $0 == .everything })
     }
 
-    @Test("in background, steps and battery continue, location and pressure are reduced, and other streams are off")
+    @Test(
+        "in background, steps, activity and battery continue, location and pressure are reduced, and other streams are off"
+    )
     func background() {
         #expect(
             requests(in: .background) == [
-                .steps: .everything,
+                .steps: .everything, .activity: .everything,
                 .location: SensorRequest(rate: .infinity, distance: 500),
                 .pressure: SensorRequest(rate: 0.1), .altitude: SensorRequest(rate: 0.1), .battery: .everything,
             ])

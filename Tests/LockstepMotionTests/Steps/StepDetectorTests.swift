@@ -140,6 +140,19 @@ struct StepDetectorTests {
         return block
     }
 
+    @Test("a walk ends when no step follows")
+    func end() {
+        var detector = StepDetector()
+        var found: [Step] = []
+        let walk = bumps(at: (0..<20).map { 5 + 0.55 * Double($0) }, seconds: 30)
+        var walking: [Int64] = []
+        for (index, time) in walk.times.enumerated() {
+            detector.update(time: time, x: 0, y: 0, z: walk.columns[2][index], into: &found)
+            if detector.isWalking { walking.append(time) }
+        }
+        #expect((15_000_000...18_000_000).contains(walking.last ?? 0))
+    }
+
     @Test("a shake, occasional knocks and a few steps are not a walk")
     func bumps() {
         let shake = bumps(at: [10, 10.3, 10.6, 10.9], seconds: 30)

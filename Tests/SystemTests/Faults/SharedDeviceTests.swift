@@ -41,7 +41,7 @@ struct SharedDeviceTests {
     private func only(_ stream: String) -> [String] {
         [
             "motion/accelerometer", "motion/gyroscope", "motion/magnetometer", "motion/device", "steps", "location",
-            "orientation",
+            "orientation", "activity",
         ].filter { $0 != stream }.flatMap { ["--rate", "\($0)=off"] }
     }
 }

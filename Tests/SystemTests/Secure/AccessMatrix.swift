@@ -51,7 +51,8 @@ struct AccessMatrix {
 
     /// The channels of samples.
     private static let samples: Set<String> = [
-        "motion/accelerometer", "motion/state", "steps", "location", "orientation", "pressure", "altitude", "heading",
+        "motion/accelerometer", "motion/state", "steps", "location", "orientation", "activity", "pressure", "altitude",
+        "heading",
         "battery", "x/air", "x/air/quality", "x/steps", "x/motion/accelerometer",
     ]
     private static let derived: Set<String> = [

@@ -27,7 +27,7 @@ public struct Step: Sendable, Hashable {
 /// movement (a bicycle, a rocking chair) is counted as a walk.
 public struct StepDetector: Sendable {
     /// Whether the newest samples belong to a walk.
-    public var isWalking: Bool { gate.isOpen }
+    public var isWalking: Bool { gate.isWalking(at: resampler.time) }
 
     private let parameters: StepParameters
     private var resampler = AccelerationResampler()

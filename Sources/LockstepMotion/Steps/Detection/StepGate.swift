@@ -72,6 +72,12 @@ struct StepGate: Sendable {
         }
     }
 
+    /// Whether a walk has not ended by a time in µs: the last swing of a walk does not show that it is the last.
+    func isWalking(at time: Int64) -> Bool {
+        guard isOpen, let last else { return false }
+        return Double(time - last) / 1e6 <= parameters.maxStepInterval
+    }
+
     /// Ends the walk, and forgets the swings that are not yet known to be steps.
     mutating func end() {
         isOpen = false

@@ -11,7 +11,7 @@ const DEFAULTS = {
 };
 
 /** Columns of built-in streams whose values are words. */
-const WORDS = { "motion/device": ["frame"], orientation: ["value"], battery: ["state"] };
+const WORDS = { "motion/device": ["frame"], orientation: ["value"], activity: ["value", "confidence"], battery: ["state"] };
 
 /**
  * Returns the columns of a stream that can be plotted.
