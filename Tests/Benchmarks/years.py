@@ -5,6 +5,7 @@ everything that a person does with a store of years is timed once, by the progra
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 DEVICES = 20
@@ -94,7 +96,7 @@ class Years:
 
     def seen(self):
         try:
-            with sqlite3.connect(f"file:{self.store}?mode=ro", uri=True) as database:
+            with contextlib.closing(sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)) as database:
                 row = database.execute("SELECT samples + duplicates FROM devices").fetchone()
                 return row[0] if row else 0
         except sqlite3.OperationalError:
@@ -155,7 +157,7 @@ class Years:
             except urllib.error.HTTPError as error:
                 print(f"{name}: {error.read().decode()}", file=sys.stderr)
                 times[name] = None
-        with sqlite3.connect(f"file:{self.store}?mode=ro", uri=True) as database:
+        with contextlib.closing(sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)) as database:
             middle = START + YEAR // 2
             timed("SQL, avg of a day", lambda: database.execute(f"SELECT avg(x) FROM accelerometer WHERE device_id = 3 AND t >= {middle} AND t < {middle + DAY}").fetchone())
             timed("SQL, max(t)", lambda: database.execute("SELECT max(t) FROM accelerometer WHERE device_id = 3").fetchone())

@@ -55,7 +55,8 @@ struct EquivalenceTests {
 
     private static func compare(_ file: StoreReader, _ database: StoreReader) throws {
         #expect(try file.devices() == database.devices())
-        #expect(try file.verification(devices: nil) == database.verification(devices: nil))
+        #expect(
+            try file.verification(devices: nil, counting: true) == database.verification(devices: nil, counting: true))
         #expect(try !database.devices().isEmpty)
         let device = DeviceID(unchecked: "d1")
         for stream in streams {
