@@ -2,6 +2,7 @@ import FoundationEssentials
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepSystem
 import LockstepWire
 
 /// One run of `lockstep watch`: it receives messages, and updates a screen or prints lines.

@@ -3,6 +3,7 @@ import Glibc
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepSystem
 import LockstepWire
 
 /// Collects observations from a broker for a limited time.

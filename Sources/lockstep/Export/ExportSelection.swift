@@ -3,6 +3,7 @@ import LockstepExport
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
+import LockstepSystem
 
 /// The devices, samples and format that the options of `lockstep export` select.
 struct ExportSelection {
