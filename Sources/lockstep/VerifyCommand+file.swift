@@ -3,6 +3,7 @@ import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepStore
+import LockstepSystem
 
 extension VerifyCommand {
     /// Checks the file, and shows the progress. Ctrl-C ends it, and the program says what was checked.

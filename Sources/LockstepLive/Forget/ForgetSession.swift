@@ -41,7 +41,7 @@ package protocol ForgetTask {
 
 extension ForgetTask {
     /// Does nothing by default.
-    mutating func didPublish(_ topic: String) {}
+    package mutating func didPublish(_ topic: String) {}
 }
 
 /// Carries out a removal over a connection to the broker.

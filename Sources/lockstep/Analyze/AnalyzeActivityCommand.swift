@@ -20,10 +20,10 @@ struct AnalyzeActivityCommand: ParsableCommand {
     @Argument(help: "Recording: a CSV file with a three-axis accelerometer, and lat,lon,speed_m_s if it has them.")
     var file: String
 
-    @OptionGroup var strict: StrictOption
+    @OptionGroup var recording: RecordingOptions
 
     func run() throws {
-        let recording = try Recording(file: file, isStrict: strict.strict)
+        let recording = try Recording(file: file, isStrict: self.recording.strict, format: self.recording.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure("\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
         }

@@ -62,7 +62,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Option(help: RecordingSign.help)
     var sign = RecordingSign.lockstep
 
-    @OptionGroup var options: RecordingOptions
+    @OptionGroup var recordings: RecordingOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -72,7 +72,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
             referenceFrame: frame, declination: try declination.map(degrees), calibratesMagneticField: calibrate)
         let columns = AttitudeReference.columns
         let (recording, accelerometer) = try sign.open(
-            file, extras: columns, options: options, for: "attitude")
+            file, extras: columns, options: recordings, for: "attitude")
         var sensors = [accelerometer]
         for stream in [SensorStream.gyroscope, .magnetometer] {
             if let samples = recording.samples(of: stream), !samples.isEmpty { sensors.append(samples) }

@@ -21,13 +21,13 @@ struct AnalyzeOrientationCommand: ParsableCommand {
     @Option(help: RecordingSign.help)
     var sign = RecordingSign.lockstep
 
-    @OptionGroup var options: RecordingOptions
+    @OptionGroup var recordings: RecordingOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
-        let (recording, samples) = try sign.open(file, options: options, for: "orientation")
+        let (recording, samples) = try sign.open(file, options: recordings, for: "orientation")
         let report = OrientationReport(
             samples: samples, intervals: OrientationInterval.all(in: samples),
             notes: RecordingNotes(recording, [samples]))

@@ -35,7 +35,7 @@ struct AnalyzeWalkCommand: ParsableCommand {
 
     @OptionGroup var length: StepLengthOptions
 
-    @OptionGroup var options: RecordingOptions
+    @OptionGroup var recordings: RecordingOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -58,7 +58,7 @@ struct AnalyzeWalkCommand: ParsableCommand {
     }
 
     private func recordedSteps(_ file: String) throws -> ([RefinedStep], RecordingNotes?) {
-        let recording = try Recording(file: file, isStrict: options.strict, format: options.format())
+        let recording = try Recording(file: file, isStrict: recordings.strict, format: recordings.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
                 "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")

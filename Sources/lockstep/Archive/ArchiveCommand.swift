@@ -112,7 +112,7 @@ struct ArchiveCommand: ParsableCommand {
 /// Writes the months of streams.
 struct ArchiveRun {
     let files: ArchiveFiles
-    let reader: any StoreReading
+    let reader: StoreReader
     var manifest: ArchiveManifest
     /// The end of the last month, in µs since 1970.
     let end: Int64
@@ -123,7 +123,7 @@ struct ArchiveRun {
     /// What the user should know.
     private(set) var notes: [String] = []
 
-    init(files: ArchiveFiles, reader: any StoreReading, manifest: ArchiveManifest, end: Int64) {
+    init(files: ArchiveFiles, reader: StoreReader, manifest: ArchiveManifest, end: Int64) {
         self.files = files
         self.reader = reader
         self.manifest = manifest

@@ -10,7 +10,7 @@ struct ArchiveFiles {
 
     /// Writes the samples of a month.
     /// - Returns: the entry with what was written, or nil if there are no samples.
-    func write(_ entry: ArchiveEntry, of stream: SensorStream, from reader: any StoreReading) throws -> ArchiveEntry? {
+    func write(_ entry: ArchiveEntry, of stream: SensorStream, from reader: StoreReader) throws -> ArchiveEntry? {
         var entry = entry
         try createFolders(of: entry.file)
         let file = try ExportFile(path: "\(folder)/\(entry.file)", replaces: true)

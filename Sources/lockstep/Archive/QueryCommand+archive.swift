@@ -5,7 +5,7 @@ import LockstepStore
 extension QueryCommand {
     /// Calls `each` with the samples of the store and of an archive, ordered by device and time, each once.
     func queryArchive(
-        _ folder: String, _ stream: SensorStream, from: Timestamp?, to: Timestamp?, _ reader: any StoreReading,
+        _ folder: String, _ stream: SensorStream, from: Timestamp?, to: Timestamp?, _ reader: StoreReader,
         each: (SampleRow) throws -> Void
     ) throws {
         let manifest = try ArchiveManifest(folder: folder)

@@ -75,7 +75,7 @@ struct DeleteCommand: ParsableCommand {
     }
 
     /// Returns the request that the options describe.
-    private func deletion(in reader: any StoreReading) throws -> Deletion {
+    private func deletion(in reader: StoreReader) throws -> Deletion {
         guard let device else { throw CommandFailure("name the device: --device [GROUP/]DEVICE") }
         let address = try device.onlyAddress(among: reader.devices().map(\.address))
         let now = Moment.now().wall
@@ -107,7 +107,7 @@ struct DeleteCommand: ParsableCommand {
         return ["y", "yes"].contains(Swift.readLine()?.lowercased() ?? "")
     }
 
-    private func printList(_ reader: any StoreReading) throws {
+    private func printList(_ reader: StoreReader) throws {
         let known = try reader.devices().map(\.address)
         let address = try device?.onlyAddress(among: known)
         for stored in try reader.deletions(of: address) {

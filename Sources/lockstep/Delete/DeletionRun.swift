@@ -3,9 +3,11 @@ import FoundationEssentials
 import Glibc
 import LockstepClickHouse
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
+import LockstepSystem
 import LockstepWire
 
 /// Carries out a deletion: in an SQLite store that no collector uses, otherwise by its collector.
@@ -16,9 +18,9 @@ struct DeletionRun {
     private let deletion: Deletion
     /// The number of samples to delete, for the progress.
     private let samples: Int64
-    private let reader: any StoreReading
+    private let reader: StoreReader
 
-    init(_ deletion: Deletion, samples: Int64, reader: any StoreReading) {
+    init(_ deletion: Deletion, samples: Int64, reader: StoreReader) {
         self.deletion = deletion
         self.samples = samples
         self.reader = reader

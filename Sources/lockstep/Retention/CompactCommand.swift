@@ -4,6 +4,7 @@ import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
+import LockstepSystem
 
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
