@@ -48,7 +48,7 @@ enum JSONRuleSettings {
         if let items = values["items"] { rule.items = try pointer(items, file) }
         if let time = values["time"] { rule.time = try pointer(time, file) }
         if let unit = try text("time-unit") {
-            do { rule.timeUnit = try choice(unit, of: JSONRule.TimeUnit.self) } catch {
+            do { rule.timeUnit = try choice(unit, of: TimeUnit.self) } catch {
                 throw failure(node, "\(error)", file)
             }
         }

@@ -168,7 +168,7 @@ struct SettingsErrorTests {
         let file = try write("broker: x\nbrokre: y\n")
         #expect(
             failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
-                == "\(file):2: unknown setting 'brokre'; known settings: broker, backlog-rate, source, strict, password, streams, map"
+                == "\(file):2: unknown setting 'brokre'; known settings: broker, backlog-rate, source, keep, strict, password, streams, map"
         )
     }
 

@@ -147,7 +147,7 @@ struct WireFormatTests {
         let listed = table.rows.flatMap { $0[0].split(separator: "`").map(String.init) }
         let channels: [Channel] = [
             .presence, .state, .ack, .command, .commandReply, .event, .eventAcknowledge, .eventAcknowledged,
-            .forget, .forgotten, .clockPing, .clockPong,
+            .forget, .forgotten, .delete, .clockPing, .clockPong,
         ]
         for channel in channels { #expect(listed.contains(channel.name), "\(channel.name)") }
         let names = listed.filter { Channel(name: $0) != nil }

@@ -42,7 +42,7 @@ struct GenericJSONTests {
     @Test(
         "times are read in each unit",
         arguments: [
-            (JSONRule.TimeUnit.seconds, "1.000001", Int64(1_000_001)), (.seconds, "1795575590", 1_795_575_590_000_000),
+            (TimeUnit.seconds, "1.000001", Int64(1_000_001)), (.seconds, "1795575590", 1_795_575_590_000_000),
             (.milliseconds, "1500", 1_500_000), (.microseconds, "1500", 1500),
             (.nanoseconds, "1795575590123456500", 1_795_575_590_123_457),
             (.iso, #""2026-11-25T03:00:00.5Z""#, 1_795_575_600_500_000),
@@ -57,7 +57,7 @@ struct GenericJSONTests {
             (.nanoseconds, #""1795575590123456500""#, 1_795_575_590_123_457),
             (.milliseconds, #""2026-11-25T03:00:00Z""#, 1_795_575_600_000_000),
         ])
-    func times(_ unit: JSONRule.TimeUnit, _ text: String, _ expected: Int64) throws {
+    func times(_ unit: TimeUnit, _ text: String, _ expected: Int64) throws {
         var rule = try rule()
         rule.topic = "t"
         rule.device = "d"

@@ -1,8 +1,7 @@
+public import LockstepModel
+
 /// A rule that translates the JSON messages of some topics, written in the settings.
 public struct JSONRule: Sendable {
-    /// The unit of a time.
-    public typealias TimeUnit = LockstepModel.TimeUnit
-
     /// The origin of a column's values: the value at `path` times `factor` plus `offset`.
     public struct Column: Sendable {
         /// The place of the value in an item.
