@@ -39,27 +39,6 @@ extension SQLiteStatement {
         }
     }
 
-    /// Binds each number, multiplied by `scale`, as an integer to one of the parameters `first`, `first + stride`, …. NaN
-    /// becomes NULL.
-    /// - Returns: false if a number is not a whole number of `1 / scale`. The numbers from there on are not bound.
-    public func bind(
-        _ values: ArraySlice<Double>, scaledBy scale: Double, from first: Int, every stride: Int
-    ) throws(SQLiteError) -> Bool {
-        var index = Int32(first)
-        for value in values {
-            // As in a column of real numbers, negative zero becomes zero.
-            if let whole = (value + 0).exactInteger(scaledBy: scale) {
-                try check(sqlite3_bind_int64(handle, index, whole))
-            } else if value.isNaN {
-                try check(sqlite3_bind_null(handle, index))
-            } else {
-                return false
-            }
-            index += Int32(stride)
-        }
-        return true
-    }
-
     /// Binds a string, which may contain NUL characters.
     public func bind(_ value: String, at index: Int) throws(SQLiteError) {
         var value = value

@@ -12,8 +12,7 @@ extension SQLiteStore {
         let addresses = devices.addresses
         let select = try database.prepare(
             """
-            SELECT n, device_id, stream_id, epoch, batches, received, first_t, first_t + span, count, length(rows)
-            FROM _waiting
+            SELECT n, device_id, stream_id, epoch, batches, received, first_t, last_t, count, length(rows) FROM _waiting
             WHERE \(isWaiting) ORDER BY n
             """)
         var batches: [Int: (scope: Scope, numbers: SequenceSet)] = [:]

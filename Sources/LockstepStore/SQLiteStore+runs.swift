@@ -4,9 +4,9 @@ import LockstepSQLite
 // Writing one run: straight to its table, or as a row of `_waiting`.
 
 extension SQLiteStore {
-    /// The approximate size of a run in its table, in bytes, from which it is written there directly: it fills a page and a
-    /// half of a new store. A batch of 100 samples of an accelerometer does.
-    static let directSize = 3000
+    /// The approximate size of a run in its table, in bytes, from which it is written there directly: it fills two pages of a
+    /// new store. A batch of 100 samples of an accelerometer does.
+    static let directSize = 4096
 
     /// Writes the new samples of a run, and samples that are stored with different values to `conflicts`.
     func write(_ run: SampleRun, table: Int, device: Int64) throws -> IngestResult.Counts {
@@ -97,11 +97,11 @@ extension SQLiteStore {
             return try waiting.append(receipt, rows: nil)
         }
         if !tables[table].showsWaiting { try tables[table].show(waiting: true, in: database) }
-        let rows =
+        let json =
             ranges.count == 1
-            ? tables[table].json(ranges[0], of: block, in: times)
-            : tables[table].json(ranges.flatMap(Array.init), of: block, in: times)
-        try waiting.append(receipt, rows: rows.json, scale: rows.scale)
+            ? tables[table].json(ranges[0], of: block, after: times.lowerBound)
+            : tables[table].json(ranges.flatMap(Array.init), of: block, after: times.lowerBound)
+        try waiting.append(receipt, rows: json)
     }
 
     /// Returns those samples that are not stored yet, and have not left already.

@@ -5,8 +5,8 @@ import LockstepSQLite
 ///
 /// Each sample is one row. Comments in the schema explain the tables: run `.schema` in the `sqlite3` shell.
 ///
-/// What is where. Samples of a stream are in `_STREAM`, keyed by (device, time), with real numbers in millionths where that is
-/// exact. Lately received ones are in `_waiting`, which is only appended to. The view `STREAM` has both. A sample is in one of them, never in both, for everyone who
+/// What is where. Samples of a stream are in `_STREAM`, keyed by (device, time), and lately received ones in `_waiting`,
+/// which is only appended to. The view `STREAM` has both. A sample is in one of them, never in both, for everyone who
 /// ignores the rows of `_waiting` that `_merge` hides:
 ///
 /// - A batch that fills pages goes straight to `_STREAM`, with a row in `_waiting` that tells of it but has no samples.

@@ -28,16 +28,7 @@ enum StoreSchema {
             // With the tables, so that nobody can find a store without them.
             for view in storeViews { try database.execute(view.create) }
             try database.setApplicationID(applicationID)
-        },
-        // Real numbers as millionths, and waiting samples with fewer digits. No release has written the schema before.
-        { database in
-            guard try columns(of: "_waiting", in: database).contains("span") else {
-                throw StoreError(
-                    .schema,
-                    "\(database.path) was written before the first release of Lockstep, with numbers in another form: keep the "
-                        + "file, and start with a new store")
-            }
-        },
+        }
     ])
 
     /// Checks that a database is empty, or a store with a schema that this program supports.
@@ -101,15 +92,15 @@ enum StoreSchema {
     private static func addColumns(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         let present = try columns(of: stream.rowTable, in: database)
         guard !present.isEmpty else { return }
-        let missing = stream.columns.filter { !present.contains($0.storedName) }
+        let missing = stream.columns.filter { !present.contains($0.name) }
         guard !missing.isEmpty else { return }
         // SQLite refuses to alter a table while a view does not match it.
         let showsWaiting = try storedSQL(of: stream.table, in: database)?.contains("_waiting") ?? false
         try database.execute("DROP VIEW IF EXISTS \(stream.table)")
         for column in missing {
-            for definition in column.storedColumns {
-                try database.execute("ALTER TABLE \(stream.rowTable) ADD COLUMN \(definition) /* \(column.comment) */")
-            }
+            try database.execute(
+                "ALTER TABLE \(stream.rowTable) ADD COLUMN \(column.name) \(column.kind.sqlType) /* \(column.comment) */"
+            )
         }
         if showsWaiting, let id = try StreamTable.id(of: stream, in: database),
             let order = try RowColumns(of: stream, in: database)?.order

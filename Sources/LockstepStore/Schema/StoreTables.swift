@@ -1,4 +1,4 @@
-/// The tables that are independent of the streams, as of schema 2.
+/// The tables that are independent of the streams, as of schema 1.
 ///
 /// Never change released columns, types or keys here: add a migration. Comments may change, but the change is visible
 /// in new stores only. SQLite keeps the comments, so `.schema` in the `sqlite3` shell explains the store.
@@ -119,11 +119,10 @@ let storeTables = [
         epoch TEXT, -- epoch of the batches
         batches, -- number of the batch, or a JSON array of numbers and of ranges [first, last]
         received INTEGER, -- time of receipt, in µs since 1970-01-01 UTC, on the collector's clock; NULL for an estimate
-        first_t INTEGER, -- time of the oldest sample
-        span INTEGER, -- time from the oldest to the newest sample, in µs
+        first_t INTEGER, -- time of the oldest and of the newest sample
+        last_t INTEGER,
         count INTEGER NOT NULL, -- new samples
-        scale REAL, -- what real numbers in rows are multiplied by
-        rows TEXT -- [[t - regular time, value, ...], ...]: see the views; NULL if the samples went straight to their table
+        rows TEXT -- [[t - first_t, value, ...], ...]; NULL if the samples went straight to their table
     )
     """,
     """

@@ -14,15 +14,10 @@ extension SensorStream {
 
     /// The statement that creates the table of the stream's samples.
     var createRowTable: String {
-        let lines = columns.map { "\($0.storedColumns.joined(separator: ", ")), -- \($0.comment)" }
-        let real = columns.first { $0.kind == .real }.map { column in
-            let names = column.storedNames
-            return
-                "\n    -- \(column.name) is \(names[0]) / 1e6, or \(names[1]) if it is not a whole number of millionths."
-        }
+        let lines = columns.map { "\($0.name) \($0.kind.sqlType), -- \($0.comment)" }
         return """
             CREATE TABLE \(rowTable) (
-                -- \(name): \(summary). The view \(table) shows these rows and those that wait.\(real ?? "")
+                -- \(name): \(summary). The view \(table) shows these rows and those that wait.
                 device_id INTEGER NOT NULL REFERENCES _devices,
                 t INTEGER NOT NULL, -- time in µs since 1970-01-01 UTC, on the device's time line
                 \(lines.joined(separator: "\n    "))
@@ -35,7 +30,7 @@ extension SensorStream {
     /// takes as long as one of the table.
     var plainView: View {
         let lines = zip(columns.indices, columns).map { index, column in
-            "\(column.selected)\(index == columns.count - 1 ? "" : ",") -- \(column.comment)"
+            "\(column.name)\(index == columns.count - 1 ? "" : ",") -- \(column.comment)"
         }
         return View(
             name: table,
@@ -53,18 +48,17 @@ extension SensorStream {
     ///   - id: the number of the stream in `_waiting`.
     ///   - order: the names of the columns in the order of the table, which is that of the values in `_waiting`.
     func waitingView(id: Int64, order: [String]) -> View {
-        // With the types of the table: otherwise SQLite copies all rows of the view before it applies a condition.
+        // With the types of the table's columns: otherwise SQLite copies all rows of the view before it applies a condition.
         let values = columns.map { column in
-            let value = order.firstIndex(of: column.name).map { "sample.value ->> \($0 + 1)" } ?? "NULL"
-            return column.kind == .real ? "(\(value)) / scale" : "CAST(\(value) AS \(column.kind.sqlType))"
+            let position = order.firstIndex(of: column.name).map { "sample.value ->> \($0 + 1)" } ?? "NULL"
+            return "CAST(\(position) AS \(column.kind.sqlType))"
         }
         return View(
             name: table,
             select: """
                 \(plainView.select)
                 UNION ALL
-                SELECT device_id, CAST(first_t + sample.key * (\(WaitingRows.step)) + (sample.value ->> 0) AS INTEGER),
-                    \(values.joined(separator: ", "))
+                SELECT device_id, CAST(first_t + (sample.value ->> 0) AS INTEGER), \(values.joined(separator: ", "))
                 FROM _waiting, json_each(rows) AS sample
                 WHERE stream_id = \(id) AND \(isWaiting)
                 """)
@@ -78,30 +72,6 @@ extension SensorStream.Column {
         guard let words = kind.words else { return text }
         return (text.isEmpty ? "" : text + " ") + "(\(words.joined(separator: ", ")))"
     }
-
-    /// The column of the table with the value: of a real number, in millionths.
-    ///
-    /// Most measured values have up to six decimals. As whole numbers they take three or four bytes instead of eight, so
-    /// that a store is smaller by a third. A query of the view divides them, which takes as long as it saves in reading.
-    /// Names of declared columns never begin with `_`.
-    var storedName: String { kind == .real ? "_\(name)" : name }
-
-    /// The column of the table for real numbers that are not a whole number of millionths.
-    private var otherName: String { "__\(name)" }
-
-    /// The names of the columns of the table.
-    var storedNames: [String] { kind == .real ? [storedName, otherName] : [name] }
-
-    /// The definitions of the columns of the table.
-    var storedColumns: [String] {
-        kind == .real ? ["\(storedName) INTEGER", "\(otherName) REAL"] : ["\(name) \(kind.sqlType)"]
-    }
-
-    /// The value in SQL. The quotient of whole numbers is rounded correctly, so it is exactly the number that was stored.
-    fileprivate var value: String { kind == .real ? "ifnull(\(storedName) / 1e6, \(otherName))" : name }
-
-    /// The value in SQL under its name.
-    fileprivate var selected: String { kind == .real ? "\(value) AS \(name)" : name }
 }
 
 /// The columns that the table of a stream has.
@@ -111,22 +81,16 @@ struct RowColumns {
     let order: [String]
     /// The index of the stream's column for each of them, or nil if this program does not know it.
     let indexes: [Int?]
-    /// The values of the stream in SQL, separated by commas, with the names of the columns.
+    /// The columns of the stream in SQL, separated by commas. A column that the table lacks is replaced by NULL: this happens
+    /// only in a reader, if a column was declared but no collector has opened the store since then.
     let list: String
 
     /// Reads the columns of the stream's table, or returns nil if the table does not exist.
     init?(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         let present = try StoreSchema.columns(of: stream.rowTable, in: database)
         guard !present.isEmpty else { return nil }
-        let order = present.filter { $0 != "device_id" && $0 != "t" && !$0.hasPrefix("__") }
-            .map { $0.hasPrefix("_") ? String($0.dropFirst()) : $0 }
-        self.order = order
+        order = present.filter { $0 != "device_id" && $0 != "t" }
         indexes = order.map { name in stream.columns.firstIndex { $0.name == name } }
-        list = stream.columns.map { order.contains($0.name) ? $0.selected : "NULL AS \($0.name)" }
-            .joined(separator: ", ")
+        list = stream.columns.map { present.contains($0.name) ? $0.name : "NULL" }.joined(separator: ", ")
     }
-
-    /// Returns the value of a column in SQL. A column that the table lacks is NULL: this happens only in a reader, if a column
-    /// was declared but no collector has opened the store since then.
-    func value(of column: SensorStream.Column) -> String { order.contains(column.name) ? column.value : "NULL" }
 }

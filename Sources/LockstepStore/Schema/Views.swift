@@ -37,7 +37,7 @@ let storeViews = [
                 rests_on -- time of evidence for the state, on the device's time line; updated with the state or later
             FROM _devices LEFT JOIN (
                 SELECT device_id, min(received) AS first, max(received) AS last, sum(count) AS added,
-                    max(iif(stream_id > 0, first_t + span, NULL)) AS newest
+                    max(iif(stream_id > 0, last_t, NULL)) AS newest
                 FROM _waiting WHERE \(isWaiting) GROUP BY device_id
             ) USING (device_id)
             """),

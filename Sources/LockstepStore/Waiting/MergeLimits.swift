@@ -1,10 +1,10 @@
 /// When the samples that wait are moved to their tables, and other limits of maintenance. Tests change them.
 ///
-/// A merge rewrites the last page of each device and stream, and its neighbours, so many rows of each should be moved at once. But what waits
+/// A merge rewrites the last page of each device and stream, so many rows of each should be moved at once. But what waits
 /// must be read for each query that is not about the tables alone, and needs memory for its index.
 struct MergeLimits {
     /// The size of what waits of each device and stream from which a merge starts, in pages.
-    var pagesPerStream = 12
+    var pagesPerStream = 8
     /// The least size of what waits from which a merge starts, in bytes. It limits the time to move one device as well.
     var minSize = 256 * 1024
     /// The greatest size of what waits at the start of a merge, in bytes. It matters for more than 4,000 devices; to read so
@@ -12,10 +12,10 @@ struct MergeLimits {
     var maxSize = 64 * 1024 * 1024
     /// The time after which a merge starts, even if less waits.
     var maxAge = Duration.seconds(600)
-    /// The length of the write-ahead log at which a checkpoint is needed, in pages of a new store: 57 MB. A long log
+    /// The length of the write-ahead log at which a checkpoint is needed, in pages of a new store: 49 MB. A long log
     /// saves copying: a page that changes several times before the checkpoint is copied once, such as those of `_waiting`,
     /// which are used again after each merge.
-    var checkpointPages = 28_000
+    var checkpointPages = 24_000
     /// The number of such pages by which the write-ahead log grows before the next attempt, if a reader or an error has
     /// kept it from starting again: 4 MB.
     var checkpointRetryPages = 2000

@@ -38,10 +38,10 @@ final class WaitingReader {
 
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         self.database = database
-        select = try database.prepare("SELECT \(WaitingRows.columns) FROM _waiting WHERE n = ?", persistent: true)
+        select = try database.prepare("SELECT rows FROM _waiting WHERE n = ?", persistent: true)
         selectNew = try database.prepare(
             """
-            SELECT n, stream_id, device_id, first_t, first_t + span, count FROM _waiting
+            SELECT n, stream_id, device_id, first_t, last_t, count FROM _waiting
             WHERE n > ? AND stream_id > 0 AND rows IS NOT NULL ORDER BY n
             """, persistent: true)
         selectMark = try database.prepare(
@@ -111,7 +111,7 @@ final class WaitingReader {
                 try reader.select.bind(entry.n, at: 1)
                 defer { reader.select.reset() }
                 guard try reader.select.step() else { continue }
-                codec.decode(reader.select) { time, values in
+                codec.decode(reader.select, at: 0, after: entry.first) { time, values in
                     guard times.contains(time) else { return }
                     if let last = result.last, last.time > time { isSorted = false }
                     result.append((time, values))

@@ -1,18 +1,11 @@
 import LockstepModel
 import LockstepSQLite
 
-/// The samples of one row of `_waiting` as JSON: `[[0,5,null,-10],[0,2,0,-10]]`.
+/// The samples of one row of `_waiting` as JSON: `[[0,0.5,null,-1.0],[20000,0.25,0.0,-1.0]]`.
 ///
-/// Each sample has its time and its values in the order of the columns of the stream's table. The times of samples are mostly
-/// regular, and values mostly decimals of a few digits. So a time is the difference from that of a regular sample, and real
-/// numbers are multiplied by the scale of the row, 1 to 1e6, with which all are whole numbers; the scale is 1 if there is none.
+/// Each sample has its time after the first one in µs, and its values in the order of the columns of the stream's table.
 /// A value is read as exactly the number that was written.
 struct WaitingRows {
-    /// The columns of `_waiting` from which samples are read.
-    static let columns = "first_t, \(step), scale, rows"
-    /// The time between two regular samples, in µs, in SQL.
-    static let step = "span / max(count - 1, 1)"
-
     /// The kind of each value, or nil for a column that this program does not know.
     private let kinds: [SensorStream.Kind?]
     /// The index of the stream's column for each value.
@@ -28,35 +21,13 @@ struct WaitingRows {
         isReal = kinds.map { $0 == .real }
     }
 
-    /// Returns the least scale with which all real numbers of some samples are whole, or 1 if there is none up to a million.
-    func scale(_ samples: some Collection<Int>, of block: SampleBlock) -> Double {
-        var scale = 1.0
-        for (position, column) in indexes.enumerated() {
-            guard isReal[position], let column else { continue }
-            for sample in samples {
-                let value = block.columns[column][sample]
-                while !value.isNaN, (value + 0).exactInteger(scaledBy: scale) == nil {
-                    guard scale < 1e6 else { return 1 }
-                    scale *= 10
-                }
-            }
-        }
-        return scale
-    }
-
     /// Appends some samples of a block as JSON.
-    /// - Parameter times: the times of the oldest and the newest of them.
-    func encode(
-        _ samples: some Collection<Int>, of block: SampleBlock, in times: ClosedRange<Int64>, scale: Double,
-        to json: inout [UInt8]
-    ) {
-        let step = (times.upperBound &- times.lowerBound) / Int64(max(samples.count - 1, 1))
-        var regular = times.lowerBound
+    /// - Parameter start: the time that times are relative to.
+    func encode(_ samples: some Collection<Int>, of block: SampleBlock, after start: Int64, to json: inout [UInt8]) {
         json.append(UInt8(ascii: "["))
         for sample in samples {
             json.append(UInt8(ascii: "["))
-            Self.append(block.times[sample] &- regular, to: &json)
-            regular &+= step
+            Self.append(block.times[sample] &- start, to: &json)
             for (position, column) in indexes.enumerated() {
                 json.append(UInt8(ascii: ","))
                 guard let column else {
@@ -65,7 +36,7 @@ struct WaitingRows {
                 }
                 let value = block.columns[column][sample]
                 if isReal[position] {
-                    Self.append(value, scale: scale, to: &json)
+                    Self.append(value, to: &json)
                 } else {
                     json.append(contentsOf: stream.columns[column].kind.json(value).utf8)
                 }
@@ -78,9 +49,13 @@ struct WaitingRows {
     }
 
     private static func append(_ value: Int64, to json: inout [UInt8]) {
-        if value < 0 { json.append(UInt8(ascii: "-")) }
+        guard value >= 0 else { return json.append(contentsOf: String(value).utf8) }
+        appendDigits(UInt64(value), to: &json)
+    }
+
+    private static func appendDigits(_ value: UInt64, to json: inout [UInt8]) {
         let start = json.count
-        var rest = value.magnitude
+        var rest = value
         repeat {
             json.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
             rest /= 10
@@ -88,51 +63,53 @@ struct WaitingRows {
         json[start...].reverse()
     }
 
-    /// Appends a real number.
-    private static func append(_ value: Double, scale: Double, to json: inout [UInt8]) {
-        if let whole = (value + 0).exactInteger(scaledBy: scale) { return append(whole, to: &json) }
-        if value.isNaN { return json.append(contentsOf: "null".utf8) }
-        // JSON has no infinity. A number beyond the range is read as one.
-        if value.isInfinite { return json.append(contentsOf: (value < 0 ? "-9e999" : "9e999").utf8) }
-        json.append(contentsOf: value.description.utf8)
+    /// Appends a real number. Most measured values have up to six decimals.
+    private static func append(_ value: Double, to json: inout [UInt8]) {
+        guard let millionths = value.exactInteger(scaledBy: 1e6) else {
+            if value.isNaN { return json.append(contentsOf: "null".utf8) }
+            // JSON has no infinity. A number beyond the range is read as one.
+            if value.isInfinite { return json.append(contentsOf: (value < 0 ? "-9e999" : "9e999").utf8) }
+            return json.append(contentsOf: value.description.utf8)
+        }
+        if millionths < 0 { json.append(UInt8(ascii: "-")) }
+        let magnitude = millionths.magnitude
+        appendDigits(magnitude / 1_000_000, to: &json)
+        json.append(UInt8(ascii: "."))
+        var decimals = magnitude % 1_000_000
+        var unit: UInt64 = 100_000
+        repeat {
+            json.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: decimals / unit))
+            decimals %= unit
+            unit /= 10
+        } while decimals > 0
     }
 
     /// Calls `body` with the time and the values of each sample, in the order of the stream's columns. What a person has
     /// changed to something else ends the samples.
-    /// - Parameters:
-    ///   - start: the time of the first sample.
-    ///   - step: the time between two regular samples, in µs.
-    ///   - scale: what real numbers are multiplied by.
-    func decode(
-        _ json: UnsafeBufferPointer<UInt8>, after start: Int64, step: Int64, scale: Double,
-        _ body: (Int64, [Double]) -> Void
-    ) {
+    func decode(_ json: UnsafeBufferPointer<UInt8>, after start: Int64, _ body: (Int64, [Double]) -> Void) {
         var scanner = JSONRowScanner(bytes: json)
         var values = [Double](repeating: .nan, count: stream.columns.count)
-        var regular = start
         guard scanner.skip("[") else { return }
-        while scanner.skip("["), let difference = scanner.integer() {
+        while scanner.skip("["), let offset = scanner.integer() {
             // Rows that waited before a column was added have fewer values.
             for index in values.indices { values[index] = .nan }
             var position = 0
             while scanner.skip(",") {
                 let kind = position < kinds.count ? kinds[position] : nil
                 let value = scanner.value(kind)
-                if position < indexes.count, let column = indexes[position] {
-                    values[column] = isReal[position] ? value / scale : value
-                }
+                if position < indexes.count, let column = indexes[position] { values[column] = value }
                 position += 1
             }
-            body(regular &+ difference, values)
-            regular &+= step
+            body(start &+ offset, values)
             guard scanner.skip("]"), scanner.skip(",") else { return }
         }
     }
 
-    /// Decodes the samples of a row whose columns are ``columns``.
-    func decode(_ row: SQLiteStatement, _ body: (Int64, [Double]) -> Void) {
-        let (start, step, scale) = (row.int64(at: 0), row.int64(at: 1), row.double(at: 2))
-        row.withText(at: 3) { decode($0, after: start, step: step, scale: scale, body) }
+    /// Decodes the rows in a column of the current row of a statement.
+    func decode(
+        _ statement: SQLiteStatement, at column: Int, after start: Int64, _ body: (Int64, [Double]) -> Void
+    ) {
+        statement.withText(at: column) { decode($0, after: start, body) }
     }
 }
 

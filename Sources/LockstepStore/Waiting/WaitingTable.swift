@@ -23,10 +23,10 @@ struct WaitingTable {
     init(in database: SQLiteDatabase) throws(SQLiteError) {
         insert = try database.prepare(
             """
-            INSERT INTO _waiting (n, device_id, stream_id, epoch, batches, received, first_t, span, count, rows, scale)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO _waiting (n, device_id, stream_id, epoch, batches, received, first_t, last_t, count, rows)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """, persistent: true)
-        select = try database.prepare("SELECT \(WaitingRows.columns) FROM _waiting WHERE n = ?", persistent: true)
+        select = try database.prepare("SELECT first_t, rows FROM _waiting WHERE n = ?", persistent: true)
         // Rows to keep when a merge deletes the others. It is in memory, and created once, because SQLite then prepares all
         // statements again.
         try database.execute("CREATE TEMP TABLE kept AS SELECT * FROM main._waiting WHERE 0")
@@ -53,10 +53,8 @@ struct WaitingTable {
     }
 
     /// Appends a row.
-    /// - Parameters:
-    ///   - rows: the samples as JSON, or nil if there are none or they went straight to their table.
-    ///   - scale: what real numbers in it are multiplied by, or nil if it has none.
-    mutating func append(_ receipt: Receipt, rows: [UInt8]?, scale: Double? = nil) throws(SQLiteError) {
+    /// - Parameter rows: the samples as JSON, or nil if there are none or they went straight to their table.
+    mutating func append(_ receipt: Receipt, rows: [UInt8]?) throws(SQLiteError) {
         last += 1
         try insert.bind(last, at: 1)
         try insert.bind(receipt.device, at: 2)
@@ -69,10 +67,9 @@ struct WaitingTable {
         }
         try insert.bind(receipt.received, at: 6)
         try insert.bind(receipt.times?.lowerBound, at: 7)
-        try insert.bind(receipt.times.map { $0.upperBound &- $0.lowerBound }, at: 8)
+        try insert.bind(receipt.times?.upperBound, at: 8)
         try insert.bind(Int64(receipt.samples), at: 9)
         if let rows { try insert.bindText(rows, at: 10) } else { try insert.bindNull(at: 10) }
-        try insert.bind(scale, at: 11)
         try insert.run()
         if open.isEmpty { openSince = .now }
         var entry = WaitingIndex.Entry(
@@ -144,7 +141,7 @@ struct WaitingTable {
         }
     }
 
-    /// Calls `body` with the statement at a row, whose columns are those of ``WaitingRows``.
+    /// Calls `body` with the statement at a row, whose columns are `first_t` and `rows`.
     func read(_ n: Int64, _ body: (SQLiteStatement) throws(SQLiteError) -> Void) throws(SQLiteError) {
         defer { select.reset() }
         try select.bind(n, at: 1)

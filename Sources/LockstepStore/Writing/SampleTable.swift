@@ -94,20 +94,18 @@ struct SampleTable {
         }
     }
 
-    /// Returns samples as the JSON of a row in `_waiting`, and its scale.
-    /// - Parameter times: the times of the oldest and the newest of them.
-    func json(
-        _ samples: some Collection<Int>, of block: SampleBlock, in times: ClosedRange<Int64>
-    ) -> (json: [UInt8], scale: Double) {
+    /// Returns samples as the JSON of a row in `_waiting`.
+    func json(_ samples: some Collection<Int>, of block: SampleBlock, after start: Int64) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(samples.count * (stream.columns.count + 1) * 10 + 2)
-        let scale = created?.rows.scale(samples, of: block) ?? 1
-        created?.rows.encode(samples, of: block, in: times, scale: scale, to: &json)
-        return (json, scale)
+        created?.rows.encode(samples, of: block, after: start, to: &json)
+        return json
     }
 
-    /// Calls `body` with each sample of a row in `_waiting` whose columns are those of ``WaitingRows``.
-    func decode(_ row: SQLiteStatement, _ body: (Int64, [Double]) -> Void) { created?.rows.decode(row, body) }
+    /// Calls `body` with each sample of a row in `_waiting` whose columns are `first_t` and `rows`.
+    func decode(_ row: SQLiteStatement, _ body: (Int64, [Double]) -> Void) {
+        created?.rows.decode(row, at: 1, after: row.int64(at: 0), body)
+    }
 
     /// Returns the time of the newest sample of a device, or `Int64.min` if it has none.
     mutating func newestTime(of device: Int64, _ waiting: WaitingTable, _ index: Int) throws(SQLiteError) -> Int64 {
@@ -184,6 +182,6 @@ extension SensorStream {
         return true
     }
 
-    /// The usual size of a row in the table, in bytes.
-    var rowSize: Int { 15 + 5 * columns.count }
+    /// The size of a row in the table, in bytes.
+    var rowSize: Int { 18 + 8 * columns.count }
 }

@@ -26,9 +26,9 @@ func addSamples(_ count: Int, of device: String, to store: String) async throws 
             """
             PRAGMA synchronous = off;
             WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(count - 1))
-            INSERT INTO _accelerometer (device_id, t, _x, _y, _z)
+            INSERT INTO _accelerometer (device_id, t, x, y, z)
             SELECT (SELECT device_id FROM _devices WHERE device = '\(device)'), 1577836800000000 + i * 10000,
-                i % 1000 * 1000, i % 7 * 1000000, -1000000 FROM n;
+                i % 1000 / 1000.0, i % 7, -1 FROM n;
             """,
         ], within: .seconds(300))
     guard run.status == 0 else { throw ProgramError(run.text) }

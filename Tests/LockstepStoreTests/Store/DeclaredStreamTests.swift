@@ -69,7 +69,7 @@ struct DeclaredStreamTests {
         let sql = try #require(try store.database.text("SELECT sql FROM sqlite_schema WHERE name = '_x_co2'"))
         #expect(
             sql.contains("-- x/co2: CO2 in the room.")
-                && sql.contains("_ppm INTEGER, __ppm REAL, -- ppm\n"))
+                && sql.contains("ppm REAL, -- ppm\n"))
         #expect(sql.contains("state TEXT, -- (ok, warming)\n"))
         let view = try store.database.prepare("SELECT * FROM x_co2")
         #expect(view.columnNames == ["device_id", "t", "ppm", "state", "puffs"])

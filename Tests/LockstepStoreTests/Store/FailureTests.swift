@@ -86,7 +86,7 @@ struct FailureTests {
         let folder = TemporaryFolder.path
         let store = try SQLiteStore(path: folder + "/store")
         try expectWritten(store)
-        try store.database.execute("BEGIN; INSERT INTO _accelerometer (device_id, t) VALUES (1, 99)")
+        try store.database.execute("BEGIN; INSERT INTO _accelerometer VALUES (1, 99, 0, 0, 0)")
         // Copy the files of the open store: a killed process would leave the same files.
         for suffix in ["", "-wal"] {
             try FileManager.default.copyItem(atPath: folder + "/store" + suffix, toPath: folder + "/copy" + suffix)

@@ -151,16 +151,6 @@ struct OpeningTests {
         }
     }
 
-    @Test("a store from before the first release is rejected, and not changed")
-    func earlierSchema() throws {
-        let path = TemporaryFolder.path + "/store"
-        try SQLiteStore(path: path).database.execute(
-            "ALTER TABLE _waiting RENAME COLUMN span TO last_t; PRAGMA user_version = 1")
-        let error = try storeError { _ = try SQLiteStore(path: path) }
-        #expect(error.code == .schema && error.description.contains("start with a new store"))
-        #expect(try SQLiteDatabase(path: path).userVersion == 1)
-    }
-
     @Test("reading a missing store fails and creates no file")
     func noStoreToRead() throws {
         let folder = TemporaryFolder.path

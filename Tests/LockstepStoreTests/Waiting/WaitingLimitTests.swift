@@ -17,7 +17,7 @@ struct WaitingLimitTests {
     func fullSize() {
         let limits = MergeLimits()
         for (streams, size) in [
-            (0, 262_144), (10, 262_144), (100, 2_457_600), (1000, 24_576_000), (4000, 67_108_864), (9999, 67_108_864),
+            (0, 262_144), (10, 262_144), (100, 1_638_400), (1000, 16_384_000), (4000, 65_536_000), (9999, 67_108_864),
         ] {
             #expect(limits.fullSize(streams: streams, pageSize: 2048) == size)
         }
@@ -118,8 +118,8 @@ struct WaitingLimitTests {
         group.append(received(acceleration([70]), epoch: "f", seq: nil))
         try store.write(group)
         #expect(
-            try store.database.rows("SELECT epoch, batches, count, first_t - \(start), span FROM _waiting")
-                == ["e|[[1,3],7,[9,10]]|6|0|50", "f|1|1|60|0", "-|-|1|70|0"])
+            try store.database.rows("SELECT epoch, batches, count, first_t - \(start), last_t - \(start) FROM _waiting")
+                == ["e|[[1,3],7,[9,10]]|6|0|50", "f|1|1|60|60", "-|-|1|70|70"])
         let expected = ["e|1|3", "e|7|7", "e|9|10", "f|1|1"]
         #expect(try store.database.rows("SELECT epoch, first, last FROM batches ORDER BY 1, 2") == expected)
         let path = store.path

@@ -20,49 +20,30 @@ struct WaitingRowsTests {
         return (WaitingRows(Self.stream, try #require(try RowColumns(of: Self.stream, in: database))), database)
     }
 
-    /// Encodes rows whose times are 10 µs apart, or as given.
-    private func json(_ rows: [[Double]], times: [Int64]? = nil) throws -> (text: String, scale: Double) {
+    private func json(_ rows: [[Double]]) throws -> String {
         let columns = (0..<3).map { column in rows.map { $0[column] } }
-        let times = times ?? rows.indices.map { Int64($0) * 10 }
-        let block = SampleBlock(stream: Self.stream, times: times.map { start + $0 }, columns: columns)
+        let block = SampleBlock(
+            stream: Self.stream, times: rows.indices.map { start + Int64($0) * 10 }, columns: columns)
         var json: [UInt8] = []
-        let codec = try codec().rows
-        let scale = codec.scale(rows.indices, of: block)
-        let range = start + (times.min() ?? 0)...start + (times.max() ?? 0)
-        codec.encode(rows.indices, of: block, in: range, scale: scale, to: &json)
-        return (String(decoding: json, as: UTF8.self), scale)
+        try codec().rows.encode(rows.indices, of: block, after: start, to: &json)
+        return String(decoding: json, as: UTF8.self)
     }
 
-    private func decoded(_ json: String, step: Int64 = 10, scale: Double = 1) throws -> [String] {
+    private func decoded(_ json: String) throws -> [String] {
         var rows: [String] = []
         var text = json
         let codec = try codec().rows
-        text.withUTF8 {
-            codec.decode($0, after: start, step: step, scale: scale) { rows.append("\($0 - start) \($1)") }
-        }
+        text.withUTF8 { codec.decode($0, after: start) { rows.append("\($0 - start) \($1)") } }
         return rows
     }
 
     @Test("samples are rows of times and values that a person can read")
     func text() throws {
-        let decimals = try json([[0.5, 7, 0], [-1, -3, 1], [.nan, .nan, .nan], [0.25, 4_503_599_627_370_496, 5]])
+        let text = try json([[0.5, 7, 0], [-1, -3, 1], [.nan, .nan, .nan], [1e-7, 4_503_599_627_370_496, 5]])
         #expect(
-            decimals.text
-                == #"[[0,50,7,"up"],[0,-100,-3,"a \"b\" \\c"],[0,null,null,null],[0,25,4503599627370496,null]]"#)
-        #expect(decimals.scale == 100)
-        let others = try json([[1e-7, 1, 0], [-2, 1, 0]])
-        #expect(others.text == #"[[0,1e-07,1,"up"],[0,-2,1,"up"]]"# && others.scale == 1)
-        #expect(try json([]).text == "[]" && decoded("[]").isEmpty)
-    }
-
-    @Test("a time is the difference from that of a regular sample", arguments: [[0, 11, 19, 31], [20, 0, 40], [7]])
-    func times(times: [Int64]) throws {
-        let json = try json(times.map { [Double($0), 0, 0] }, times: times)
-        let (first, last) = (times.min() ?? 0, times.max() ?? 0)
-        let step = (last - first) / Int64(max(times.count - 1, 1))
-        #expect(
-            try decoded(json.text, step: step, scale: json.scale)
-                == times.map { "\($0 - first) \([Double($0), 0, 0])" })
+            text
+                == #"[[0,0.5,7,"up"],[10,-1.0,-3,"a \"b\" \\c"],[20,null,null,null],[30,1e-07,4503599627370496,null]]"#)
+        #expect(try json([]) == "[]" && decoded("[]").isEmpty)
     }
 
     @Test(
@@ -73,10 +54,10 @@ struct WaitingRowsTests {
             Double(Float(0.1)), 123_456_789_012_345_680, .infinity, -.infinity,
         ])
     func exact(value: Double) throws {
-        let (text, scale) = try json([[value, 0, 0]])
-        #expect(try decoded(text, scale: scale) == ["0 \([value + 0, 0, 0])"])
+        let text = try json([[value, 0, 0]])
+        #expect(try decoded(text) == ["0 \([value, 0, 0])"])
         let (_, database) = try codec()
-        let select = try database.prepare("SELECT (value ->> 1) / \(scale) FROM json_each('\(text)')")
+        let select = try database.prepare("SELECT CAST(value ->> 1 AS REAL) FROM json_each('\(text)')")
         #expect(try select.step())
         #expect(abs(select.double(at: 0) - value) <= value.ulp || select.double(at: 0) == value)
     }
@@ -90,12 +71,7 @@ struct WaitingRowsTests {
             let value = index % 2 == 0 ? (Double.random(in: -50...50, using: &random) * 1e4).rounded() / 1e4 : bits
             rows.append([value.isNaN ? 0 : value, Double(Int64.random(in: -1 << 52...1 << 52, using: &random)), 1])
         }
-        #expect(try decoded(json(rows).text) == rows.enumerated().map { "\($0 * 10) \($1)" })
-        // Alone, each has the scale that it needs.
-        for row in rows {
-            let (text, scale) = try json([row])
-            #expect(try decoded(text, scale: scale) == ["0 \(row)"])
-        }
+        #expect(try decoded(json(rows)) == rows.enumerated().map { "\($0 * 10) \($1)" })
     }
 
     @Test(

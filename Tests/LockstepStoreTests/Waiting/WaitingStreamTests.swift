@@ -76,7 +76,7 @@ struct WaitingStreamTests {
         try store.mergeAll()
         #expect(try rows(store) == ["7.0"])
         #expect(try store.database.rows("SELECT samples FROM devices") == ["2"])
-        #expect(try store.database.rows("SELECT _a FROM _x_air") == ["7000000"])
+        #expect(try store.database.rows("SELECT a FROM _x_air") == ["7.0"])
     }
 
     @Test("a store with waiting samples of an unknown stream is not opened")
@@ -84,7 +84,7 @@ struct WaitingStreamTests {
         try SQLiteStore(path: path).database.execute(
             """
             INSERT INTO streams VALUES (99, 'novel', 'novel', NULL);
-            INSERT INTO _waiting VALUES (1, 1, 99, NULL, NULL, 5, 5, 0, 1, 1, '[[0,1]]');
+            INSERT INTO _waiting VALUES (1, 1, 99, NULL, NULL, 5, 5, 5, 1, '[[0,1.0]]');
             """)
         let error = try storeError { _ = try SQLiteStore(path: path) }
         #expect(error.code == .streams && error.description.contains("a stream that this program does not support"))

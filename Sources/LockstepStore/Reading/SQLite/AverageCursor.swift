@@ -39,7 +39,7 @@ final class AverageCursor: QueryCursor {
         firstStored = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
         columns = indexes.map { stream.columns[$0] }
         // The 1 counts the rows of a stream without aggregates.
-        let list = columns.map(stored.value) + ["1"]
+        let list = columns.map { stored.order.contains($0.name) ? $0.name : "NULL" } + ["1"]
         sums = try reader.columnSums()
         average = try database.prepare("SELECT column_sums(\(list.joined(separator: ", "))) \(rows)")
         waiting = try reader.waiting.stream(stream)

@@ -83,7 +83,7 @@ final class EnvelopeConnection {
     private func tableStatement(_ query: EnvelopeQuery) throws(SQLiteError) -> SQLiteStatement? {
         guard let stored = try RowColumns(of: query.stream, in: database) else { return nil }
         let columns = query.stream.columns
-        let values = columns.filter { $0.kind.words == nil }.map(stored.value)
+        let values = columns.filter { $0.kind.words == nil }.map { stored.order.contains($0.name) ? $0.name : "NULL" }
         return try database.prepare(
             """
             SELECT \(aggregate(values)) FROM \(query.stream.rowTable)

@@ -83,7 +83,7 @@ struct QueryBenchmarks {
                     ATTACH '\(store.path)' AS store;
                     CREATE TABLE plain (device_id INTEGER, t INTEGER, x REAL, y REAL, z REAL, PRIMARY KEY (device_id, t))
                         WITHOUT ROWID;
-                    INSERT INTO plain SELECT device_id, t, x, y, z FROM store.accelerometer WHERE device_id = 1;
+                    INSERT INTO plain SELECT device_id, t, x, y, z FROM store._accelerometer WHERE device_id = 1;
                     """,
                 ])
             return try [("avg(x)", "avg"), ("max(t)", "max")].flatMap { value, name in

@@ -69,9 +69,9 @@ struct QueryStore {
                 \(Self.start) + (rows - 1) * \(Self.step), rows
             FROM (SELECT value, iif(value = 1, \(longestRows), \(shareRows)) AS rows
                 FROM generate_series(1, \(Self.devices)));
-        INSERT INTO _accelerometer (device_id, t, _x, _y, _z)
-            SELECT device_id, \(Self.start) + value * \(Self.step), (value * 7919 % 20001 - 10000) * 100,
-                (value * 104729 % 20001 - 10000) * 100, (value * 1299709 % 20001 - 10000) * 100
+        INSERT INTO _accelerometer (device_id, t, x, y, z)
+            SELECT device_id, \(Self.start) + value * \(Self.step), (value * 7919 % 20001 - 10000) / 10000.0,
+                (value * 104729 % 20001 - 10000) / 10000.0, (value * 1299709 % 20001 - 10000) / 10000.0
             FROM _devices CROSS JOIN generate_series(0, samples - 1) ORDER BY device_id;
         COMMIT;
         PRAGMA journal_mode = WAL;
