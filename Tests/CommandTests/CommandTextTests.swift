@@ -39,7 +39,7 @@ struct CommandTextTests {
             ),
             (
                 ["quary"],
-                "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?\nUse one of: up, watch, devices"
+                "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?\nUse one of: up, certs, watch, devices"
             ),
             (["devices"], "use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"),
             (["watch", "--broker", "x"], "use mqtt[s]://[user@]host[:port]"),

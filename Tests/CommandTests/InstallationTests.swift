@@ -55,6 +55,8 @@ struct InstallationTests {
                         "opt/lockstep/bin/lockstep-serve": 0o755,
                         "opt/lockstep/bin/lockstep-gateway": 0o755,
                         "opt/lockstep/share/lockstep/broker/development.conf": 0o644,
+                        "opt/lockstep/share/lockstep/broker/production.acl": 0o644,
+                        "opt/lockstep/share/lockstep/broker/production.conf": 0o644,
                         "opt/lockstep/share/lockstep/monitoring/alerts.yaml": 0o644,
                         "opt/lockstep/share/lockstep/monitoring/dashboard.json": 0o644,
                         "etc/systemd/system/lockstep-agent.service": 0o644,

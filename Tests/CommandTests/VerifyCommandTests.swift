@@ -218,7 +218,9 @@ struct VerifyCommandTests {
             try write(IngestGroup(batches: [received(blocks[0], "left", position(1))]), to: store)
             let other = try await lockstep(["verify", "--journal", "lab/right=\(outbox)", "--json"], store)
             #expect(other.status == 1)
-            #expect(other.text.contains(#""device":"right","accepted":3,"stored":0,"missing":3"#), "\(other.text)")
+            #expect(
+                other.text.contains(#""device":"right","accepted":3,"stored":0,"expired":0,"missing":3"#),
+                "\(other.text)")
             let text = try await lockstep(["verify", "--journal", "lab/right=\(outbox)"], store)
             #expect(text.text.contains("  no device lab/right in the store\n"), "\(text.text)")
             let own = try await lockstep(["verify", "--journal", "left=\(outbox)"], store)

@@ -9,6 +9,9 @@ public struct Recording: Sendable {
     /// One block per stream, with the file's times.
     public let blocks: [SampleBlock]
 
+    /// Whether only the magnitude of the acceleration is known.
+    public let hasOnlyMagnitude: Bool
+
     private let extras: [String: [Double]]
 
     /// Reads a recording from a file.
@@ -33,6 +36,7 @@ public struct Recording: Sendable {
             for (index, value) in row.extras.enumerated() { extras[index].append(value) }
         }
         skipped = reader.skipped
+        hasOnlyMagnitude = reader.layout.parts.contains { $0.stream == .accelerometer && $0.fillsWithZero }
         self.times = times
         self.blocks = blocks
         var named: [String: [Double]] = [:]

@@ -116,7 +116,7 @@ public enum HoldTable {
         guard try exists(in: database) else { return [] }
         let select = try database.prepare(
             """
-            SELECT group_name, device, device_id, hold_id, stream, from_t, to_t, reason
+            SELECT group_name, device, device_id, hold_id, stream, from_t, to_t, holds.reason
             FROM holds JOIN _devices USING (device_id) ORDER BY hold_id
             """)
         var holds: [(device: Int64, hold: Hold)] = []

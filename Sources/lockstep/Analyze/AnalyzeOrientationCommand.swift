@@ -5,6 +5,7 @@ import LockstepModel
 struct AnalyzeOrientationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "orientation", abstract: "List the device orientations with their times.",
+        usage: "lockstep analyze orientation <file> [<options>]",
         discussion: """
             Orientations: portrait, portraitUpsideDown, landscapeLeft (top edge to the left), landscapeRight, faceUp, \
             faceDown. The inclination is the mean angle between the normal of the screen and the vertical: 0° lying on \

@@ -26,8 +26,7 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
         let recording = try Recording(
             file: file, extras: metricColumns + extras, isStrict: options.strict, format: options.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty,
-            // A magnitude is in the column z alone.
-            samples.columns[0].contains(where: { $0 != 0 }) || samples.columns[1].contains(where: { $0 != 0 })
+            !recording.hasOnlyMagnitude
         else {
             throw CommandFailure(
                 "\(file): no three-axis accelerometer; \(purpose) requires x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")

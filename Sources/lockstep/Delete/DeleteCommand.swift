@@ -8,7 +8,7 @@ import LockstepStore
 struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Delete samples of a device from the store, for good.",
-        usage: "lockstep delete --device <device> [--stream <stream>] [--from <time>] [--to <time>] [<options>]",
+        usage: "lockstep delete --device <device> [<options>]",
         discussion: """
             Prints what is stored of these times, by stream and day, and asks. Then the samples are deleted, also \
             those that wait to be merged, and their conflicts and what 'lockstep refine' has computed from them; with \

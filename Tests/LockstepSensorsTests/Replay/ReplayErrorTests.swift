@@ -18,8 +18,8 @@ struct ReplayErrorTests {
         Case(text: "", line: nil, reason: "the file is empty"),
         Case(
             text: "0,0.1,0.2,1\n", line: 1,
-            reason: "the header is missing or has no t_us; a recording has t_us with x_g"),
-        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header contains no stream; a recording has t_us with"),
+            reason: "the header is missing or has no time such as t_us; a recording has t_us"),
+        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header contains no stream; a recording has t_us"),
         Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "the header contains no stream"),
         Case(text: "t_us,x_g,y_g,z_g,x_g\n0,1,1,1,1\n", line: 1, reason: "the header contains 'x_g' twice"),
         Case(text: "t_us,x_g,y_g,z_g\n\r\n\n", line: nil, reason: "no rows after the header"),
@@ -36,7 +36,8 @@ struct ReplayErrorTests {
         Case(
             text: "t_us,x_g,y_g,z_g\n0,0,,1\n", isStrict: true, line: 2, reason: "y of motion/accelerometer is missing"),
         Case(
-            text: "t_us,x_g,y_g,z_g\n1.5,0,0,1\n7,0,0,1\n", line: 2, reason: "t_us is '1.5', not a whole number of µs"),
+            text: "t_us,x_g,y_g,z_g\n1.5,0,0,1\n7,0,0,1\n", line: 2,
+            reason: "the time is '1.5', not a whole number of µs"),
         Case(
             text: "t_us,x_g,y_g,z_g\n10,0,0,1\n20,0,0,1\n19,0,0,1\n", isStrict: true, line: 4,
             reason: "time goes backward, from 20 to 19 µs"),
