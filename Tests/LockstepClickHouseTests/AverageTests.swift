@@ -171,6 +171,8 @@ struct AverageTests {
             options.survivesPowerLoss = false
             options.retention.rules = try KeepRules([(StreamPattern("*"), year)])
             options.retention.isConfirmed = true
+            // Which writes what it knows of devices, such as their newest samples.
+            store.close()
             _ = try ClickHouseStore(address, options: options)
             #expect(try await server.execute("SELECT count() FROM minutes_accelerometer WHERE t >= \(old)") == ["0"])
             #expect(try Self.averages(reader, span: 60_000_000, from: old).count == 1)

@@ -252,6 +252,7 @@ struct ReplicaTests {
             var options = options(.majority)
             options.retention.rules = try KeepRules([(StreamPattern("*"), SamplePartition.length)])
             options.retention.isConfirmed = true
+            store.close()
             _ = try ClickHouseStore(address, options: options)
             for replica in address.replicas { #expect(try samples(replica) == [now]) }
         }

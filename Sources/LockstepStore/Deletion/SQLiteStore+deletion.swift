@@ -167,8 +167,8 @@ extension SQLiteStore {
     private func overwriteFreePages(until end: ContinuousClock.Instant) throws(SQLiteError) -> Bool {
         try database.execute("PRAGMA secure_delete = FAST; CREATE TABLE IF NOT EXISTS _zeros (zeros BLOB)")
         while true {
-            // A new row may need pages of the table itself.
-            let free = try database.integer("PRAGMA freelist_count") - 3
+            // The last row may need a page more than are free.
+            let free = try database.integer("PRAGMA freelist_count")
             guard free > 0 else { break }
             if ContinuousClock.now >= end { return false }
             // The last four bytes of a page are the number of the next one.
