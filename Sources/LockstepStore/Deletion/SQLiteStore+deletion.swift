@@ -175,7 +175,8 @@ extension SQLiteStore {
             let size = min(free, Self.pagesPerStatement) * (Int64(pageSize) - 4)
             try database.execute("INSERT INTO _zeros VALUES (zeroblob(\(size)))")
         }
-        try database.execute("DROP TABLE _zeros")
+        // The end of the last page of a row is not overwritten when the row is inserted, but when it is freed in this mode.
+        try database.execute("PRAGMA secure_delete = ON; DROP TABLE _zeros")
         return true
     }
 
