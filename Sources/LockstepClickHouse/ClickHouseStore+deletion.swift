@@ -44,10 +44,12 @@ struct DeletionRecord {
                 done: done ?? stored.done), deviceID: deviceID)
     }
 
-    /// The condition of the rows of its times, in SQL.
-    var condition: String {
+    /// Returns the condition of the rows of its times, in SQL. The summary of a minute has the time of its start.
+    func condition(in table: String) -> String {
         let times = stored.deletion.times
-        return "device_id = \(deviceID) AND t >= \(times.lowerBound) AND t < \(times.upperBound)"
+        let isMinutes = table.hasPrefix("minutes_")
+        let first = isMinutes ? Minute.start(of: times.lowerBound) : times.lowerBound
+        return "device_id = \(deviceID) AND t >= \(first) AND t < \(times.upperBound)"
     }
 
     func append(to rows: inout RowBinary, version: UInt64) {
@@ -72,8 +74,8 @@ struct DeletionRecord {
 /// The deletion that is under way.
 struct DeletionProgress {
     let request: String
-    /// The tables with rows to delete, the current one first.
-    var tables: [String]
+    /// The tables with rows to delete, the current one first; nil while they are not known.
+    var tables: [String]?
     /// Whether the mutation of the current table was begun.
     var isMutating = false
     /// The time of the next step.
@@ -160,15 +162,17 @@ extension ClickHouseStore {
             return
         }
         let record = deletions[index]
-        guard var progress = deletion, progress.request == record.stored.deletion.id else {
-            deletion = DeletionProgress(request: record.stored.deletion.id, tables: [], due: .now)
+        guard var progress = deletion, progress.request == record.stored.deletion.id,
+            let remaining = progress.tables
+        else {
+            deletion = DeletionProgress(request: record.stored.deletion.id, tables: nil, due: .now)
             let (tables, count) = try tables(of: record)
             deletions[index] = record.with(count: max(count, record.stored.count))
             try write([deletions[index]])
             deletion = DeletionProgress(request: record.stored.deletion.id, tables: tables, due: .now)
             return
         }
-        guard let table = progress.tables.first else {
+        guard let table = remaining.first else {
             deletions[index] = record.with(done: Moment.now().wall)
             try write([deletions[index]])
             if let device = deviceIndexes[record.stored.deletion.device] {
@@ -179,7 +183,7 @@ extension ClickHouseStore {
             return
         }
         if !progress.isMutating {
-            try client.execute("ALTER TABLE \(table) DELETE WHERE \(record.condition)")
+            try client.execute("ALTER TABLE \(table) DELETE WHERE \(record.condition(in: table))")
             progress.isMutating = true
         } else {
             let open = try client.rows(
@@ -189,7 +193,7 @@ extension ClickHouseStore {
                 """)
             if open.first?[0] == "0" {
                 progress.isMutating = false
-                progress.tables.removeFirst()
+                progress.tables = Array(remaining.dropFirst())
             }
         }
         progress.due = .now + (progress.isMutating ? Self.mutationInterval : .zero)
@@ -210,7 +214,7 @@ extension ClickHouseStore {
         var (tables, samples): ([String], Int64) = ([], 0)
         for (table, isSamples) in candidates {
             guard try client.rows("EXISTS TABLE \(table)").first?[0] == "1" else { continue }
-            let rows = try client.rows("SELECT uniqExact(t) FROM \(table) WHERE \(record.condition)")
+            let rows = try client.rows("SELECT uniqExact(t) FROM \(table) WHERE \(record.condition(in: table))")
             guard let count = rows.first?[0].flatMap({ Int64($0) }), count > 0 else { continue }
             tables.append(table)
             if isSamples { samples += count }

@@ -6,7 +6,7 @@ import LockstepSQLite
 extension SQLiteStore {
     /// Whether there is maintenance to do: a checkpoint, a merge, or samples that leave.
     public var needsMaintenance: Bool {
-        !hasLostFiles && (needsCheckpoint || ((isMerging || isDeleting) && !hasMergeFailed) || needsRetention)
+        !hasLostFiles && (needsCheckpoint || (isMerging || isDeleting ? !hasMergeFailed : needsRetention))
     }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
@@ -16,7 +16,9 @@ extension SQLiteStore {
         // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
-        if isMerging || isDeleting, !hasMergeFailed {
+        if isMerging || isDeleting {
+            // What overwrites free pages counts as content meanwhile, so that nothing must leave for a limit of size.
+            guard !hasMergeFailed else { return }
             do { try isMerging ? mergeSlice() : deletionSlice() } catch { didFailToMerge(error) }
         } else if needsRetention {
             performRetention(maxDuration: limits.slice)

@@ -95,6 +95,10 @@ public final class SQLiteStore: SampleStore {
     var deletions: DeletionTable
     /// The deletion before which everything was merged.
     var mergedDeletion: Int64?
+    /// The deletion whose rows are gone, and whose free pages are being overwritten.
+    var emptiedDeletion: Int64?
+    /// Whether rows of zeros have taken all free pages, and are being deleted.
+    var hasFilledFreePages = false
     /// Evaluates new rows, or nil if nothing does.
     var observer: (any IngestObserver)?
     /// Whether the observer watches the table with this index.

@@ -343,7 +343,7 @@ extension ClickHouseClient {
 
 /// Returns a text as a literal in SQL.
 func literal(_ text: String) -> String {
-    "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+    "'" + text.escaping(["\\": "\\\\", "'": "\\'"]) + "'"
 }
 
 private func percentEncoded(_ text: String) -> String {

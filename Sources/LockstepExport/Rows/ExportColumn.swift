@@ -47,7 +47,7 @@ extension OutputBuffer {
     /// Returns a text as a field of CSV (RFC 4180).
     static func csvField(_ text: String) -> String {
         guard text.utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        return "\"" + text.escaping(["\"": "\"\""]) + "\""
     }
 
     /// Returns a text as the content of a JSON string (RFC 8259).

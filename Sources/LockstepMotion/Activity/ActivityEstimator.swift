@@ -74,6 +74,12 @@ public struct ActivityEstimator: Sendable {
                 walkStart = steps[step].start
             }
             if steps.count > 2 * Self.recentSteps { steps.removeFirst(steps.count - Self.recentSteps) }
+            if first != nil, time - last > Self.longestGap, activity.map({ $0.kind != .unknown }) ?? false {
+                // Nobody knows what happened meanwhile.
+                let end = Timestamp(microseconds: last + 1)
+                report(
+                    MotionActivity(startDate: end, kind: .unknown, confidence: .low), at: end.microseconds, into: &rows)
+            }
             if first == nil || time - last > AccelerationResampler.maxGap {
                 (first, next) = (time, time + Self.interval)
                 candidate = nil

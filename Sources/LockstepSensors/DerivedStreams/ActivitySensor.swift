@@ -3,8 +3,8 @@ import LockstepMotion
 
 /// The activity of the person with the device, from an accelerometer and, if there is one, the speed of a receiver.
 struct ActivitySensor: DerivedSensor {
-    /// The input rates that are needed, in samples/s.
-    private static let (rate, locationRate) = (50.0, 0.2)
+    /// The input rate that is needed, in samples/s.
+    private static let rate = 50.0
 
     private var estimator = ActivityEstimator()
 
@@ -12,7 +12,8 @@ struct ActivitySensor: DerivedSensor {
     var requiredInputs: Set<SensorStream> { [.accelerometer] }
 
     func inputs(for rate: Double) -> [SensorStream: Double] {
-        [.accelerometer: Self.rate, .location: Self.locationRate]
+        // Not a reason to switch a receiver on.
+        [.accelerometer: Self.rate, .location: 0]
     }
 
     mutating func update(_ samples: SampleBlock) -> SampleBlock { estimator.update(samples) }

@@ -7,7 +7,7 @@ protocol DerivedSensor: Sendable {
 
     /// Returns the minimum rates, in samples/s, of the input streams for an output rate of `rate`.
     ///
-    /// Optional inputs are included; see ``requiredInputs``.
+    /// Optional inputs are included; see ``requiredInputs``. One with the rate 0 is used only if it is measured anyway.
     func inputs(for rate: Double) -> [SensorStream: Double]
 
     /// The inputs that are required; other inputs are optional.

@@ -31,7 +31,7 @@ struct DerivedSensors: Sendable {
     var streams: [SensorStream] { nodes.map(\.sensor.stream) }
 
     /// The rates of all inputs of active sensors, in samples/s; a stream may occur more than once.
-    var inputRates: [(key: SensorStream, value: Double)] { nodes.flatMap { Array($0.inputs) } }
+    var inputRates: [(key: SensorStream, value: Double)] { nodes.flatMap { $0.inputs.filter { $0.value > 0 } } }
 
     /// The statuses of the active sensors that report one, by their streams.
     private(set) var statuses: [SensorStream: SourceStatus] = [:]
@@ -48,7 +48,7 @@ struct DerivedSensors: Sendable {
             let sensor = nodes[index].sensor
             let inputs = demand[sensor.stream].map { sensor.inputs(for: $0) } ?? [:]
             nodes[index].inputs = inputs.filter { available.contains($0.key) }
-            for (stream, rate) in nodes[index].inputs { demand[stream] = max(demand[stream] ?? 0, rate) }
+            for (stream, rate) in nodes[index].inputs where rate > 0 { demand[stream] = max(demand[stream] ?? 0, rate) }
         }
         for index in nodes.indices { updateStatus(index) }
         return nodes.indices.filter { wasActive[$0] && nodes[$0].inputs.isEmpty }.map { nodes[$0].sensor.finish() }

@@ -73,7 +73,11 @@ package struct RecordingLayout: Sendable {
             if found.isEmpty {
                 found = streams.streams.compactMap { $0.part(fieldIndices: fieldIndices, prefix: $0.table + "_") }
             }
-            if found.isEmpty { found = try Self.onlyPart(of: streams, fieldIndices, preferred: format.preferred) }
+            if found.isEmpty {
+                // Only in an export of Lockstep are the units known to be its own.
+                let preferred = fieldIndices["device"] == nil ? nil : format.preferred
+                found = try Self.onlyPart(of: streams, fieldIndices, preferred: preferred)
+            }
             parts = found
         } catch {
             throw refusal(error.reason)
@@ -194,9 +198,19 @@ extension RecordingFormat {
                     "the header has no '\(mapping.field)' of --map; it has \(fieldIndices.keys.sorted().joined(separator: ", "))"
                 )
             }
+            guard fields[mapping.stream]?[mapping.column] == nil else {
+                throw RowError(
+                    "--map gives the column \(mapping.stream.columns[mapping.column].name) of \(mapping.stream) twice")
+            }
             let empty = [RecordingLayout.Field?](repeating: nil, count: mapping.stream.columns.count)
             fields[mapping.stream, default: empty][mapping.column] =
                 RecordingLayout.Field(index: index, scale: mapping.scale)
+        }
+        for (stream, fields) in fields {
+            guard let missing = zip(stream.columns, fields).first(where: { $0.isRequired && $1 == nil }) else {
+                continue
+            }
+            throw RowError("--map needs the column \(missing.0.name) of \(stream), too")
         }
         return fields.keys.sorted { $0.name < $1.name }.map {
             RecordingLayout.Part(stream: $0, fields: fields[$0] ?? [], fillsWithZero: false)

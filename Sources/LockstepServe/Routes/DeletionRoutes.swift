@@ -41,13 +41,15 @@ struct DeletionRoutes {
                 throw Problem.badRequest("the body is not a deletion: \(error)")
             }
             try await history.checkExists(address)
-            let client = call.channel.remoteAddress?.ipAddress
+            let client: String? = call.memory.client.address
             let deletion = Deletion(
                 id: "\(Epoch.random())", device: address,
                 stream: try await body.stream.asyncMap { try await history.stream(named: $0).name },
                 times: body.times(now: Moment.now().wall), at: Moment.now().wall,
                 who: client.map { "web \($0)" } ?? "web", reason: body.reason, isSecure: body.isSecure)
-            let days = try await history.store.read { reader, _ in try reader.preview(of: deletion) }
+            let days = try await history.store.read { reader, cancellation in
+                try reader.preview(of: deletion, until: cancellation)
+            }
             guard !body.isPreview else { return Response(json: Self.json(of: days, deletion, id: nil)) }
             do {
                 try await feed.acknowledgements.publish(

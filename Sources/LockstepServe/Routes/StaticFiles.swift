@@ -29,7 +29,7 @@ struct StaticFiles: Sendable {
             text = text.replacing("\"/assets/", with: "\"/assets/\(version)/")
             for (id, json) in documents(call.rights) where json.count < Self.mostBytes {
                 // Within an element, no text of a document may look like its end.
-                let safe = String(decoding: json, as: UTF8.self).replacing("<", with: "\\u003c")
+                let safe = String(decoding: json, as: UTF8.self).escaping(["<": "\\u003c"])
                 text = text.replacing("id=\"\(id)\">", with: "id=\"\(id)\">" + safe)
             }
             return Response(

@@ -68,8 +68,11 @@ extension SQLiteStore {
     /// - Returns: whether everything is deleted.
     private func deleteSome(of entry: DeletionTable.Entry, until end: ContinuousClock.Instant) throws -> Bool {
         var samples: Int64 = 0
-        let isEmpty = try deleteRows(of: entry, until: end, &samples)
-        let isDone = try isEmpty && (!entry.deletion.isSecure || overwriteFreePages(until: end))
+        // Nothing of its times comes back while the free pages are overwritten.
+        let isOverwriting = emptiedDeletion == entry.id
+        let isEmpty = try isOverwriting || deleteRows(of: entry, until: end, &samples)
+        let isDone = try isEmpty && (!entry.deletion.isSecure || isOverwriting && overwriteFreePages(until: end))
+        if isEmpty { emptiedDeletion = entry.id }
         let done = isDone ? "\(Moment.now().wall.microseconds)" : "NULL"
         try database.execute(
             """
@@ -93,7 +96,7 @@ extension SQLiteStore {
             guard try delete(key, times, until: end, counting: &others) else { return false }
         }
         let range = "device_id = \(device) AND t >= \(times.lowerBound) AND t < \(times.upperBound)"
-        let stream = entry.deletion.stream.map { " AND stream = '\($0.replacing("'", with: "''"))'" } ?? ""
+        let stream = entry.deletion.stream.map { " AND stream = \(literalOfSQLite($0))" } ?? ""
         try database.execute("DELETE FROM conflicts WHERE \(range)\(stream)")
         guard entry.deletion.isWhole else { return true }
         try database.execute(
@@ -162,21 +165,30 @@ extension SQLiteStore {
     }
 
     /// Overwrites the free pages of the file, which may have content from before: what has waited is not overwritten when it
-    /// is moved. Rows of zeros take all of them, and are given back at the end.
+    /// is moved. Rows of zeros take all of them, and are then given back.
     /// - Returns: whether all are overwritten.
     private func overwriteFreePages(until end: ContinuousClock.Instant) throws(SQLiteError) -> Bool {
-        try database.execute("PRAGMA secure_delete = FAST; CREATE TABLE IF NOT EXISTS _zeros (zeros BLOB)")
-        while true {
+        try database.execute("CREATE TABLE IF NOT EXISTS _zeros (zeros BLOB)")
+        while !hasFilledFreePages {
             // The last row may need a page more than are free.
             let free = try database.integer("PRAGMA freelist_count")
-            guard free > 0 else { break }
+            guard free > 0 else {
+                hasFilledFreePages = true
+                break
+            }
             if ContinuousClock.now >= end { return false }
             // The last four bytes of a page are the number of the next one.
             let size = min(free, Self.pagesPerStatement) * (Int64(pageSize) - 4)
             try database.execute("INSERT INTO _zeros VALUES (zeroblob(\(size)))")
         }
-        // The end of the last page of a row is not overwritten when the row is inserted, but when it is freed in this mode.
-        try database.execute("PRAGMA secure_delete = ON; DROP TABLE _zeros")
+        // The end of the last page of a row is not overwritten when the row is inserted, but when it is deleted in this mode.
+        while true {
+            try database.execute("DELETE FROM _zeros WHERE rowid = (SELECT max(rowid) FROM _zeros)")
+            guard database.changes > 0 else { break }
+            if ContinuousClock.now >= end { return false }
+        }
+        try database.execute("DROP TABLE _zeros")
+        hasFilledFreePages = false
         return true
     }
 

@@ -14,8 +14,10 @@ extension StoreReader {
 
     /// Returns what a deletion would delete, by stream and day.
     /// - Throws: ``StoreError`` if the store cannot be read.
-    public func preview(of deletion: Deletion) throws(StoreError) -> [DeletionDay] {
-        try reading {
+    public func preview(
+        of deletion: Deletion, until cancellation: QueryCancellation? = nil
+    ) throws(StoreError) -> [DeletionDay] {
+        try reading(until: cancellation) {
             guard let device = try driver.id(of: deletion.device) else { return [] }
             var days: [DeletionDay] = []
             for stream in try catalog().streams where deletion.covers(stream) {

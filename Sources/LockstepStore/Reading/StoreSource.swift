@@ -117,7 +117,12 @@ package struct StoreDialect: Sendable {
             """
         },
         // A NUL would end the statement.
-        literal: { "'" + $0.replacing("'", with: "''").replacing("\0", with: "' || char(0) || '") + "'" })
+        literal: literalOfSQLite)
+}
+
+/// Returns a text as a literal in the SQL of SQLite.
+func literalOfSQLite(_ text: String) -> String {
+    "'" + text.escaping(["'": "''", "\0": "' || char(0) || '"]) + "'"
 }
 
 /// An SQLite store that answers SELECT statements.

@@ -123,12 +123,12 @@ public struct KeepRules: Hashable, Sendable {
         time < limit && time >= earliest && !held.contains { $0.contains(time) }
     }
 
-    /// Returns the time on which the collector and the devices agree, in µs since 1970, or nil if there is no sample: the
-    /// earlier one of the collector's clock and of the newest time that two devices have reached, or one if there is only one.
-    /// So no single clock that is ahead makes samples leave.
+    /// Returns the time on which two clocks agree, in µs since 1970, or nil if there is no sample: the second latest of the
+    /// collector's clock and the newest samples of the devices, but not later than the collector's clock. So no single clock
+    /// that is ahead makes samples leave, and devices that have stopped do not keep those of the others.
     public static func now(collector: Int64, newest: some Sequence<Int64>) -> Int64? {
-        let times = newest.max(count: 2)
-        return times.last.map { min(collector, $0) }
+        let times = (Array(newest) + [collector]).max(count: 2)
+        return times.count == 2 ? min(collector, times[1]) : nil
     }
 }
 

@@ -55,7 +55,7 @@ extension SensorStream.Kind {
         case .real: "\(stored)"
         case .integer: "\(Int64(stored))"
         case .choice(let words):
-            "\"\(words[Int(stored)].replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
+            "\"\(words[Int(stored)].escaping(["\\": "\\\\", "\"": "\\\""]))\""
         }
     }
 }

@@ -22,6 +22,9 @@ public enum DeletionJSON {
         return object.finish()
     }
 
+    /// The greatest time in the future up to which samples are deleted, in µs: a day.
+    static let maxFuture: Int64 = 86_400_000_000
+
     /// Decodes a request.
     /// - Parameters:
     ///   - device: the device of the topic.
@@ -35,8 +38,10 @@ public enum DeletionJSON {
         guard from < to, from >= Deletion.earliest, to <= Deletion.latest else {
             throw PayloadError("'from' must be before 'to', both in µs since 1970")
         }
+        // Otherwise what the device measures later would be lost. Its clock may be ahead.
+        let end = max(from + 1, min(to, now.microseconds + maxFuture))
         let deletion = Deletion(
-            id: try object.required("id"), device: device, stream: try object.optional("stream"), times: from..<to,
+            id: try object.required("id"), device: device, stream: try object.optional("stream"), times: from..<end,
             at: now, who: try object.optional("who"), reason: try object.optional("reason"),
             isSecure: try object.optional("secure") ?? false)
         for (name, text, limit) in [
@@ -89,9 +94,9 @@ public struct DeletionBody: Sendable {
         }
     }
 
-    /// Returns the range of times. Without an end, it ends now, so that what the device measures later is stored.
+    /// Returns the range of times. It ends now at the latest, so that what the device measures later is stored.
     public func times(now: Timestamp) -> Range<Int64> {
         let from = from ?? Deletion.earliest
-        return from..<max(from + 1, to ?? now.microseconds)
+        return from..<max(from + 1, min(to ?? now.microseconds, now.microseconds))
     }
 }

@@ -173,11 +173,12 @@ struct CertificateFolder {
 
     // MARK: - Files
 
-    /// Creates a folder that only its owner can read, and returns its absolute path.
-    static func create(_ path: String) throws -> String {
+    /// Creates a folder, and returns its absolute path.
+    /// - Parameter mode: its permissions. Keys have their own, so that a broker with a user of its own may enter the folder.
+    static func create(_ path: String, mode: Int = 0o755) throws -> String {
         do {
             try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: mode])
         } catch {
             throw CommandFailure("cannot create the folder \(path): \(String(cString: strerror(errno)))")
         }
@@ -191,11 +192,19 @@ struct CertificateFolder {
 
     /// Writes a file; one with a secret only for its owner.
     func write(_ text: String, to file: String, isSecret: Bool = false) throws {
+        let new = file + ".part"
         do {
-            unlink(file)
-            try prepare(file, mode: isSecret ? 0o600 : 0o644)
-            try text.write(toFile: file, atomically: false, encoding: .utf8)
-        } catch { throw CommandFailure("cannot write \(file): \(error)") }
+            unlink(new)
+            try prepare(new, mode: isSecret ? 0o600 : 0o644)
+            try text.write(toFile: new, atomically: false, encoding: .utf8)
+        } catch {
+            unlink(new)
+            throw CommandFailure("cannot write \(file): \(error)")
+        }
+        var status = stat()
+        // A file that another user owns, such as the broker, stays that user's.
+        if stat(file, &status) == 0, geteuid() == 0 { chown(new, status.st_uid, status.st_gid) }
+        try move(new, file)
     }
 
     /// Writes settings, or `FILE.new` if somebody has changed the file since this program wrote it.

@@ -134,7 +134,7 @@ struct CertsBrokerCommand: ParsableCommand {
 
     private func writeBrokerSettings(_ certificates: CertificateFolder) throws {
         let folder = certificates.path
-        let data = try CertificateFolder.create(folder + "/data")
+        let data = try CertificateFolder.create(folder + "/data", mode: 0o700)
         try certificates.writeSettings(try Self.shipped("production.acl"), to: folder + "/production.acl")
         let passwordFile = folder + "/passwords"
         // Passwords stay enabled once they were requested.

@@ -54,7 +54,8 @@ struct CertsDeviceCommand: ParsableCommand {
         }
         let certificates = try options.open(creating: false)
         let address = try brokerAddress(certificates)
-        let folder = try CertificateFolder.create(out ?? "\(certificates.path)/devices/\(group)/\(name)")
+        let folder = try CertificateFolder.create(
+            out ?? "\(certificates.path)/devices/\(group)/\(name)", mode: 0o700)
         var settings = """
             broker: \(address)
             group: \(group)
@@ -79,7 +80,7 @@ struct CertsDeviceCommand: ParsableCommand {
 
             If the device is another machine, copy the folder to it. Start its agent with:
 
-            cd '\(folder.replacing("'", with: "'\\''"))' && lockstep-agent --config agent.yaml --source iio
+            cd '\(folder.escaping(["'": "'\\''"]))' && lockstep-agent --config agent.yaml --source iio
 
             """)
     }
@@ -127,9 +128,7 @@ struct CertsDeviceCommand: ParsableCommand {
         let run = try RunningProgram(program, ["-U", hash])
         guard run.waitForEnd() == 0 else { throw CommandFailure("mosquitto_passwd failed: \(run.text)") }
         let others = lines.filter { !$0.hasPrefix(user + ":") }.map { $0 + "\n" }.joined()
-        // In place, so that the file keeps its owner.
-        try (others + String(contentsOfFile: hash, encoding: .utf8))
-            .write(toFile: passwords, atomically: false, encoding: .utf8)
+        try certificates.write(others + String(contentsOfFile: hash, encoding: .utf8), to: passwords, isSecret: true)
         certificates.report("made   \(file); send SIGHUP to the broker to reload its passwords")
     }
 

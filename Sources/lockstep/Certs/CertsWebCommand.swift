@@ -46,6 +46,9 @@ struct CertsUserCommand: ParsableCommand {
         guard CertsDeviceCommand.isValid(name) else {
             throw CommandFailure("'\(name)' is not a valid name: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
         }
+        guard !["ca", "broker", "web"].contains(name) else {
+            throw CommandFailure("'\(name)' is the name of another certificate of the folder: choose another name")
+        }
         let certificates = try options.open(creating: false)
         try certificates.issue("\(certificates.path)/\(name)", name: name, for: .client)
     }

@@ -89,7 +89,10 @@ struct DeleteCommand: ParsableCommand {
             }
             return stream.name
         }
-        let (start, end) = (from?.microseconds ?? Deletion.earliest, to?.microseconds ?? now.microseconds)
+        // The clock of the device may be ahead.
+        let newest = try reader.devices().first { $0.address == address }?.lastSample?.microseconds ?? 0
+        let last = all ? max(now.microseconds, newest + 1) : now.microseconds
+        let (start, end) = (from?.microseconds ?? Deletion.earliest, min(to?.microseconds ?? last, last))
         guard start < end else { throw CommandFailure("--from is not before now: add --to") }
         return Deletion(
             id: "\(Epoch.random())", device: address, stream: name, times: start..<end, at: now, who: DeletionRun.user,

@@ -43,7 +43,7 @@ extension PhoneAccess {
     /// The address as a QR code for a terminal; nil if qrencode is not installed.
     var code: String? {
         guard let qrencode = ProgramLocation.system("qrencode"),
-            let run = try? RunningProgram(qrencode, ["-t", "UTF8", "-m", "2", address]), run.waitForEnd() == 0
+            let run = try? RunningProgram(qrencode, ["-t", "UTF8", "-m", "2"], input: address), run.waitForEnd() == 0
         else { return nil }
         return run.text
     }

@@ -19,7 +19,8 @@ struct UpCommand: ParsableCommand {
               rules.yaml      rules of the collector, see docs/rules.md
               collector.yaml  settings of the collector
               serve.yaml      settings of the page
-              gateway.yaml    settings of the gateway, which is started only with them or with --phones
+              gateway.yaml    settings of the gateway, which is started only with them, or with --phones \
+                              instead
 
             With --phones, a gateway serves a page with which phones and tablets join. It has a certificate of an \
             authority in the folder 'phones', which you install on each phone once: the steps are in docs/join.md. A QR \

@@ -69,6 +69,11 @@ struct UpPlan {
             parts.append(page)
         }
         if hasGateway {
+            guard phones == nil || !exists("\(folder)/gateway.yaml") else {
+                throw CommandFailure(
+                    "\(folder)/gateway.yaml has the settings of the gateway, which --phones would replace: leave out "
+                        + "--phones, or remove the file")
+            }
             let gateway = try find(
                 "lockstep-gateway", else: "install it beside lockstep, or leave out gateway.yaml and --phones")
             var arguments = ["--broker", broker, "--outbox", "\(folder)/gateway.db"]

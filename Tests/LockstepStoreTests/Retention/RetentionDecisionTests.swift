@@ -58,8 +58,11 @@ struct RetentionDecisionTests {
 
     @Test("one clock that is ahead, of the collector or of one device, does not move the limit")
     func clocks() {
-        #expect(KeepRules.now(collector: 100, newest: [50, 60, 7]) == 50)
-        #expect(KeepRules.now(collector: 100, newest: [9000, 60, 7]) == 60)
+        #expect(KeepRules.now(collector: 100, newest: [50, 60, 7]) == 60)
+        #expect(KeepRules.now(collector: 100, newest: [9000, 60, 7]) == 100)
+        #expect(KeepRules.now(collector: 9000, newest: [90, 60, 7]) == 90)
+        // One of two devices has stopped long ago.
+        #expect(KeepRules.now(collector: 100, newest: [99, 7]) == 99)
         #expect(KeepRules.now(collector: 55, newest: [60, 60]) == 55)
         #expect(KeepRules.now(collector: 100, newest: [60]) == 60)
         #expect(KeepRules.now(collector: 100, newest: []) == nil)

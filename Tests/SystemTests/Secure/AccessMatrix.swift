@@ -24,7 +24,7 @@ struct AccessMatrix {
                 "lockstep/lab/$collector/main/event/acknowledge",
             ]),
         "serve": AccessMatrix(
-            channels: ["command", "event/acknowledge", "delete"],
+            channels: ["command", "event/acknowledge", "forget", "delete"],
             others: ["lockstep/lab/$collector/main/event/acknowledge"]),
         "collector": AccessMatrix(
             channels: [

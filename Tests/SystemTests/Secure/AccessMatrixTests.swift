@@ -22,7 +22,7 @@ struct AccessMatrixTests {
     )
     func mosquitto() async throws {
         try await withSecureBroker(passwords: true) { broker in
-            for user in ["alice", "homeassistant", "Lockstep broker"] { try await broker.credentials.issue(user) }
+            for user in ["alice", "homeassistant"] { try await broker.credentials.issue(user) }
             try await broker.credentials.add("arm-left")
             let passwords = broker.credentials.folder + "/passwords"
             let hashed = try await RunningProgram.run(
@@ -37,7 +37,7 @@ struct AccessMatrixTests {
                 #expect(accepted == AccessMatrix.allowed(user), "\(user)")
             }
             // The certificate of the broker itself.
-            let server = try await broker.connect(as: "Lockstep broker", [], version: .five)
+            let server = try await broker.connect(as: "broker", [], version: .five)
             let topics = AccessMatrix.topics("Lockstep broker")
             #expect(await server.publish(messages(topics)))
             #expect(server.refusedTopics == topics)

@@ -38,7 +38,14 @@ class FleetStore extends EventTarget {
     /** Shows the devices that the page has from the server already, until the connection has newer ones. @param {string} text */
     begin(text) {
         if (!text) return;
-        const { at, devices } = JSON.parse(text);
+        let written;
+        try {
+            written = JSON.parse(text);
+        } catch {
+            // The connection has them soon.
+            return;
+        }
+        const { at, devices } = written;
         this.#receive({ at: at ?? null, isAll: true, devices, forgotten: [] });
     }
 

@@ -25,7 +25,10 @@ class Session extends EventTarget {
     /** Asks the server; without an answer the page starts and reports the lost connection. @param {string} [text] its answer, if the page has it already */
     async load(text = "") {
         try {
-            this.state = text ? JSON.parse(text) : await request("/session");
+            const written = text ? JSON.parse(text) : null;
+            // A link from another site opens the page without the cookie.
+            const isKnown = written && (written.authenticated || !written.token_required);
+            this.state = isKnown ? written : await request("/session");
         } catch {
             // The connection state in the header reports it.
         }

@@ -230,7 +230,7 @@ export class PlotPanel {
     /** @param {{from: number, to: number}|null} selection */
     #setSelection(selection) {
         this.#selection = selection;
-        this.bar.update(selection);
+        this.bar.update(selection, !this.#isOnCollectorTime);
     }
 
     #download() {
@@ -289,6 +289,7 @@ export class PlotPanel {
         store("plots.collectorTime", isOn);
         this.clock.setAttribute("aria-pressed", String(isOn));
         for (const chart of this.charts) chart.setCollectorTime(isOn);
+        this.bar.update(this.#selection, !isOn);
     }
 
     /** The button of the range that is shown, or null. */
