@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 import LockstepStore
 
 /// Sends statements to a ClickHouse server, or to one of its replicas, over the HTTP interface. Use it from one thread at

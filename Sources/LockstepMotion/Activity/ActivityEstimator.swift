@@ -8,6 +8,8 @@ public import LockstepModel
 public struct ActivityEstimator: Sendable {
     /// The time between judgements, in µs.
     private static let interval: Int64 = 1_000_000
+    /// The longest time without samples, in µs, after which the activity still goes on.
+    private static let longestGap: Int64 = 60_000_000
     /// The time constant of the means, in s.
     private static let meanTime = 10.0
     /// The time constant of the mean direction of gravity, in s.

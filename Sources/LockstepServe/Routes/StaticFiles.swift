@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import LockstepHTTP
+import LockstepModel
 import NIOCore
 
 /// The files of the page, and the libraries that it uses.
