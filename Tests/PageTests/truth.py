@@ -107,7 +107,7 @@ def ten_windows_share_one_connection(system, browser):
         pages.append(page)
         page.open(f"{system.url}/#/device/lab/{['left', 'hip'][number % 2]}")
     for number, page in enumerate(pages):
-        page.expect("document.querySelectorAll('.chart').length === 2 && [...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", 20, f"live values in window {number + 1}")
+        page.expect("document.querySelectorAll('.chart').length === 2 && [...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", 60, f"live values in window {number + 1}")
         page.expect(f"{text('.link-state')} === 'Live'", 10)
     opened = streams() - before
     assert opened <= 3, f"{opened:.0f} event streams for ten windows"
