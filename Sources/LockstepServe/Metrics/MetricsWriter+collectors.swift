@@ -50,40 +50,44 @@ extension MetricsWriter {
     /// Writes the sizes of stores, and what leaves them.
     private mutating func write(space collectors: [MetricsSnapshot.Collector]) {
         count("lockstep_collector_store_file_bytes", .gauge, "Size of the store's file.", of: collectors) {
-            $0.space?.file
+            Self.space(of: $0)?.file
         }
         count("lockstep_collector_store_log_bytes", .gauge, "Size of its write-ahead log.", of: collectors) {
-            $0.space?.log
+            Self.space(of: $0)?.log
         }
         count(
             "lockstep_collector_store_free_bytes", .gauge, "Size of the file's pages that are free for new samples.",
             of: collectors
-        ) { $0.space?.free }
+        ) { Self.space(of: $0)?.free }
         count(
             "lockstep_collector_store_limit_bytes", .gauge, "Size that the content of the store may have.",
             of: collectors
-        ) { $0.space?.limit }
+        ) { Self.space(of: $0)?.limit }
         time(
             "lockstep_collector_store_full_timestamp_seconds",
             "Time at which the limit or the disk is reached at the present rate.", of: collectors
-        ) { $0.space?.fullAt }
+        ) { Self.space(of: $0)?.fullAt }
         count(
             "lockstep_collector_samples_expired_total", .counter, "Samples that have left the store since the start.",
             of: collectors
-        ) { $0.space?.expired }
+        ) { Self.space(of: $0)?.expired }
         count(
             "lockstep_collector_samples_late_total", .counter,
             "Samples that arrived after those of their time had left, since the start.", of: collectors
-        ) { $0.space?.late }
+        ) { Self.space(of: $0)?.late }
         count(
             "lockstep_collector_retention_refused_streams", .gauge,
             "Streams of which nothing leaves because a confirmation is missing.", of: collectors
-        ) { $0.space?.refused.count }
+        ) { Self.space(of: $0)?.refused.count }
         count(
             "lockstep_collector_store_reader_age_seconds", .gauge,
             "Time for which a reader has kept the write-ahead log from being emptied.", of: collectors
-        ) { $0.space.map { $0.readerAge ?? 0 } }
+        ) { Self.space(of: $0).map { $0.readerAge ?? 0 } }
     }
+
+    /// Returns the space of a collector. The optimiser of Swift 6.3.1 crashes if this is part of the closures above.
+    @inline(never)
+    private static func space(of collector: MetricsSnapshot.Collector) -> CollectorHealth.Space? { collector.space }
 
     /// Writes when the certificates of programs expire.
     mutating func certificates(_ program: String, _ programs: [(labels: Labels, times: CertificateTimes)]) {
