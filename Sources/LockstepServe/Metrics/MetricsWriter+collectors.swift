@@ -87,7 +87,7 @@ extension MetricsWriter {
 
     /// Returns the space of a collector. The optimiser of Swift 6.3.1 crashes if this is part of the closures above.
     @inline(never)
-    private static func space(of collector: MetricsSnapshot.Collector) -> CollectorHealth.Space? { collector.space }
+    private static func space(of health: CollectorHealth) -> CollectorHealth.Space? { health.space }
 
     /// Writes when the certificates of programs expire.
     mutating func certificates(_ program: String, _ programs: [(labels: Labels, times: CertificateTimes)]) {
