@@ -103,10 +103,11 @@ def ten_windows_share_one_connection(system, browser):
     before = streams()
     pages = []
     for number in range(10):
-        page = window(browser)
+        # So high that both plots are in view: others do not draw.
+        page = window(browser, height=1700)
         pages.append(page)
         page.open(f"{system.url}/#/device/lab/{['left', 'hip'][number % 2]}")
-    for number, page in enumerate(pages):
+        # Before the next window covers it: a hidden one does not draw.
         page.expect("document.querySelectorAll('.chart').length === 2 && [...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", 60, f"live values in window {number + 1}")
         page.expect(f"{text('.link-state')} === 'Live'", 10)
     opened = streams() - before

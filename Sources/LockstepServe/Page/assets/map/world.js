@@ -32,6 +32,9 @@ export function addWorld(L, map) {
         const pane = map.createPane("world");
         pane.style.zIndex = "250";
         const renderer = L.canvas({ pane: "world" });
+        // Leaflet may draw once more after the map was removed.
+        const redraw = renderer._redraw;
+        renderer._redraw = function redrawIfShown() { if (this._ctx) redraw.call(this); };
         const colours = () => ({ color: token("--text-3"), fillColor: token("--surface") });
         const land = L.polygon(lines.map((line) => [outline(line)]), { renderer, pane: "world", interactive: false, weight: 1, opacity: 0.55, fillOpacity: 0.75, smoothFactor: 0.5, ...colours() });
         stopTheme = onThemeChange(() => land.setStyle(colours()));
