@@ -32,12 +32,20 @@ struct DeletionJSONTests {
         ])
     func invalid(text: String) { #expect(throws: PayloadError.self) { try decode(text) } }
 
+    @Test("a request ends a day after its receipt at the latest, so that later samples are stored")
+    func future() throws {
+        let end = 9 + DeletionJSON.maxFuture
+        #expect(try decode(#"{"id":"a","from":1,"to":\#(end + 1)}"#).times == 1..<end)
+        #expect(try decode(#"{"id":"a","from":1,"to":\#(end - 1)}"#).times == 1..<end - 1)
+    }
+
     @Test("the body of a web request has a limit of the range, or says that all is meant")
     func body() throws {
         let now = Timestamp(microseconds: 100)
         func times(_ text: String) throws -> Range<Int64> { try DeletionBody(Data(text.utf8)).times(now: now) }
         #expect(try times(#"{"from":5,"to":7}"#) == 5..<7)
         #expect(try times(#"{"from":5}"#) == 5..<100)
+        #expect(try times(#"{"from":5,"to":900}"#) == 5..<100)
         #expect(try times(#"{"all":true}"#) == Deletion.earliest..<100)
         for text in ["{}", #"{"all":false}"#, #"{"all":true,"from":1}"#, #"{"from":7,"to":5}"#, "1"] {
             #expect(throws: PayloadError.self, "\(text)") { try times(text) }
