@@ -102,8 +102,8 @@ struct RandomRetentionTests {
         #expect(try StoreReader(path: path).devices().allSatisfy { $0.missing == 0 })
         #expect(try StoreReader(path: path).integrityCheck().isEmpty)
         let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)
-        // What is held, and what waits, varies.
-        #expect(Double(most) <= 1.2 * Double(least), "seed \(seed): \(sizes)")
+        // What is held and what waits varies by up to a third; pages that are not used again make it several times as large.
+        #expect(Double(most) <= 1.5 * Double(least), "seed \(seed): \(sizes)")
     }
 
     private func open(_ path: String, _ clock: SimulatedClock) throws -> SQLiteStore {
