@@ -235,4 +235,22 @@ import Testing
         #expect(bench.events.count == 1)
         #expect((1...2).contains(bench.times.first ?? 0))
     }
+
+    @Test("a fall has the time of its impact")
+    func fall() throws {
+        var bench = try Bench("rules: {fallen: {when: {fall: any}}}")
+        let rows = (0..<800).map { index -> (Double, [Double]) in
+            let value: [Double]
+            switch index {
+            case ..<300: value = [0, -1, 0]
+            case ..<340: value = [0, -0.2, 0]
+            case ..<345: value = [0, -4, -1]
+            default: value = [0, 0, -1]
+            }
+            return (monday + Double(index) / 100, value)
+        }
+        bench.send(.accelerometer, rows)
+        #expect(bench.events.count == 1)
+        #expect(bench.times.first == 3)
+    }
 }

@@ -4,8 +4,8 @@ import LockstepRules
 
 extension RuleFileReader {
     static let conditions = [
-        "value", "speed", "state", "shake", "orientation", "activity", "steps", "enter", "leave", "dwell", "silence",
-        "health",
+        "value", "speed", "state", "shake", "fall", "orientation", "activity", "steps", "enter", "leave", "dwell",
+        "silence", "health",
     ]
 
     func condition(_ node: YAMLNode, _ name: String) throws -> Condition {
@@ -24,10 +24,10 @@ extension RuleFileReader {
             let lasting = try fields.value("for", parseDuration) ?? 0
             try fields.finish(["state", "for"])
             return .state(Set(states), lasting: lasting)
-        case "shake":
-            guard try fields.text("shake") == "any" else { throw fields.failure("shake", "expects 'any'") }
-            try fields.finish(["shake"])
-            return .shake
+        case "shake", "fall":
+            guard try fields.text(kind) == "any" else { throw fields.failure(kind, "expects 'any'") }
+            try fields.finish([kind])
+            return kind == "shake" ? .shake : .fall
         case "orientation":
             let wanted = try fields.values("orientation") { try choice($0, of: DeviceOrientation.self) }
             let lasting = try fields.value("for", parseDuration) ?? 0

@@ -112,10 +112,18 @@ extension RuleEngine {
             case .shake:
                 guard !isBacklog else { continue }
                 let columns = block.columns
-                let shake = detectors[key, default: ShakeDetector()].update(
+                let shake = shakes[key, default: ShakeDetector()].update(
                     time: time, x: columns[0][row], y: columns[1][row], z: columns[2][row])
                 value = shake?.strength
                 isComplete = shake != nil
+            case .fall:
+                guard !isBacklog else { continue }
+                let columns = block.columns
+                let fall = falls[key, default: FallDetector()].update(
+                    time: time, x: columns[0][row], y: columns[1][row], z: columns[2][row])
+                value = fall?.strength
+                isComplete = fall != nil
+                end = fall?.impact ?? time
             case .orientation(let wanted, let lasting):
                 let isWanted = DeviceOrientation(streamValue: block.columns[0][row]).map(wanted.contains) ?? false
                 // A row is a change: the orientation before it lasted until now.

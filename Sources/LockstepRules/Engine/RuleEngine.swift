@@ -78,7 +78,8 @@ public struct RuleEngine: Sendable {
     /// The states from before the start or the removal of their devices, until these appear.
     private var stored: [String: RuleSlot] = [:]
     var machine: [Int: RuleSlot] = [:]
-    var detectors: [Key: ShakeDetector] = [:]
+    var shakes: [Key: ShakeDetector] = [:]
+    var falls: [Key: FallDetector] = [:]
     var windows: [Key: ValueWindow] = [:]
     /// The slots before the current transaction.
     private var undo: [Key: RuleSlot] = [:]
@@ -167,7 +168,7 @@ public struct RuleEngine: Sendable {
         for (rule, slot) in device.slots { stored[Self.text(stateNames[rule], device.address)] = slot }
         for rule in stateNames.indices {
             let key = Key(device: number, rule: rule)
-            (detectors[key], windows[key]) = (nil, nil)
+            (shakes[key], falls[key], windows[key]) = (nil, nil, nil)
         }
         devices[number] = nil
     }
@@ -196,7 +197,8 @@ public struct RuleEngine: Sendable {
     public mutating func rollBack() {
         for (key, slot) in undo { write(slot, key) }
         // The samples are delivered again, and would be in a window twice.
-        detectors.removeAll()
+        shakes.removeAll()
+        falls.removeAll()
         windows.removeAll()
         for change in undoNewest.reversed() { devices[change.device]?.newest[change.stream] = change.time }
         for change in undoHeld.reversed() { devices[change.key.device]?.held[change.key.rule] = change.arrival }

@@ -9,6 +9,8 @@ public enum Condition: Sendable, Hashable {
     case value(ValueCondition)
     /// A device was shaken, found in its accelerometer samples.
     case shake
+    /// The person with a device has fallen, found in its accelerometer samples.
+    case fall
     /// A device is held in one of these orientations for at least a time in µs.
     case orientation(Set<DeviceOrientation>, lasting: Int64)
     /// The person with a device begins one of these activities.
@@ -27,7 +29,7 @@ public enum Condition: Sendable, Hashable {
         switch self {
         case .state, .health: nil
         case .value(let condition): condition.stream
-        case .shake: .accelerometer
+        case .shake, .fall: .accelerometer
         case .orientation: .orientation
         case .activity: .activity
         case .steps: .steps

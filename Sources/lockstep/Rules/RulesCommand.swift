@@ -103,6 +103,7 @@ extension Condition {
                 + "\(value.stream).\(value.stream.columns[value.column].name) \(value.isAbove ? ">" : "<") \(Self.short(value.limit))"
                 + Self.duration(value.lasting)
         case .shake: "shake"
+        case .fall: "fall"
         case .orientation(let orientations, let lasting):
             "orientation \(orientations.map(\.rawValue).sorted().joined(separator: "|"))" + Self.duration(lasting)
         case .activity(let wanted): "activity \(wanted.map(\.rawValue).sorted().joined(separator: "|"))"
