@@ -78,7 +78,9 @@ copy_checkout() {
     flock --nonblock "$1.lock" true || fail "another command is running in $1"
     mkdir -p -- "$1/srv/lockstep"
     find "$1/srv/lockstep" -mindepth 1 -maxdepth 1 ! -name '.build*' -exec rm -rf -- {} +
-    tar --directory "$root" --exclude='./.build*' --create --file - . | tar --directory "$1/srv/lockstep" --extract --file -
+    # Not the folder itself: tar fails if it changes, for example because a build begins.
+    (cd -- "$root" && find . -mindepth 1 -maxdepth 1 ! -name '.build*' -print0 | tar --null --files-from=- --create --file -) |
+        tar --directory "$1/srv/lockstep" --extract --file -
 }
 
 # enter FOLDER COMMAND...: runs a command in a folder with a Debian system, with this machine's Swift, recordings and

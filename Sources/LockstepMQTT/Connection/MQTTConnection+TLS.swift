@@ -30,6 +30,8 @@ extension MQTTConnection {
         // If the handshake takes longer, the first reads and writes complete it.
         var deadline = ContinuousClock.now + .seconds(5)
         var isComplete = false
+        // The libmosquitto of Debian 13 begins the handshake only with this.
+        readHandshake()
         while !hasEnded, let session = mosquitto_ssl_get(handle), let descriptor {
             if !isComplete, TLSLibrary.isHandshakeComplete(session) {
                 guard TLSLibrary.isVersion13(session) else {
@@ -48,9 +50,13 @@ extension MQTTConnection {
                 hasCertificateDecision = true
                 return
             }
-            let status = mosquitto_loop_read(handle, 1)
-            if status != 0 { end(with: failure(status)) }
+            readHandshake()
         }
+    }
+
+    private func readHandshake() {
+        let status = mosquitto_loop_read(handle, 1)
+        if status != 0 { end(with: failure(status)) }
     }
 
     /// Returns the error for a return value of libmosquitto, with the cause that libmosquitto has logged.

@@ -26,14 +26,19 @@ struct Diagnosis {
 
     private var collectors: [Finding] {
         guard !observations.collectors.isEmpty else { return [noCollector] }
-        return observations.collectors.sorted { $0.key < $1.key }.flatMap { name, health in
-            [state(of: health, named: name), version(of: health, named: name), clock(ofCollector: name)]
-                .compactMap(\.self)
-                + CertificateDiagnosis(now: now).findings(
-                    "collector \(name)", health.status == .offline ? [:] : others(health.certificates))
-                + (health.status == .offline
-                    ? [] : health.space.map { SpaceDiagnosis(name: name, space: $0, now: now).findings } ?? [])
-        } + sharedIDs + [unusedStore].compactMap(\.self)
+        let own = observations.collectors.sorted { $0.key < $1.key }.flatMap { findings(of: $0.value, named: $0.key) }
+        return own + sharedIDs + [unusedStore].compactMap(\.self)
+    }
+
+    private func findings(of health: CollectorHealth, named name: String) -> [Finding] {
+        var findings = [state(of: health, named: name), version(of: health, named: name), clock(ofCollector: name)]
+            .compactMap(\.self)
+        let certificates = health.status == .offline ? [:] : others(health.certificates)
+        findings += CertificateDiagnosis(now: now).findings("collector \(name)", certificates)
+        if health.status != .offline, let space = health.space {
+            findings += SpaceDiagnosis(name: name, space: space, now: now).findings
+        }
+        return findings
     }
 
     /// The certificates of another program, without the broker's, which this program has seen itself.
