@@ -55,7 +55,9 @@ struct ConnectionOptions: ParsableArguments {
             link, qos: .atMostOnce, awaitsRetained: true,
             filters: { [Channel.presence, .state].map { "\(root)/\(levels)/\($0.name)" } }
         ) { message in
-            guard case .device(let address, _)? = try? root.parse(message.topic), !message.payload.isEmpty else { return }
+            guard case .device(let address, _)? = try? root.parse(message.topic), !message.payload.isEmpty else {
+                return
+            }
             known.insert(address)
         }
         defer { session.close() }

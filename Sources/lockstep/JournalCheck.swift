@@ -59,10 +59,11 @@ struct JournalCheck {
         }
         let known = devices.map(\.address)
         // A journal of a device that has stored nothing is compared, too.
-        device = try named.device.map { argument in
-            known.contains(where: argument.selects)
-                ? try argument.onlyAddress(among: known, option: "--journal ") : argument.address
-        } ?? Self.owner(of: epochs, in: path, among: devices, isSelection: selection != nil)
+        device =
+            try named.device.map { argument in
+                known.contains(where: argument.selects)
+                    ? try argument.onlyAddress(among: known, option: "--journal ") : argument.address
+            } ?? Self.owner(of: epochs, in: path, among: devices, isSelection: selection != nil)
         guard selection?.contains(device) ?? true else {
             throw CommandFailure(
                 "--journal \(specification): \(device) is not one of the devices given by --device: add it, or leave out "

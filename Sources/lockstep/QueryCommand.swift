@@ -85,7 +85,8 @@ struct QueryCommand: ParsableCommand {
         }
         let reader = try options.reader()
         let kind = RefinedKind(view: self.stream)
-        let stream = try kind?.stream
+        let stream =
+            try kind?.stream
             ?? reader.catalog().knownStream(
                 stream, or: ["events"] + FaultQuery.names + RefinedKind.allCases.map(\.view))
         if kind != nil, every != nil || time == .collector {

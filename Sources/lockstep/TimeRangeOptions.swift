@@ -16,7 +16,9 @@ struct TimeRangeOptions: ParsableArguments {
     /// - Throws: ``CommandFailure`` for an invalid or empty range.
     func range(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
         let (from, to) = try times(now: now)
-        if let from, let to, from >= to { throw CommandFailure("--from \(from.shown(decimals: 6)) is not before --to \(to.shown(decimals: 6))") }
+        if let from, let to, from >= to {
+            throw CommandFailure("--from \(from.shown(decimals: 6)) is not before --to \(to.shown(decimals: 6))")
+        }
         return (from, to)
     }
 
@@ -24,7 +26,9 @@ struct TimeRangeOptions: ParsableArguments {
     /// - Throws: ``CommandFailure`` for an invalid range.
     func rangeOrEmpty(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
         let (from, to) = try times(now: now)
-        if let from, let to, from > to { throw CommandFailure("--from \(from.shown(decimals: 6)) is after --to \(to.shown(decimals: 6))") }
+        if let from, let to, from > to {
+            throw CommandFailure("--from \(from.shown(decimals: 6)) is after --to \(to.shown(decimals: 6))")
+        }
         return (from, to)
     }
 

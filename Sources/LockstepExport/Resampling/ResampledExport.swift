@@ -63,17 +63,18 @@ public struct ResampledExport: Sendable {
         }
     }
 
-    /// Reads the samples and writes the table as CSV. Rows without a value are left out.
+    /// Reads the samples and writes the table. Rows without a value are left out.
     /// - Parameters:
+    ///   - writer: writes rows with ``columns``.
     ///   - write: receives the bytes in pieces; an error that it throws ends the export.
     ///   - update: is called after each part.
     /// - Returns: the number of rows.
     /// - Throws: ``StoreError``, or the errors of `write` and `update`.
     public func run(
-        in reader: any MergeReading & ClockEstimateReading, write: ([UInt8]) throws -> Void,
+        in reader: any MergeReading & ClockEstimateReading, writer: any RowWriter, write: ([UInt8]) throws -> Void,
         update: (SampleExport.Progress) throws -> Void = { _ in }
     ) throws -> Int {
-        var writer = CSVWriter(columns: columns, hasDevice: false)
+        var writer = writer
         var output = OutputBuffer()
         var progress = SampleExport.Progress()
         writer.begin(into: &output)
@@ -83,7 +84,9 @@ public struct ResampledExport: Sendable {
             let times = stride(from: start, to: min(last, start + length), by: 1).map {
                 Int64(($0 * 1e6 / rate).rounded())
             }
-            let parts = try series.map { try $0.resampler.values(of: samples(of: $0, around: times, reader), at: times) }
+            let parts = try series.map {
+                try $0.resampler.values(of: samples(of: $0, around: times, reader), at: times)
+            }
             for (row, time) in times.enumerated() {
                 let values = parts.flatMap { $0[row] }
                 guard values.contains(where: { !$0.isNaN }) else { continue }
@@ -100,6 +103,7 @@ public struct ResampledExport: Sendable {
             try update(progress)
         }
         guard progress.samples > 0 else { return 0 }
+        writer.end(into: &output)
         try write(output.bytes)
         return progress.samples
     }

@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 public import LockstepModel
 
 /// The values of one stream of one device at other times than those of its samples.
@@ -51,7 +51,9 @@ public struct SeriesResampler: Sendable {
         var next = 0
         return times.map { time in
             while next < samples.count, samples[next].time < time { next += 1 }
-            if next < samples.count, samples[next].time == time { return methods.map { samples[next].values[$0.index] } }
+            if next < samples.count, samples[next].time == time {
+                return methods.map { samples[next].values[$0.index] }
+            }
             guard next > 0, next < samples.count, samples[next].time - samples[next - 1].time <= gap else {
                 return methods.map { _ in .nan }
             }
@@ -81,7 +83,8 @@ public struct SeriesResampler: Sendable {
                 // A longitude is from -180 to 180, other angles are from 0 to 360.
                 let value = first + (second - first).remainder(dividingBy: 360) * part
                 let hasSign = first < 0 || second < 0
-                return Self.rounded(value < (hasSign ? -180 : 0) ? value + 360 : value >= (hasSign ? 180 : 360) ? value - 360 : value)
+                return Self.rounded(
+                    value < (hasSign ? -180 : 0) ? value + 360 : value >= (hasSign ? 180 : 360) ? value - 360 : value)
             }
         }
     }

@@ -23,7 +23,8 @@ public struct CSVWriter: RowWriter {
     }
 
     public func begin(into output: inout OutputBuffer) {
-        let names = (hasDevice ? ["group", "device"] : []) + ["t", "time"] + columns.map { OutputBuffer.csvField($0.name) }
+        let names =
+            (hasDevice ? ["group", "device"] : []) + ["t", "time"] + columns.map { OutputBuffer.csvField($0.name) }
         output.append(names.joined(separator: ",") + "\n")
     }
 

@@ -22,7 +22,8 @@ struct CommandCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
+    @Argument(
+        help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument
 
     @Option(

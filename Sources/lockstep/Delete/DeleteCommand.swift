@@ -124,7 +124,8 @@ struct DeleteCommand: ParsableCommand {
     }
 
     static func text(of times: Range<Int64>) -> String {
-        (times.lowerBound <= Deletion.earliest ? "…" : Timestamp(microseconds: times.lowerBound).shown(decimals: 6)) + " – "
+        (times.lowerBound <= Deletion.earliest ? "…" : Timestamp(microseconds: times.lowerBound).shown(decimals: 6))
+            + " – "
             + Timestamp(microseconds: times.upperBound).shown(decimals: 6)
     }
 
@@ -136,7 +137,8 @@ struct DeleteCommand: ParsableCommand {
         for day in days {
             let stream = day.stream + String(repeating: " ", count: width - day.stream.count)
             let count = String(repeating: " ", count: numbers - "\(day.count)".count) + "\(day.count)"
-            text += "  \(stream)  \(count) \(day.count == 1 ? "sample " : "samples")  \(day.first.shown(decimals: 6)) – \(day.last.shown(decimals: 6))\n"
+            text +=
+                "  \(stream)  \(count) \(day.count == 1 ? "sample " : "samples")  \(day.first.shown(decimals: 6)) – \(day.last.shown(decimals: 6))\n"
         }
         return days.isEmpty ? text + "  nothing is stored of these times\n" : text
     }

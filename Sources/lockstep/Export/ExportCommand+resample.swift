@@ -10,7 +10,10 @@ extension ExportCommand {
         guard (0.001...10_000).contains(rate) else {
             throw CommandFailure("--resample must be from 0.001 to 10000 rows per second")
         }
-        guard try format ?? Self.format(of: out) == .csv else { throw CommandFailure("--resample is only for csv") }
+        let format = try format ?? Self.format(of: out)
+        guard format == .csv || format == .parquet else {
+            throw CommandFailure("--resample is only for csv and parquet")
+        }
         let reader = try options.reader()
         let catalog = try reader.catalog()
         let streams = try subject.split(separator: ",").flatMap { name in
@@ -23,22 +26,30 @@ extension ExportCommand {
         if start == nil || end == nil {
             let stored = try streams.flatMap { stream in
                 try reader.timeRanges(of: stream, devices: devices, from: nil, to: nil).map { device, range in
-                    (clock?.time(range.lowerBound, of: device) ?? range.lowerBound,
-                        clock?.time(range.upperBound, of: device) ?? range.upperBound)
+                    (
+                        clock?.time(range.lowerBound, of: device) ?? range.lowerBound,
+                        clock?.time(range.upperBound, of: device) ?? range.upperBound
+                    )
                 }
             }
             start = start ?? stored.map(\.0).min()
             end = end ?? stored.map(\.1).max().map { $0 + 1 }
         }
-        let nothing = CommandFailure("no samples of '\(subject)' of \(counted(devices.count, "device")) in this time range")
+        let nothing = CommandFailure(
+            "no samples of '\(subject)' of \(counted(devices.count, "device")) in this time range")
         guard let start, let end, start < end else { throw nothing }
         let table = try ResampledExport(
-            streams, of: devices, rate: rate, range: start..<end, isCollectorTime: isCollectorTime, gap: gap, in: reader)
+            streams, of: devices, rate: rate, range: start..<end, isCollectorTime: isCollectorTime, gap: gap, in: reader
+        )
         guard !table.columns.isEmpty else { throw nothing }
-        let destination = try destination(.csv)
+        let writer: any RowWriter =
+            format == .csv
+            ? CSVWriter(columns: table.columns, hasDevice: false)
+            : ParquetWriter(columns: table.columns, hasDevice: false, creator: "lockstep \(lockstepVersion)")
+        let destination = try destination(format)
         try Self.reportInterruption {
             try destination.receive(counted(devices.count, "device"), clock: clock) { write, update in
-                let rows = try table.run(in: reader, write: write, update: update)
+                let rows = try table.run(in: reader, writer: writer, write: write, update: update)
                 guard rows > 0 else { throw nothing }
                 return counted(rows, "row")
             }

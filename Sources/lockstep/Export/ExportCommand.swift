@@ -8,19 +8,19 @@ import LockstepStore
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Export samples as CSV, NDJSON, GeoJSON, GPX or MCAP.",
+        commandName: "export", abstract: "Export samples as CSV, NDJSON, Parquet, GeoJSON, GPX, MCAP or SenML.",
         discussion: """
             The first argument is a stream such as steps or motion/accelerometer, or:
               track    the positions of the stream location
               motion   motion/device, accelerometer, gyroscope and magnetometer, by time
               steps_refined, attitude_refined, location_refined
-                       what 'lockstep refine' has computed (csv and ndjson only)
+                       what 'lockstep refine' has computed (csv, ndjson and parquet only)
 
             With --resample, several streams may be given, separated by commas. Each column is named after its device, table and \
             column, such as default/left/accelerometer_x. Numbers lie on the straight line between two samples, attitudes and \
             angles on the shorter way round; words and whole numbers are those of the nearer sample. Gaps stay empty.
 
-            csv, ndjson and mcap contain any of them. geojson and gpx contain a track.
+            csv, ndjson and mcap contain any of them, parquet one stream. geojson and gpx contain a track.
             Times: 2026-11-21T09:30:00Z, 2026-11-21T10:30+01:00, µs since 1970, now, or a duration before now such as -5m. \
             With --local, times without a zone are local.
 
@@ -47,7 +47,7 @@ struct ExportCommand: ParsableCommand {
     @Option(
         help:
             """
-            csv, ndjson, geojson, gpx, mcap, senml or senml-cbor (default: that of the extension of --out, such as .gpx or \
+            csv, ndjson, geojson, gpx, mcap, senml, senml-cbor or parquet (default: that of the extension of --out, such as .gpx or \
             .senmlc; csv without --out or an extension).
             """,
         transform: { try choice($0, of: ExportFormat.self) })
@@ -62,7 +62,7 @@ struct ExportCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "One table of all devices with this number of rows per second, on the collector's clock (csv only).",
+            "One table of all devices with this number of rows per second, on the collector's clock (csv and parquet only).",
             valueName: "hz"))
     var resample: Double?
 
@@ -72,7 +72,7 @@ struct ExportCommand: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Time line of the samples: device (as stored), or collector; csv and ndjson then have the column bound_us (default: \
+            Time line of the samples: device (as stored), or collector; csv, ndjson and parquet then have the column bound_us (default: \
             device; with --resample, collector).
             """))
     var time: TimeReference?

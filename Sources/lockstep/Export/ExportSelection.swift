@@ -18,13 +18,15 @@ struct ExportSelection {
     ) throws {
         let kind = RefinedKind(view: name)
         let subject = try kind.map { .stream($0.stream) } ?? Self.subject(name, in: reader.catalog())
-        if kind != nil, format != .csv, format != .ndjson {
-            throw CommandFailure("\(name) can be exported as csv or ndjson, not as \(format)")
+        if kind != nil, !format.hasColumns {
+            throw CommandFailure("\(name) can be exported as csv, ndjson or parquet, not as \(format)")
         }
         if kind != nil, time == .collector { throw CommandFailure("--time collector is not for '\(name)'") }
         guard subject.formats.contains(format) else {
             throw CommandFailure(
-                "\(format) contains positions, and \(name) has none: use 'lockstep export track', or one of "
+                (format == .parquet
+                    ? "parquet contains one stream, and \(name) has several: use --resample, or one of "
+                    : "\(format) contains positions, and \(name) has none: use 'lockstep export track', or one of ")
                     + subject.formats.map(\.rawValue).joined(separator: ", "))
         }
         self.reader = kind.map { RefinedExportReader($0, in: reader) } ?? reader

@@ -25,7 +25,8 @@ struct ForgetCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
+    @Argument(
+        help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument?
 
     @Option(

@@ -72,7 +72,8 @@ struct HoldCommand: ParsableCommand {
         let id = try HoldTable.add(
             to: path, device: address, stream: name, from: from.microseconds, to: to.microseconds, reason: reason ?? "",
             now: now)
-        Terminal.output.write("hold \(id): \(name ?? "all streams") of \(address) from \(from.shown) to \(to.shown) stay\n")
+        Terminal.output.write(
+            "hold \(id): \(name ?? "all streams") of \(address) from \(from.shown) to \(to.shown) stay\n")
     }
 
     private func show(_ holds: [Hold]) {
