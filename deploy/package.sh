@@ -31,7 +31,7 @@ use_programs() {
 
 # lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve, gateway or tools) into
 # DESTDIR: the program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and pages into share/lockstep
-# beside BIN, and the completion of bash into share/bash-completion. The commands `lockstep up` and `lockstep certs` use the
+# beside BIN, the completion of bash into share/bash-completion, and manual pages into share/man. The commands `lockstep up` and `lockstep certs` use the
 # configurations of a broker, so that they are installed, too.
 # Settings are copied by lay_out_settings.
 lay_out() {
@@ -39,6 +39,7 @@ lay_out() {
     [[ $part != tools ]] || program=lockstep
     install -D -m 755 -- "$binaries/$program" "$destination$bin/$program"
     lay_out_completion "$program" "$destination${bin%/*}/share/bash-completion/completions"
+    "$root/deploy/manual" "$binaries/$program" "$destination${bin%/*}/share/man/man1"
     if [[ $part == tools ]]; then
         local file
         for file in development.conf production.conf production.acl; do
@@ -131,3 +132,26 @@ make_iio_group() {
 
 # remove_if_empty FOLDER: removes the folder if it exists and is empty.
 remove_if_empty() { [[ ! -d $1 ]] || rmdir --ignore-fail-on-non-empty -- "$1"; }
+
+# release_notes VERSION: prints the section of docs/changelog.md of a version, whose Debian revision is ignored.
+release_notes() {
+    awk -v "heading=## ${1%%-*}" '$0 == heading { found = 1 } /^## / { shown = $0 == heading } shown; END { exit !found }' \
+        "$root/docs/changelog.md" || fail "docs/changelog.md has no section '## ${1%%-*}'"
+}
+
+# make_repository FOLDER: makes the folder of packages a repository of apt, which can be copied to any web server, with
+# checksums of all files. Its time is SOURCE_DATE_EPOCH.
+make_repository() {
+    (
+        cd -- "$1" || exit
+        rm -f -- Packages Packages.gz Release SHA256SUMS
+        apt-ftparchive packages . >Packages
+        gzip --keep --no-name -9 Packages
+        apt-ftparchive -o APT::FTPArchive::Release::Origin=Lockstep -o APT::FTPArchive::Release::Label=Lockstep \
+            -o "APT::FTPArchive::Release::Date=$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")" \
+            release . >../Release.$$
+        mv -- ../Release.$$ Release
+        sha256sum -- * | grep -v ' SHA256SUMS$' >SHA256SUMS.new
+        mv -- SHA256SUMS.new SHA256SUMS
+    )
+}

@@ -45,6 +45,45 @@ struct ConnectionOptions: ParsableArguments {
         return (link, address)
     }
 
+    /// Returns the devices whose state or presence the broker retains: those that an argument selects, or all if there are none.
+    /// Empty if the broker cannot be reached, or does not let this user read.
+    func devices(named argument: DeviceArgument, _ settings: Settings, _ root: TopicRoot) throws -> [DeviceAddress] {
+        let (link, _) = try link(settings, for: "devices", wakeup: Wakeup())
+        var known: Set<DeviceAddress> = []
+        var levels = "\(argument.group?.rawValue ?? "+")/\(argument.device)"
+        let session = BrokerSession(
+            link, qos: .atMostOnce, awaitsRetained: true,
+            filters: { [Channel.presence, .state].map { "\(root)/\(levels)/\($0.name)" } }
+        ) { message in
+            guard case .device(let address, _)? = try? root.parse(message.topic), !message.payload.isEmpty else {
+                return
+            }
+            known.insert(address)
+        }
+        defer { session.close() }
+        let deadline = ContinuousClock.now + .seconds(5)
+        while ContinuousClock.now < deadline {
+            for event in session.next(until: deadline) + session.send() {
+                switch event {
+                case .ready where known.isEmpty && levels != "+/+":
+                    levels = "+/+"
+                    _ = session.subscribe()
+                case .ready, .denied, .interrupted: return known.sorted()
+                case .connected, .published: break
+                }
+            }
+        }
+        return known.sorted()
+    }
+
+    /// Returns the device that an argument names, in whatever group it is; if the broker knows none, that of the default group.
+    /// - Throws: ``CommandFailure`` if it knows several, or only others.
+    func address(of argument: DeviceArgument, _ settings: Settings, _ root: TopicRoot) throws -> DeviceAddress {
+        let known = try devices(named: argument, settings, root)
+        return known.isEmpty
+            ? argument.address : try argument.onlyAddress(among: known, option: "", place: "at this broker")
+    }
+
     /// Whether there is a certificate of the client, but no user name.
     func hasOnlyCertificate(_ settings: Settings) throws -> Bool {
         try broker.tls(settings).certificateFile != nil && broker.address(settings).user == nil

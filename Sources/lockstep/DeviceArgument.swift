@@ -30,11 +30,14 @@ struct DeviceArgument: Hashable, CustomStringConvertible {
 
     /// Returns the only device that the argument selects.
     /// - Parameters:
-    ///   - known: the devices in the store.
+    ///   - known: the known devices.
     ///   - option: what precedes the device on the command line, such as `--device `.
+    ///   - place: where the devices are known.
     /// - Throws: ``CommandFailure`` if it selects no or several devices.
-    func onlyAddress(among known: [DeviceAddress], option: String = "--device ") throws -> DeviceAddress {
-        let addresses = try [self].addresses(among: known).sorted()
+    func onlyAddress(
+        among known: [DeviceAddress], option: String = "--device ", place: String = "in the store"
+    ) throws -> DeviceAddress {
+        let addresses = try [self].addresses(among: known, place: place).sorted()
         guard addresses.count == 1, let address = addresses.first else {
             throw CommandFailure(
                 "several groups have a device '\(self)': use "
@@ -54,15 +57,20 @@ extension [DeviceArgument] {
     /// Returns the devices that are selected.
     /// - Parameters:
     ///   - group: the only group to select from, or nil for all groups.
-    ///   - known: the devices in the store.
-    /// - Throws: ``CommandFailure`` if an argument selects no device.
-    func addresses(in group: GroupID? = nil, among known: [DeviceAddress]) throws -> Set<DeviceAddress> {
+    ///   - known: the known devices.
+    ///   - place: where they are known.
+    /// - Throws: ``CommandFailure`` if an argument selects no device, with a suggestion.
+    func addresses(
+        in group: GroupID? = nil, among known: [DeviceAddress], place: String = "in the store"
+    ) throws -> Set<DeviceAddress> {
         var addresses: Set<DeviceAddress> = []
         for argument in self {
             try argument.check(group: group)
             let selected = known.filter { argument.selects($0) && (group ?? $0.group) == $0.group }
             guard !selected.isEmpty else {
-                throw CommandFailure("no device '\(argument)' in the store; list devices with 'lockstep devices'")
+                throw CommandFailure(
+                    "no device '\(argument)' \(place)\(Suggestion.text(for: argument, among: known)); list devices with "
+                        + "'lockstep \(place == "in the store" ? "devices" : "watch")'")
             }
             addresses.formUnion(selected)
         }

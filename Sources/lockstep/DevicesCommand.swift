@@ -36,6 +36,8 @@ struct DevicesCommand: ParsableCommand {
     )
     var size = false
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print a JSON array with one object per device. Each time is given in µs since 1970 and in ISO 8601.")
     var json = false
 
@@ -71,7 +73,7 @@ struct DevicesCommand: ParsableCommand {
                 device.isForgotten
                     ? .init("forgotten", .faint)
                     : .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
-                .init(device.since?.iso8601Seconds ?? "-"), .init(device.since?.age(at: now) ?? "-"),
+                .init(device.since?.shown ?? "-"), .init(device.since?.age(at: now) ?? "-"),
                 .init(device.lastSample.map { age(of: $0, at: now) } ?? "-"), .init("\(device.samples)"),
                 .init("\(device.duplicates)"), .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
                 .init("\(device.onItsWay)"), .init("\(device.missing)", device.missing > 0 ? .red : .plain),

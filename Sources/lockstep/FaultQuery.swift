@@ -31,7 +31,7 @@ struct FaultQuery {
             ])
             for message in shown {
                 table.rows.append([
-                    .init(message.at.iso8601Seconds), .init(message.topic.printable, .bold),
+                    .init(message.at.shown), .init(message.topic.printable, .bold),
                     .init(message.reason.printable), .init("\(message.size)"),
                 ])
             }
@@ -103,8 +103,8 @@ struct FaultQuery {
             ])
             for (device, conflict) in shown {
                 table.rows.append([
-                    .init("\(device)", .bold), .init(conflict.time.description), .init(conflict.stream),
-                    .init(conflict.stored), .init(conflict.received), .init(conflict.receivedAt.iso8601Seconds),
+                    .init("\(device)", .bold), .init(conflict.time.shown(decimals: 6)), .init(conflict.stream),
+                    .init(conflict.stored), .init(conflict.received), .init(conflict.receivedAt.shown),
                 ])
             }
             return shown.isEmpty ? ["no conflicts"] : table.lines(for: .output)

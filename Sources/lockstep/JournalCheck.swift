@@ -57,7 +57,13 @@ struct JournalCheck {
         guard !epochs.isEmpty else {
             throw CommandFailure("the journal in \(path) is empty: run the agent with --journal")
         }
-        device = try named.device ?? Self.owner(of: epochs, in: path, among: devices, isSelection: selection != nil)
+        let known = devices.map(\.address)
+        // A journal of a device that has stored nothing is compared, too.
+        device =
+            try named.device.map { argument in
+                known.contains(where: argument.selects)
+                    ? try argument.onlyAddress(among: known, option: "--journal ") : argument.address
+            } ?? Self.owner(of: epochs, in: path, among: devices, isSelection: selection != nil)
         guard selection?.contains(device) ?? true else {
             throw CommandFailure(
                 "--journal \(specification): \(device) is not one of the devices given by --device: add it, or leave out "
@@ -87,7 +93,7 @@ struct JournalCheck {
 
     /// Splits a specification at its first "=", which a device cannot contain. A device does not start with "/", so an
     /// absolute path may contain "=".
-    private static func split(_ specification: String) throws -> (device: DeviceAddress?, path: String) {
+    private static func split(_ specification: String) throws -> (device: DeviceArgument?, path: String) {
         guard !specification.hasPrefix("/"), let equals = specification.firstIndex(of: "=") else {
             return (nil, specification)
         }
@@ -95,7 +101,7 @@ struct JournalCheck {
         guard !path.isEmpty, let device = try? DeviceArgument(parsing: String(specification[..<equals])) else {
             throw CommandFailure("--journal \(specification): use GROUP/DEVICE=PATH, DEVICE=PATH or PATH")
         }
-        return (device.address, path)
+        return (device, path)
     }
 
     private static func epochs(in path: String, _ streams: StreamCatalog) throws -> Set<Epoch> {

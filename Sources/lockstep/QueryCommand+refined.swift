@@ -51,7 +51,7 @@ extension QueryCommand {
             return
         }
         Terminal.writeError(
-            "no samples of '\(stream.name)' of \(subject) in this time range; stored are those from \(first) to \(last)"
+            "no samples of '\(stream.name)' of \(subject) in this time range; stored are those from \(first.shown(decimals: 6)) to \(last.shown(decimals: 6))"
         )
     }
 }

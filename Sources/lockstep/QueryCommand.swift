@@ -17,7 +17,8 @@ struct QueryCommand: ParsableCommand {
 
             Streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", ")), and declared streams in the store, \
             such as x/co2. The name of a stream's table is also accepted.
-            Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
+            Times: 2026-11-21T09:30:00Z, 2026-11-21T10:30+01:00, µs since 1970, now, or a duration before now such as -5m. \
+            With --local, times without a zone are local.
 
             With --every, each row summarises the samples of a device in one interval, and its time is the start of \
             the interval. Intervals are aligned to 1970-01-01 UTC; intervals without samples are omitted. Amounts \
@@ -84,7 +85,10 @@ struct QueryCommand: ParsableCommand {
         }
         let reader = try options.reader()
         let kind = RefinedKind(view: self.stream)
-        let stream = try kind?.stream ?? stream(in: reader.catalog())
+        let stream =
+            try kind?.stream
+            ?? reader.catalog().knownStream(
+                stream, or: ["events"] + FaultQuery.names + RefinedKind.allCases.map(\.view))
         if kind != nil, every != nil || time == .collector {
             throw CommandFailure("--every and --time collector are not for '\(self.stream)'")
         }
@@ -130,16 +134,6 @@ struct QueryCommand: ParsableCommand {
             }
         }
         if isEmpty, limit != 0, archive == nil { try explainNothing(stream, kind, selections, reader) }
-    }
-
-    private func stream(in catalog: StreamCatalog) throws -> SensorStream {
-        if let stream = catalog.stream(named: stream) { return stream }
-        let others = ["events"] + FaultQuery.names + RefinedKind.allCases.map(\.view)
-        let suggestion = Suggestion.text(
-            for: stream, among: others + catalog.streams.flatMap { [$0.name, $0.table] })
-        throw CommandFailure(
-            "unknown stream '\(stream)'\(suggestion); known streams: "
-                + (catalog.streams.map(\.name) + others).joined(separator: ", "))
     }
 
     private func detail() throws -> QueryDetail {

@@ -48,6 +48,7 @@ extension StoreReader {
             let last = try lastTime(of: stream, device)
         else { throw CommandFailure("no samples of '\(stream.name)' are stored for \(device): \(need)") }
         throw CommandFailure(
-            "no samples of '\(stream.name)' of \(device) in this time range; stored are those from \(first) to \(last)")
+            "no samples of '\(stream.name)' of \(device) in this time range; stored are those from \(first.shown(decimals: 6)) to \(last.shown(decimals: 6))"
+        )
     }
 }

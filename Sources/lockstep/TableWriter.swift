@@ -1,3 +1,4 @@
+import LockstepCommandLine
 import LockstepExport
 import LockstepModel
 import LockstepStore
@@ -8,7 +9,7 @@ struct TableWriter: RowWriter {
     /// The device of the previous row, and the first bytes of its rows.
     private var device: DeviceAddress?
     private var prefix: [UInt8] = []
-    private var times = TimeWriter()
+    private var times = TimeWriter { $0.shown(decimals: 6) }
 
     private struct Column {
         let kind: SensorStream.Kind
@@ -61,16 +62,16 @@ struct TableWriter: RowWriter {
     func end(into output: inout OutputBuffer) {}
 
     private static let deviceWidth = 22
-    private static let timeWidth = 27
+    private static let timeWidth = DisplayZone.isLocal ? 32 : 27
 
-    /// Returns the text of a value. Numbers have at most seven decimals, enough for a position to 1 cm.
+    /// Returns the text of a value.
     private func text(_ value: Double, _ column: Column) -> String {
         if value.isNaN { return "-" }
         switch column.kind {
-        case .real: return abs(value) < 1e8 ? ((value * 1e7).rounded() / 1e7).description : value.description
+        case .real: return number(value)
         case .integer:
             guard let number = Int64(exactly: value) else { return value.description }
-            return column.isTime ? Timestamp(microseconds: number).description : String(number)
+            return column.isTime ? Timestamp(microseconds: number).shown(decimals: 6) : String(number)
         case .choice(let words): return words[Int(value)]
         }
     }

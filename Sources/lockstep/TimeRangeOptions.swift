@@ -2,7 +2,7 @@ import ArgumentParser
 import LockstepCommandLine
 import LockstepModel
 
-/// The options `--from` and `--to`.
+/// The options `--from`, `--to` and `--local`.
 struct TimeRangeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
     var from: String?
@@ -10,11 +10,15 @@ struct TimeRangeOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
     var to: String?
 
+    @OptionGroup var zone: ZoneOptions
+
     /// Returns the time range.
     /// - Throws: ``CommandFailure`` for an invalid or empty range.
     func range(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
         let (from, to) = try times(now: now)
-        if let from, let to, from >= to { throw CommandFailure("--from \(from) is not before --to \(to)") }
+        if let from, let to, from >= to {
+            throw CommandFailure("--from \(from.shown(decimals: 6)) is not before --to \(to.shown(decimals: 6))")
+        }
         return (from, to)
     }
 
@@ -22,7 +26,9 @@ struct TimeRangeOptions: ParsableArguments {
     /// - Throws: ``CommandFailure`` for an invalid range.
     func rangeOrEmpty(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
         let (from, to) = try times(now: now)
-        if let from, let to, from > to { throw CommandFailure("--from \(from) is after --to \(to)") }
+        if let from, let to, from > to {
+            throw CommandFailure("--from \(from.shown(decimals: 6)) is after --to \(to.shown(decimals: 6))")
+        }
         return (from, to)
     }
 

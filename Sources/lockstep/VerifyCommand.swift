@@ -58,6 +58,8 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Check the whole file, and count the samples of each stream.")
     var file = false
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print one JSON object.")
     var json = false
 

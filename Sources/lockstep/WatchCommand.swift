@@ -28,6 +28,8 @@ struct WatchCommand: ParsableCommand {
     @Option(help: "Exit after this number of seconds.")
     var seconds: Int?
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print lines instead of a table, each with one JSON object.")
     var json = false
 
@@ -38,6 +40,12 @@ struct WatchCommand: ParsableCommand {
         try device?.check(group: group)
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
+        if let device, case let known = try connection.devices(named: device, settings, root), !known.isEmpty,
+            !known.contains(where: device.selects)
+        {
+            Terminal.writeError(
+                "no device '\(device)' at this broker yet\(Suggestion.text(for: device, among: known))")
+        }
         let wakeup = Wakeup()
         let interrupt = Interrupt(wakeup: wakeup)
         let (link, address) = try connection.link(settings, for: "watch", wakeup: wakeup)

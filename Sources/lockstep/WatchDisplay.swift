@@ -26,7 +26,7 @@ struct WatchDisplay {
     /// Returns the lines of the screen: broker, collectors, devices and problems.
     /// - Parameter columns: the width of the screen.
     func lines(_ model: WatchModel, connection: String, columns: Int, at moment: Moment) -> [String] {
-        var lines = [terminal.styled("lockstep watch", .bold) + "  \(connection)  \(moment.wall.iso8601Seconds)"]
+        var lines = [terminal.styled("lockstep watch", .bold) + "  \(connection)  \(moment.wall.shown)"]
         for (name, health) in model.collectors.sorted(by: { $0.key < $1.key }) {
             let style: Terminal.Style = health.status == .online ? .green : .red
             lines.append(

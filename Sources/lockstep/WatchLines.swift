@@ -37,7 +37,7 @@ struct WatchLines {
             let samples = batch.samples
             let from = Timestamp(microseconds: samples.times.first ?? 0)
             let text =
-                "\(samples.stream): \(counted(samples.count, "sample")) from \(from)"
+                "\(samples.stream): \(counted(samples.count, "sample")) from \(from.shown(decimals: 6))"
                 + (batch.isLive ? "" : ", backlog")
             return line("batch", .device(device), now, text) { object in
                 object.member("stream", samples.stream.name)
@@ -83,7 +83,7 @@ struct WatchLines {
                 case .topic(let topic): topic
                 }
             let padding = String(repeating: " ", count: 10 - kind.count)
-            return "\(now.iso8601Seconds)  \(kind)\(padding)  \(name)  \(text)".printable + "\n"
+            return "\(now.shown)  \(kind)\(padding)  \(name)  \(text)".printable + "\n"
         }
         var object = JSONObjectWriter()
         object.member("at", now.microseconds)

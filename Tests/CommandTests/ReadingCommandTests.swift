@@ -102,7 +102,17 @@ struct ReadingCommandTests {
             (["query", "steps_refined", "--every", "1m"], "are not for 'steps_refined'"),
             (["query", "steps", "--from", "yesterday"], "'yesterday' is not a time: use 2026-"),
             (["query", "steps", "--device", "nobody"], "no device 'nobody' in the store"),
-            (["query", "steps", "--device", "lab/left"], "no device 'lab/left' in the store"),
+            (
+                ["query", "steps", "--device", "lab/left"],
+                "no device 'lab/left' in the store: did you mean 'default/left'?"
+            ),
+            (["verify", "--device", "rihgt"], "no device 'rihgt' in the store: did you mean 'right'?"),
+            (["hold", "lfet", "--from", "-1h", "--to", "now", "--reason", "r"], "did you mean 'left'?"),
+            (
+                ["delete", "--device", "left", "--stream", "stesp", "--all"],
+                "unknown stream 'stesp': did you mean 'steps'?"
+            ),
+            (["archive", "--before", "1d", "--to", "/nowhere", "--stream", "stesp"], "did you mean 'steps'?"),
             (["query", "steps", "--device", "left", "--group", "lab"], "no device 'left' in the store"),
             (["query", "steps", "--device", "lab/right", "--group", "default"], "is not in the group 'default'"),
             (["query", "steps", "--device", "a/b/c"], "'a/b/c' is not a device: use [GROUP/]DEVICE"),
@@ -121,6 +131,25 @@ struct ReadingCommandTests {
             let run = try await lockstep(arguments, store)
             #expect(run.status != 0)
             #expect(run.text.contains(answer), "\(run.text)")
+        }
+    }
+
+    @Test("with --local, times are printed and read in the zone of TZ, in tables but not in JSON")
+    func localTimes() async throws {
+        try await withStore { store in
+            func run(_ arguments: String...) async throws -> String {
+                try await RunningProgram.run(
+                    Programs.built("lockstep"), arguments + ["--local"],
+                    environment: ["LOCKSTEP_STORE": "sqlite:\(store)", "TZ": "Asia/Kolkata"]
+                ).text
+            }
+            let rows = try await run("query", "accelerometer", "--device", "left", "--to", "2023-11-15 03:43:20.005")
+            #expect(
+                rows.split(separator: "\n").count == 2 && rows.contains("2023-11-15T03:43:20.000000+05:30"), "\(rows)")
+            let devices = try await run("devices")
+            #expect(devices.contains("2023-11-15T03:43:20+05:30"), "\(devices)")
+            let json = try await run("query", "accelerometer", "--json", "--from", "2023-11-14T22:13:20Z")
+            #expect(json.contains(#""time":"2023-11-14T22:13:20.000000Z""#), "\(json)")
         }
     }
 

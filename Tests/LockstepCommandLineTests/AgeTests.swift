@@ -30,6 +30,14 @@ struct AgeTests {
         #expect(now.iso8601Milliseconds == "2023-11-14T22:13:20.123Z")
     }
 
+    @Test("a time in a zone has the offset of the zone, and keeps only the wanted decimals")
+    func zone() {
+        #expect(now.iso8601(decimals: 0, offset: 19_800_000_000) == "2023-11-15T03:43:20+05:30")
+        #expect(now.iso8601(decimals: 6, offset: -12_600_000_000) == "2023-11-14T18:43:20.123456-03:30")
+        #expect(now.iso8601(decimals: 3, offset: 0) == "2023-11-14T22:13:20.123+00:00")
+        #expect(Timestamp(microseconds: .max).iso8601(decimals: 0, offset: 1).hasSuffix("Z"))
+    }
+
     @Test(
         "a time in µs or ISO 8601, 'now', and a duration before now are parsed",
         arguments: [

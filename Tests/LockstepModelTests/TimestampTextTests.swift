@@ -28,6 +28,26 @@ struct TimestampTextTests {
         #expect(Timestamp(text)?.microseconds == microseconds)
     }
 
+    @Test("a time without a zone has the given offset, and a zone in the text comes first")
+    func givenOffset() {
+        let hour: Int64 = 3_600_000_000
+        for text in ["2026-11-21T10:30", "2026-11-21 10:30:00", "2026-11-21T09:30Z", "2026-11-21T11:30+02:00"] {
+            #expect(Timestamp(text) { _ in hour }?.description == "2026-11-21T09:30:00.000000Z", "\(text)")
+        }
+        #expect(Timestamp("2026-11-21") { _ in hour }?.description == "2026-11-20T23:00:00.000000Z")
+        #expect(Timestamp("2026-11-21T10:30 ") { _ in hour } == nil)
+    }
+
+    @Test("a time that is read soon is short, and has a date on another day of the reader")
+    func short() throws {
+        let now = try #require(Timestamp("2026-11-21T09:30:05.7Z"))
+        let ten: Int64 = 10 * 3_600_000_000
+        #expect(now.short(at: now) { _ in 0 } == "09:30:05")
+        #expect((now - ten).short(at: now) { _ in 0 } == "2026-11-20 23:30:05")
+        #expect((now - ten).short(at: now) { _ in ten } == "09:30:05")
+        _ = Timestamp(microseconds: .max).short(at: now) { _ in ten }
+    }
+
     @Test(
         "seconds, fraction and time zone are optional",
         arguments: [

@@ -122,6 +122,25 @@ struct EncodingTests {
         }
     }
 
+    @Test(
+        "the Python reader prints the batches of devices with JSON and CBOR, with versions 1 and 2 of paho-mqtt",
+        .enabled(
+            if: Programs.pythonHas("cbor2, paho.mqtt.client"), "python3-cbor2 or python3-paho-mqtt is not installed"),
+        arguments: [Programs.installed("python3"), Programs.referencePython].compactMap(\.self))
+    func pythonReader(python: String) async throws {
+        try await withSystem { system in
+            let reader = try RunningProgram(
+                python, [Programs.source("deploy/examples/read_cbor.py"), "127.0.0.1", "\(system.broker.port)"])
+            for (device, encoding) in [("plain", "json"), ("packed", "cbor")] {
+                _ = try system.startAgent(device, ["--encoding", encoding])
+            }
+            for device in ["plain", "packed"] {
+                let start = "lockstep/default/\(device)/motion/accelerometer {\"v\": 1"
+                await expectEventually("\(reader.text.suffix(2000))") { reader.text.contains(start) }
+            }
+        }
+    }
+
     private static func batches(of client: TestClient) -> [TestClient.Message] {
         client.messages.filter { stream(of: $0) != nil }
     }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Reads batches in CBOR and prints each as one line of JSON.
+"""Reads batches in CBOR or JSON and prints each as one line of JSON.
 
-    python3 deploy/examples/read_cbor.py localhost
+    python3 deploy/examples/read_cbor.py localhost [PORT]
 
-Needs the Debian packages python3-cbor2 and python3-paho-mqtt.
+Needs the Debian packages python3-cbor2 and python3-paho-mqtt (version 1 or 2).
 """
 import json
 import struct
@@ -78,12 +78,16 @@ def main():
 
     def on_message(client, userdata, message):
         # A CBOR map begins with one of these bytes; a JSON object begins with a brace.
-        if message.payload and 0xA0 <= message.payload[0] <= 0xBF:
-            print(message.topic, json.dumps(read(message.payload)), flush=True)
+        is_cbor = message.payload and 0xA0 <= message.payload[0] <= 0xBF
+        if message.payload:
+            batch = read(message.payload) if is_cbor else json.loads(message.payload)
+            print(message.topic, json.dumps(batch), flush=True)
 
-    client = mqtt.Client()
+    # Version 2 of paho-mqtt asks for the kind of its callbacks, which version 1 does not know.
+    kind = getattr(mqtt, "CallbackAPIVersion", None)
+    client = mqtt.Client(kind.VERSION2) if kind else mqtt.Client()
     client.on_message = on_message
-    client.connect(sys.argv[1])
+    client.connect(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1883)
     client.subscribe("lockstep/#", 1)
     client.loop_forever()
 

@@ -83,7 +83,10 @@ func mailText(_ event: StoredEvent, _ mail: Way.Mail) -> [UInt8] {
             "Date: \(mailDate(event.at))", "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
             "Content-Transfer-Encoding: 8bit", "",
         ] + lines.map(String.init)
-        + ["", "Time: \(event.time)\(event.isLate ? " (arrived late)" : "")", "Event: \(event.id)", ""]
+        + [
+            "", "Time: \(event.time.short(at: event.at))\(event.isLate ? " (arrived late)" : "")", "Event: \(event.id)",
+            "",
+        ]
     return Array(text.joined(separator: "\r\n").utf8)
 }
 

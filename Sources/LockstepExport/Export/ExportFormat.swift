@@ -16,13 +16,15 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     case senml
     /// SenML (RFC 8428) in CBOR.
     case senmlCBOR = "senml-cbor"
+    /// Apache Parquet.
+    case parquet
 
     /// Whether the file is not text.
-    public var isBinary: Bool { self == .mcap || self == .senmlCBOR }
+    public var isBinary: Bool { [.mcap, .senmlCBOR, .parquet].contains(self) }
     /// Whether the file contains positions only.
     public var needsPositions: Bool { self == .geojson || self == .gpx }
     /// Whether each sample has named columns, so that a column can be added.
-    public var hasColumns: Bool { self == .csv || self == .ndjson }
+    public var hasColumns: Bool { [.csv, .ndjson, .parquet].contains(self) }
     /// Whether the samples of several devices are sorted by time, instead of by device, then time.
     public var mergesDevices: Bool { self == .mcap }
 }

@@ -22,7 +22,9 @@ public enum ExportSubject: Sendable, Hashable {
 
     /// The formats in which the subject can be exported.
     public var formats: [ExportFormat] {
-        ExportFormat.allCases.filter { !$0.needsPositions || streams == [.location] }
+        ExportFormat.allCases.filter {
+            (!$0.needsPositions || streams == [.location]) && ($0 != .parquet || streams.count == 1)
+        }
     }
 
     /// Returns whether the export contains a sample.
@@ -46,6 +48,7 @@ public enum ExportSubject: Sendable, Hashable {
         case .csv: return RowExport(rows: CSVWriter(columns: columns))
         case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams, bound: bound)
         case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns))
+        case .parquet: return RowExport(rows: ParquetWriter(columns: columns, creator: creator))
         case .geojson: return GeoJSONWriter(gap: gap)
         case .gpx: return GPXWriter(gap: gap, creator: creator)
         case .senml: return SenMLWriter(streams: streams, isCBOR: false)

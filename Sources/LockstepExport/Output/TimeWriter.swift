@@ -6,15 +6,22 @@ public import LockstepModel
 public struct TimeWriter: Sendable {
     /// Whether times have milliseconds, or none if these are zero, instead of microseconds.
     private let isShort: Bool
+    /// Returns a time in ISO 8601 with microseconds and a zone.
+    private let text: @Sendable (Timestamp) -> String
     /// The second of the previous time.
     private var second: Int64?
-    /// The text up to the fraction of that second: `2026-11-21T09:30:00.`
-    private var prefix: [UInt8] = []
+    /// The text up to the fraction of that second, and after it: `2026-11-21T09:30:00.`, `Z`.
+    private var (prefix, suffix): ([UInt8], [UInt8]) = ([], [])
 
     /// Creates a writer.
-    /// - Parameter isShort: whether times are truncated to milliseconds, which are left out if they are zero. Some readers
-    ///   of GPX do not read a time with more decimals.
-    public init(isShort: Bool = false) { self.isShort = isShort }
+    /// - Parameters:
+    ///   - isShort: whether times are truncated to milliseconds, which are left out if they are zero. Some readers of GPX
+    ///     do not read a time with more decimals.
+    ///   - text: returns a time in ISO 8601 with microseconds, in another zone than UTC.
+    public init(isShort: Bool = false, text: @escaping @Sendable (Timestamp) -> String = { $0.description }) {
+        self.isShort = isShort
+        self.text = text
+    }
 
     /// Appends the time: `2026-11-21T09:30:00.000000Z`, or in the short form `2026-11-21T09:30:00Z`.
     public mutating func write(_ time: Timestamp, into output: inout OutputBuffer) {
@@ -25,7 +32,10 @@ public struct TimeWriter: Sendable {
         }
         if second != self.second {
             self.second = second
-            prefix = Array(time.description.utf8.dropLast(7))
+            let text = text(time).utf8
+            let point = text.lastIndex(of: UInt8(ascii: ".")).map(text.index(after:)) ?? text.endIndex
+            prefix = Array(text[..<point])
+            suffix = Array(text[point...].dropFirst(6))
         }
         if isShort {
             let milliseconds = fraction.magnitude / 1000
@@ -35,6 +45,6 @@ public struct TimeWriter: Sendable {
             output.append(prefix)
             output.append(fraction.magnitude, digits: 6)
         }
-        output.append(byte: UInt8(ascii: "Z"))
+        output.append(suffix)
     }
 }

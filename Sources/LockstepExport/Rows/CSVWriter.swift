@@ -7,22 +7,29 @@ public import LockstepStore
 /// values are empty.
 public struct CSVWriter: RowWriter {
     private let columns: [ExportColumn]
+    private let hasDevice: Bool
     /// The device of the previous row, and the first bytes of its rows.
     private var device: DeviceAddress?
     private var prefix: [UInt8] = []
     private var times = TimeWriter()
 
     /// Creates a writer.
-    /// - Parameter columns: the columns after device and time.
-    public init(columns: [ExportColumn]) { self.columns = columns }
+    /// - Parameters:
+    ///   - columns: the columns after device and time.
+    ///   - hasDevice: whether there are the columns `group` and `device`.
+    public init(columns: [ExportColumn], hasDevice: Bool = true) {
+        self.columns = columns
+        self.hasDevice = hasDevice
+    }
 
     public func begin(into output: inout OutputBuffer) {
-        let names = ["group", "device", "t", "time"] + columns.map { OutputBuffer.csvField($0.name) }
+        let names =
+            (hasDevice ? ["group", "device"] : []) + ["t", "time"] + columns.map { OutputBuffer.csvField($0.name) }
         output.append(names.joined(separator: ",") + "\n")
     }
 
     public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
-        if row.device != device {
+        if hasDevice, row.device != device {
             device = row.device
             prefix = Array("\(row.device.group),\(row.device.device),".utf8)
         }

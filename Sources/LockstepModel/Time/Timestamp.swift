@@ -53,13 +53,14 @@ extension Timestamp {
     /// (`Z`, `±hh:mm`, `±hhmm` or `±hh`) are optional; without a time zone the time is UTC. The fraction follows a point
     /// or a comma, and is truncated to microseconds. The basic format `20261125T030000Z` needs a time.
     /// Returns nil for any other text.
-    public init?(_ text: String) {
+    /// - Parameter offset: returns the offset from UTC in µs of a time without a zone, which it receives as if it were UTC.
+    public init?(_ text: String, offset: (Timestamp) -> Int64 = { _ in 0 }) {
         if let microseconds = Int64(text) {
             self.init(microseconds: microseconds)
             return
         }
         var reader = ISOReader(text)
-        guard let time = reader.read() else { return nil }
+        guard let time = reader.read(offset: offset) else { return nil }
         self = time
     }
 }
@@ -70,7 +71,7 @@ private struct ISOReader {
 
     init(_ text: String) { rest = Substring(text).utf8 }
 
-    mutating func read() -> Timestamp? {
+    mutating func read(offset: (Timestamp) -> Int64) -> Timestamp? {
         guard let year = digits(4) else { return nil }
         let isExtended = skip("-")
         guard let month = digits(2), skip("-") == isExtended, let day = digits(2), (1...12).contains(month), day >= 1,
@@ -78,10 +79,15 @@ private struct ISOReader {
         else { return nil }
         var microseconds = daysSince1970(year: year, month: month, day: day) * 86_400_000_000
         if skip("T") || skip("t") || (isExtended && skip(" ")) {
-            guard let time = timeOfDay(isExtended: isExtended), let zone = zoneOffset() else { return nil }
-            microseconds += time - zone
+            guard let time = timeOfDay(isExtended: isExtended) else { return nil }
+            microseconds += time
+            if !rest.isEmpty {
+                guard let zone = zoneOffset(), rest.isEmpty else { return nil }
+                return Timestamp(microseconds: microseconds - zone)
+            }
         }
-        return rest.isEmpty ? Timestamp(microseconds: microseconds) : nil
+        guard rest.isEmpty else { return nil }
+        return Timestamp(microseconds: microseconds - offset(Timestamp(microseconds: microseconds)))
     }
 
     /// Returns the time since midnight, in µs.
@@ -105,7 +111,7 @@ private struct ISOReader {
 
     /// Returns the offset from UTC, in µs.
     private mutating func zoneOffset() -> Int64? {
-        if rest.isEmpty || skip("Z") || skip("z") { return 0 }
+        if skip("Z") || skip("z") { return 0 }
         let sign: Int64 = skip("+") ? 1 : skip("-") ? -1 : 0
         guard sign != 0, let hours = digits(2), hours < 24 else { return nil }
         if rest.isEmpty { return sign * hours * 3_600_000_000 }

@@ -16,7 +16,8 @@ extension RuleEvent {
             text = message.replacing("{rule}", with: rule.name)
                 .replacing("{group}", with: device?.group.rawValue ?? "")
                 .replacing("{device}", with: device?.device.rawValue ?? "collector")
-                .replacing("{value}", with: number ?? "").replacing("{time}", with: "\(key.time)")
+                .replacing("{value}", with: number ?? "").replacing(
+                    "{time}", with: key.time.short(at: Timestamp(microseconds: at)))
         } else {
             text = "\(subject): \(rule.name)" + (number.map { rule.condition.sentence($0) ?? " (\($0))" } ?? "")
         }

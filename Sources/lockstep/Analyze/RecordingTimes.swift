@@ -16,6 +16,6 @@ struct RecordingTimes {
     /// Returns the text of a time.
     func text(_ time: Int64) -> String {
         isWallClock
-            ? Timestamp(microseconds: time).iso8601Milliseconds : fixed(Double(time - start) / 1e6, 2)
+            ? Timestamp(microseconds: time).shown(decimals: 3) : fixed(Double(time - start) / 1e6, 2)
     }
 }

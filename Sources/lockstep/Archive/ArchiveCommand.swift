@@ -42,6 +42,8 @@ struct ArchiveCommand: ParsableCommand {
     @Option(help: "Only this stream, by its name or that of its table. May be repeated.")
     var stream: [String] = []
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Delete what is archived from the store.")
     var delete = false
 
@@ -100,12 +102,7 @@ struct ArchiveCommand: ParsableCommand {
 
     private func streams(in catalog: StreamCatalog) throws -> [SensorStream] {
         guard !stream.isEmpty else { return catalog.streams }
-        return try stream.map { name in
-            guard let stream = catalog.stream(named: name) else {
-                throw CommandFailure("unknown stream '\(name)': 'lockstep query --help' lists the streams")
-            }
-            return stream
-        }
+        return try stream.map { try catalog.knownStream($0) }
     }
 }
 

@@ -22,7 +22,8 @@ struct CommandCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Device, as [GROUP/]DEVICE (default group: default).", transform: DeviceArgument.init(parsing:))
+    @Argument(
+        help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument
 
     @Option(
@@ -52,6 +53,8 @@ struct CommandCommand: ParsableCommand {
     @Option(help: "Time to wait for the reply (default: 5s).")
     var timeout: String?
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print the agent's reply as one JSON object.")
     var json = false
 
@@ -60,12 +63,11 @@ struct CommandCommand: ParsableCommand {
         let root = try connection.topicRoot(settings)
         let request = AgentRequest(id: "\(Epoch.random())", client: client ?? "lockstep", action: try action())
         let waitTime = try timeout.map(parseDuration) ?? 5_000_000
-        let wakeup = Wakeup()
-        let (link, address) = try connection.link(settings, for: "command", wakeup: wakeup)
-        let exchange = CommandExchange(
-            link: link, broker: address, root: root, device: device.address, request: request)
+        let device = try connection.address(of: device, settings, root)
+        let (link, broker) = try connection.link(settings, for: "command", wakeup: Wakeup())
+        let exchange = CommandExchange(link: link, broker: broker, root: root, device: device, request: request)
         let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
-        if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device.address): \(reason)") }
+        if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device): \(reason)") }
         Terminal.output.write(
             json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: request.leasedRate))
     }
@@ -101,11 +103,8 @@ private func rateLease(_ text: String, for duration: Int64) throws -> RateLease 
                 + "\(RateLease.validRates.upperBound) Hz, or 0 to end a lease")
     }
     // Accept any name below x/: only the agent knows which of these streams are declared.
-    guard let stream = StreamCatalog.builtIn.reference(named: String(parts[0])) else {
-        throw CommandFailure(
-            "--rate: unknown stream '\(parts[0])'; known streams: "
-                + SensorStream.builtIn.map(\.name).joined(separator: ", "))
-    }
+    let name = String(parts[0])
+    let stream = try StreamCatalog.builtIn.reference(named: name) ?? StreamCatalog.builtIn.knownStream(name)
     let seconds = Double(duration) / 1e6
     guard RateLease.validDurations.contains(seconds) else { throw CommandFailure("--lease must be from 1s to 1d") }
     return RateLease(stream: stream, rate: rate, duration: seconds)

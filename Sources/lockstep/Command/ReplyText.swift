@@ -19,10 +19,10 @@ private func text(ofLease stream: SensorStream, _ rate: Double?, _ until: Timest
     guard rate != nil else { return "\(stream) is off" }
     guard let until else { return "\(stream) is published at \(published)" }
     guard let requested, let rate, rate > requested else {
-        return "\(stream) is published at \(published), leased until \(until.iso8601Seconds)"
+        return "\(stream) is published at \(published), leased until \(until.shown)"
     }
     return
-        "\(text(ofRate: requested)) is leased until \(until.iso8601Seconds), but \(stream) stays at \(published), because "
+        "\(text(ofRate: requested)) is leased until \(until.shown), but \(stream) stays at \(published), because "
         + "the highest request wins"
 }
 
@@ -45,7 +45,7 @@ private func text(of description: AgentDescription) -> String {
     for lease in description.leases {
         leases.rows.append([
             .init(lease.client.isEmpty ? "-" : lease.client.printable), .init(lease.stream.name),
-            .init(text(ofRate: lease.rate)), .init(lease.until.iso8601Seconds),
+            .init(text(ofRate: lease.rate)), .init(lease.until.shown),
         ])
     }
     var sources = Table([.init("SOURCE"), .init("STATUS")])
@@ -59,5 +59,5 @@ private func text(of description: AgentDescription) -> String {
 private func text(ofRate rate: Double?) -> String {
     guard let rate else { return "off" }
     if rate.isInfinite { return "source" }
-    return (Int64(exactly: rate).map(String.init) ?? "\(rate)") + " Hz"
+    return (Int64(exactly: rate).map(String.init) ?? number(rate)) + " Hz"
 }

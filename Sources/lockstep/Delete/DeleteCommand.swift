@@ -84,10 +84,7 @@ struct DeleteCommand: ParsableCommand {
             throw CommandFailure("give --from, --to or both, or else --all for everything until now")
         }
         let name = try stream.map { name in
-            guard let stream = try reader.catalog().stream(named: name) else {
-                throw CommandFailure("unknown stream '\(name)': 'lockstep query --help' lists the streams")
-            }
-            return stream.name
+            try reader.catalog().knownStream(name).name
         }
         // The clock of the device may be ahead.
         let newest = try reader.devices().first { $0.address == address }?.lastSample?.microseconds ?? 0
@@ -115,10 +112,10 @@ struct DeleteCommand: ParsableCommand {
         let address = try device?.onlyAddress(among: known)
         for stored in try reader.deletions(of: address) {
             let deletion = stored.deletion
-            let state = stored.done.map { "done \($0)" } ?? "under way"
+            let state = stored.done.map { "done \($0.shown)" } ?? "under way"
             Terminal.output.write(
                 """
-                \(deletion.at)  \(deletion.device)  \(deletion.stream ?? "all streams")  \(Self.text(of: deletion.times))
+                \(deletion.at.shown)  \(deletion.device)  \(deletion.stream ?? "all streams")  \(Self.text(of: deletion.times))
                   \(counted(stored.count, "sample")) deleted, \(stored.refused) arrived later and not stored, \(state)
                   by \(deletion.who ?? "?")\(deletion.reason.map { ": \(Terminal.escaped($0))" } ?? "")
 
@@ -127,8 +124,9 @@ struct DeleteCommand: ParsableCommand {
     }
 
     static func text(of times: Range<Int64>) -> String {
-        (times.lowerBound <= Deletion.earliest ? "…" : "\(Timestamp(microseconds: times.lowerBound))") + " – "
-            + "\(Timestamp(microseconds: times.upperBound))"
+        (times.lowerBound <= Deletion.earliest ? "…" : Timestamp(microseconds: times.lowerBound).shown(decimals: 6))
+            + " – "
+            + Timestamp(microseconds: times.upperBound).shown(decimals: 6)
     }
 
     /// Returns the preview: a line for each stream and day, and the sum.
@@ -139,7 +137,8 @@ struct DeleteCommand: ParsableCommand {
         for day in days {
             let stream = day.stream + String(repeating: " ", count: width - day.stream.count)
             let count = String(repeating: " ", count: numbers - "\(day.count)".count) + "\(day.count)"
-            text += "  \(stream)  \(count) \(day.count == 1 ? "sample " : "samples")  \(day.first) – \(day.last)\n"
+            text +=
+                "  \(stream)  \(count) \(day.count == 1 ? "sample " : "samples")  \(day.first.shown(decimals: 6)) – \(day.last.shown(decimals: 6))\n"
         }
         return days.isEmpty ? text + "  nothing is stored of these times\n" : text
     }

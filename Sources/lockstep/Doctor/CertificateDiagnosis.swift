@@ -17,8 +17,8 @@ struct CertificateDiagnosis {
             return Finding(
                 time < now ? .failure : .warning, subject,
                 time < now
-                    ? "\(name(use)) has expired on \(time.iso8601Seconds.prefix(10))"
-                    : "\(name(use)) expires in \(counted(Int(days), "day")), on \(time.iso8601Seconds.prefix(10))",
+                    ? "\(name(use)) has expired on \(time.shown.prefix(10))"
+                    : "\(name(use)) expires in \(counted(Int(days), "day")), on \(time.shown.prefix(10))",
                 "renew it: connections are refused afterwards. Certificates of 'lockstep certs': run it again, and copy "
                     + "the new files")
         }

@@ -21,7 +21,7 @@ extension DeviceDiagnosis {
             return nil
         }
         return Finding(
-            .warning, "", "its live samples have times of \(time.iso8601Seconds)",
+            .warning, "", "its live samples have times of \(time.shown)",
             "send times in µs since 1970, not in s or ms; if it does, set its clock")
     }
 }

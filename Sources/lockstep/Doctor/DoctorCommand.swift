@@ -41,6 +41,8 @@ struct DoctorCommand: ParsableCommand {
     @Option(help: "Duration of the check in seconds, 1 to 3600.")
     var seconds = 8
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print the findings as one JSON array.")
     var json = false
 

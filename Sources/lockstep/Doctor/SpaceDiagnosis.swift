@@ -20,7 +20,7 @@ struct SpaceDiagnosis {
         let used = space.file - space.free
         return Finding(
             .warning, "collector \(name)",
-            "its store will be full on \(full.iso8601Seconds) at the present rate; it has \(used >> 20) MB"
+            "its store will be full on \(full.shown) at the present rate; it has \(used >> 20) MB"
                 + (space.limit.map { " of \($0 >> 20) MB" } ?? ""),
             space.limit == nil
                 ? "set how long samples are kept with --keep, or a limit with --max-store, see docs/retention.md"

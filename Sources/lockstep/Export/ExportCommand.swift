@@ -8,16 +8,21 @@ import LockstepStore
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Export samples as CSV, NDJSON, GeoJSON, GPX or MCAP.",
+        commandName: "export", abstract: "Export samples as CSV, NDJSON, Parquet, GeoJSON, GPX, MCAP or SenML.",
         discussion: """
             The first argument is a stream such as steps or motion/accelerometer, or:
               track    the positions of the stream location
               motion   motion/device, accelerometer, gyroscope and magnetometer, by time
               steps_refined, attitude_refined, location_refined
-                       what 'lockstep refine' has computed (csv and ndjson only)
+                       what 'lockstep refine' has computed (csv, ndjson and parquet only)
 
-            csv, ndjson and mcap contain any of them. geojson and gpx contain a track.
-            Times: 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m.
+            With --resample, several streams may be given, separated by commas. Each column is named after its device, table and \
+            column, such as default/left/accelerometer_x. Numbers lie on the straight line between two samples, attitudes and \
+            angles on the shorter way round; words and whole numbers are those of the nearer sample. Gaps stay empty.
+
+            csv, ndjson and mcap contain any of them, parquet one stream. geojson and gpx contain a track.
+            Times: 2026-11-21T09:30:00Z, 2026-11-21T10:30+01:00, µs since 1970, now, or a duration before now such as -5m. \
+            With --local, times without a zone are local.
 
             Without --out, the file is written to standard output. With --out, it appears under its name only when it \
             is complete: an export that fails or is interrupted leaves no file and no part of one.
@@ -29,6 +34,7 @@ struct ExportCommand: ParsableCommand {
               lockstep export track --store sqlite:samples.db --device left --out walk.gpx
               lockstep export motion --store sqlite:samples.db --device left --out m.mcap
               lockstep export track --store sqlite:samples.db --format gpx | gzip > t.gpx.gz
+              lockstep export accelerometer,gyroscope --resample 100 --from -5m --out table.csv
             """)
 
     @Argument(help: "Name of a stream or of its table, or track or motion.")
@@ -41,23 +47,35 @@ struct ExportCommand: ParsableCommand {
     @Option(
         help:
             """
-            csv, ndjson, geojson, gpx, mcap, senml or senml-cbor (default: that of the extension of --out, such as .gpx or \
+            csv, ndjson, geojson, gpx, mcap, senml, senml-cbor or parquet (default: that of the extension of --out, such as .gpx or \
             .senmlc; csv without --out or an extension).
             """,
         transform: { try choice($0, of: ExportFormat.self) })
     var format: ExportFormat?
 
-    @Option(help: "In a track, fixes with at least this interval between them are not connected (default: 5m).")
+    @Option(
+        help: """
+            In a track, fixes with at least this interval between them are not connected (default: 5m). With --resample, there \
+            are no values between samples farther apart (default: 2.5 times the usual interval of the stream).
+            """)
     var gap: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "One table of all devices with this number of rows per second, on the collector's clock (csv and parquet only).",
+            valueName: "hz"))
+    var resample: Double?
 
     @Option(help: "File to write (default: standard output).")
     var out: String?
 
     @Option(
         help: ArgumentHelp(
-            "Time line of the samples: device (as stored), or collector; csv and ndjson then have the column bound_us.")
-    )
-    var time: TimeReference = .device
+            """
+            Time line of the samples: device (as stored), or collector; csv, ndjson and parquet then have the column bound_us (default: \
+            device; with --resample, collector).
+            """))
+    var time: TimeReference?
 
     @Flag(help: "Replace the file of --out if it exists.")
     var force = false
@@ -65,16 +83,19 @@ struct ExportCommand: ParsableCommand {
     func run() throws {
         let now = Moment.now().wall
         let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
-        let gap = try gap.map(parseDuration) ?? 300_000_000
-        guard gap > 0 else { throw CommandFailure("--gap must be greater than 0") }
+        let gap = try gap.map(parseDuration)
+        guard gap ?? 1 > 0 else { throw CommandFailure("--gap must be greater than 0") }
         if force, out == nil { throw CommandFailure("--force is only for --out") }
+        if let resample { return try exportTable(rate: resample, from: from, to: to, gap: gap) }
         let export = try ExportSelection(
             subject: subject, format: try format ?? Self.format(of: out), from: from, to: to, group: selection.group,
-            devices: selection.device, time: time, reader: try options.reader())
+            devices: selection.device, time: time ?? .device, reader: try options.reader())
         let destination = try destination(export.export.format)
-        do {
-            try export.run(gap: gap, to: destination)
-        } catch let interruption as ExportInterruption {
+        try Self.reportInterruption { try export.run(gap: gap ?? 300_000_000, to: destination) }
+    }
+
+    static func reportInterruption(_ body: () throws -> Void) throws {
+        do { try body() } catch let interruption as ExportInterruption {
             Terminal.writeError("Error: \(interruption)")
             throw ExitCode(128 + interruption.signal)
         }
@@ -95,7 +116,7 @@ struct ExportCommand: ParsableCommand {
                 + ExportFormat.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
-    private func destination(_ format: ExportFormat) throws -> ExportDestination {
+    func destination(_ format: ExportFormat) throws -> ExportDestination {
         if let out { return .file(try ExportFile(path: out, replaces: force)) }
         if format.isBinary, isatty(STDOUT_FILENO) == 1 {
             throw CommandFailure("\(format.rawValue) is not text: use --out FILE, or redirect standard output")

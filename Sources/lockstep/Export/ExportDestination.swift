@@ -1,6 +1,8 @@
 import Glibc
 import LockstepCommandLine
+import LockstepExport
 import LockstepMQTT
+import LockstepModel
 import LockstepSystem
 
 /// Where an export is written.
@@ -18,6 +20,47 @@ enum ExportDestination {
     func interrupt() -> Interrupt? {
         guard case .file = self else { return nil }
         return Interrupt(wakeup: Wakeup(), signals: [SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// Receives the bytes of an export, shows its progress, and reports a finished file.
+    /// - Parameters:
+    ///   - subject: what is exported, such as `2 devices`.
+    ///   - clock: the conversion of times, for a warning.
+    ///   - body: writes, and returns what was written, such as `5 samples`.
+    /// - Throws: ``ExportInterruption``, or the error of `body`. Then no file is left.
+    func receive(
+        _ subject: String, clock: CollectorTime?,
+        _ body: (_ write: ([UInt8]) throws -> Void, _ update: (SampleExport.Progress) throws -> Void) throws -> String
+    ) throws {
+        var progress = ProgressLine(isShown: !isTerminal)
+        let start = ContinuousClock.now
+        var bytes: Int64 = 0
+        let interrupt = interrupt()
+        func check() throws {
+            if let signal = interrupt?.signal { throw ExportInterruption(signal: signal) }
+        }
+        let result: String
+        do {
+            defer { progress.end() }
+            result = try body(
+                { piece in
+                    try check()
+                    try write(piece)
+                    bytes += Int64(piece.count)
+                },
+                { state in
+                    try check()
+                    progress.show(ExportProgress.line(state, bytes: bytes, elapsed: start.duration(to: .now)))
+                })
+            try finish()
+            TimeReference.warn(clock)
+        } catch {
+            discard()
+            throw error
+        }
+        if case .file(let file) = self {
+            Terminal.output.write("\(file.path): \(result) of \(subject), \(counted(bytes, "byte"))\n")
+        }
     }
 
     func write(_ bytes: [UInt8]) throws {

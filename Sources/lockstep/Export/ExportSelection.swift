@@ -1,9 +1,7 @@
 import LockstepCommandLine
 import LockstepExport
-import LockstepMQTT
 import LockstepModel
 import LockstepStore
-import LockstepSystem
 
 /// The devices, samples and format that the options of `lockstep export` select.
 struct ExportSelection {
@@ -20,13 +18,15 @@ struct ExportSelection {
     ) throws {
         let kind = RefinedKind(view: name)
         let subject = try kind.map { .stream($0.stream) } ?? Self.subject(name, in: reader.catalog())
-        if kind != nil, format != .csv, format != .ndjson {
-            throw CommandFailure("\(name) can be exported as csv or ndjson, not as \(format)")
+        if kind != nil, !format.hasColumns {
+            throw CommandFailure("\(name) can be exported as csv, ndjson or parquet, not as \(format)")
         }
         if kind != nil, time == .collector { throw CommandFailure("--time collector is not for '\(name)'") }
         guard subject.formats.contains(format) else {
             throw CommandFailure(
-                "\(format) contains positions, and \(name) has none: use 'lockstep export track', or one of "
+                (format == .parquet
+                    ? "parquet contains one stream, and \(name) has several: use --resample, or one of "
+                    : "\(format) contains positions, and \(name) has none: use 'lockstep export track', or one of ")
                     + subject.formats.map(\.rawValue).joined(separator: ", "))
         }
         self.reader = kind.map { RefinedExportReader($0, in: reader) } ?? reader
@@ -50,14 +50,11 @@ struct ExportSelection {
         case "motion": return .motion
         default: break
         }
-        if let stream = catalog.stream(named: name) { return .stream(stream) }
-        let names = ["track", "motion"] + catalog.streams.map(\.name) + RefinedKind.allCases.map(\.view)
-        let suggestion = Suggestion.text(for: name, among: names + catalog.streams.map(\.table))
-        throw CommandFailure(
-            "unknown stream '\(name)'\(suggestion); known names: \(names.joined(separator: ", "))")
+        return .stream(
+            try catalog.knownStream(name, or: ["track", "motion"] + RefinedKind.allCases.map(\.view)))
     }
 
-    private static func devices(
+    static func devices(
         _ arguments: [DeviceArgument], _ group: GroupID?, _ reader: StoreReader
     ) throws -> [DeviceAddress] {
         let known = try reader.devices().map(\.address)
@@ -65,12 +62,6 @@ struct ExportSelection {
         guard !arguments.isEmpty else {
             guard !known.isEmpty else { throw CommandFailure("the store has no devices yet") }
             return known.filter { $0.group == group ?? $0.group }
-        }
-        for argument in arguments where !known.contains(where: argument.selects) {
-            let names = known.map { argument.group == nil ? $0.device.rawValue : $0.description }
-            let suggestion = Suggestion.text(for: argument.description, among: names)
-            throw CommandFailure(
-                "no device '\(argument)' in the store\(suggestion); list devices with 'lockstep devices'")
         }
         return try arguments.addresses(in: group, among: known).sorted()
     }
@@ -83,50 +74,25 @@ struct ExportSelection {
         let stored = (try? export.storedTimeRanges(of: devices, in: reader)) ?? [:]
         guard let first = stored.values.map(\.lowerBound).min(), let last = stored.values.map(\.upperBound).max()
         else { return CommandFailure("no samples of '\(name)' are stored for \(of)") }
-        let limits = [export.from.map { "from \($0)" }, export.to.map { "to \($0)" }].compactMap(\.self)
+        let limits = [
+            export.from.map { "from \($0.shown(decimals: 6))" }, export.to.map { "to \($0.shown(decimals: 6))" },
+        ].compactMap(\.self)
         return CommandFailure(
-            "no samples of '\(name)' of \(of) \(limits.joined(separator: " ")); stored are those from \(first) to \(last)"
+            "no samples of '\(name)' of \(of) \(limits.joined(separator: " ")); stored are those from \(first.shown(decimals: 6)) to \(last.shown(decimals: 6))"
         )
     }
 
     /// Reads the samples and writes the file.
     /// - Throws: ``CommandFailure``, ``ExportInterruption`` or `StoreError`. Then no file is left.
     func run(gap: Int64, to destination: ExportDestination) throws {
-        var progress = ProgressLine(isShown: !destination.isTerminal)
-        let start = ContinuousClock.now
-        var bytes: Int64 = 0
-        let interrupt = destination.interrupt()
-        func check() throws {
-            if let signal = interrupt?.signal { throw ExportInterruption(signal: signal) }
-        }
-        let samples: Int
-        do {
-            defer { progress.end() }
-            samples = try export.run(
-                ranges: ranges, in: reader, gap: gap, creator: "lockstep \(lockstepVersion)",
-                write: { piece in
-                    try check()
-                    try destination.write(piece)
-                    bytes += Int64(piece.count)
-                },
-                update: { state in
-                    try check()
-                    progress.show(
-                        ExportProgress.line(state, bytes: bytes, elapsed: start.duration(to: .now)))
-                })
+        try destination.receive(counted(ranges.count, "device"), clock: export.collectorTime) { write, update in
+            let samples = try export.run(
+                ranges: ranges, in: reader, gap: gap, creator: "lockstep \(lockstepVersion)", write: write,
+                update: update)
             guard samples > 0 else {
                 throw CommandFailure("no sample has a position: the receivers had no fix in this time range")
             }
-            try destination.finish()
-            TimeReference.warn(export.collectorTime)
-        } catch {
-            destination.discard()
-            throw error
-        }
-        if case .file(let file) = destination {
-            Terminal.output.write(
-                "\(file.path): \(counted(samples, "sample")) of \(counted(ranges.count, "device")), "
-                    + counted(bytes, "byte") + "\n")
+            return counted(samples, "sample")
         }
     }
 }

@@ -25,7 +25,8 @@ struct ForgetCommand: ParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "Device, as [GROUP/]DEVICE (default group: default).", transform: DeviceArgument.init(parsing:))
+    @Argument(
+        help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument?
 
     @Option(
@@ -44,7 +45,8 @@ struct ForgetCommand: ParsableCommand {
         let (link, broker) = try connection.link(settings, for: "forget", wakeup: Wakeup())
         let task: any ForgetTask =
             switch (device, collector, gateway) {
-            case (let device?, nil, nil): DeviceRemoval(device.address, root: root)
+            case (let device?, nil, nil):
+                DeviceRemoval(try connection.address(of: device, settings, root), root: root)
             case (nil, let collector?, nil): ProgramRemoval(collector: collector, root: root)
             case (nil, nil, let gateway?): ProgramRemoval(gateway: gateway, root: root)
             default: throw CommandFailure("name one device, or use one of --collector and --gateway")

@@ -9,6 +9,6 @@ enum RefineProgress {
     ///   - range: the times of the rows.
     static func line(_ time: Int64, of range: Range<Int64>) -> String {
         percentage(Double(time - range.lowerBound) / Double(range.upperBound - range.lowerBound))
-            + ", computed to \(Timestamp(microseconds: time).iso8601Seconds)"
+            + ", computed to \(Timestamp(microseconds: time).shown)"
     }
 }

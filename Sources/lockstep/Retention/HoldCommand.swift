@@ -68,16 +68,12 @@ struct HoldCommand: ParsableCommand {
         guard let from, let to else { return }
         let address = try device.onlyAddress(among: reader.devices().map(\.address), option: "")
         let catalog = try reader.catalog()
-        let name = try stream.map { text in
-            guard let stream = catalog.stream(named: text) else {
-                throw CommandFailure(catalog.unknownStreamMessage(for: text))
-            }
-            return stream.name
-        }
+        let name = try stream.map { try catalog.knownStream($0).name }
         let id = try HoldTable.add(
             to: path, device: address, stream: name, from: from.microseconds, to: to.microseconds, reason: reason ?? "",
             now: now)
-        Terminal.output.write("hold \(id): \(name ?? "all streams") of \(address) from \(from) to \(to) stay\n")
+        Terminal.output.write(
+            "hold \(id): \(name ?? "all streams") of \(address) from \(from.shown) to \(to.shown) stay\n")
     }
 
     private func show(_ holds: [Hold]) {
@@ -103,8 +99,8 @@ struct HoldCommand: ParsableCommand {
         for hold in holds {
             table.rows.append([
                 .init("\(hold.id)"), .init(hold.device.description, .bold), .init(hold.stream ?? "all"),
-                .init(Timestamp(microseconds: hold.from).iso8601Seconds),
-                .init(Timestamp(microseconds: hold.to).iso8601Seconds), .init(hold.reason.printable),
+                .init(Timestamp(microseconds: hold.from).shown),
+                .init(Timestamp(microseconds: hold.to).shown), .init(hold.reason.printable),
             ])
         }
         Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")

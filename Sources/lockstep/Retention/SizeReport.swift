@@ -30,7 +30,7 @@ struct SizeReport {
             let held = holds.filter { $0.device == size.device && ($0.stream ?? size.stream) == size.stream }
             table.rows.append([
                 .init(size.device.description, .bold), .init(size.stream), .init("\(size.samples)"),
-                .init(BackupProgress.size(size.bytes)), .init(Timestamp(microseconds: size.oldest).iso8601Seconds),
+                .init(BackupProgress.size(size.bytes)), .init(Timestamp(microseconds: size.oldest).shown),
                 .init(held.map(\.reason).joined(separator: ", ").printable),
             ])
         }

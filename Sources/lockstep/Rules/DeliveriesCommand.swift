@@ -8,12 +8,14 @@ struct DeliveriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliveries",
         abstract: "List notifications of rules that are pending, or that were given up (dead letters).",
-        usage: "lockstep deliveries [--store <store>] [--dead] [--json]")
+        usage: "lockstep deliveries [--store <store>] [--dead] [--local] [--json]")
 
     @OptionGroup var options: StoreOptions
 
     @Flag(help: "Only notifications that were given up.")
     var dead = false
+
+    @OptionGroup var zone: ZoneOptions
 
     @Flag(help: "Print one JSON object per line.")
     var json = false
@@ -35,10 +37,10 @@ struct DeliveriesCommand: ParsableCommand {
         ])
         for delivery in deliveries {
             table.rows.append([
-                .init("\(delivery.event.id)"), .init(delivery.event.time.iso8601Seconds),
+                .init("\(delivery.event.id)"), .init(delivery.event.time.shown),
                 .init(delivery.event.rule), .init(delivery.way),
                 .init(delivery.state.rawValue, delivery.state == .dead ? .red : .yellow),
-                .init("\(delivery.attempts)"), .init(delivery.due.iso8601Seconds), .init(delivery.error ?? ""),
+                .init("\(delivery.attempts)"), .init(delivery.due.shown), .init(delivery.error ?? ""),
             ])
         }
         Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")

@@ -37,9 +37,9 @@ struct EventQuery {
             ])
             for (id, event, acknowledged) in events {
                 table.rows.append([
-                    .init(id.map { "\($0)" } ?? "-"), .init(event.time.description), .init(name(event), .bold),
-                    .init(event.rule), .init(event.value.map { "\($0)" } ?? "-"), .init(event.isLate ? "late" : ""),
-                    .init(acknowledged?.description ?? ""), .init(event.text),
+                    .init(id.map { "\($0)" } ?? "-"), .init(event.time.shown(decimals: 3)), .init(name(event), .bold),
+                    .init(event.rule), .init(event.value.map(number) ?? "-"), .init(event.isLate ? "late" : ""),
+                    .init(acknowledged?.shown ?? ""), .init(event.text),
                 ])
             }
             return events.isEmpty ? ["no events"] : table.lines(for: .output)

@@ -23,19 +23,14 @@ struct RulesTestCommand: ParsableCommand {
     @Option(help: "Device of the recording (default: default/replay).", transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument?
 
-    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
-    var from: String?
-
-    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
-    var to: String?
+    @OptionGroup var timeRange: TimeRangeOptions
 
     @Flag(help: "Output format.")
     var format: RowFormat = .text
 
     func run() throws {
         let now = Moment.now().wall
-        let from = try from.map { try time($0, now: now) }
-        let to = try to.map { try time($0, now: now) }
+        let (from, to) = try timeRange.rangeOrEmpty(now: now)
         let events = try source.map { try replay($0) } ?? read(from: from, to: to, now: now)
         let lines = EventQuery.lines(events.map { (nil, $0, nil) }, format)
         Terminal.output.write(lines.map { $0 + "\n" }.joined())

@@ -62,6 +62,22 @@ struct ExportCommandTests {
         }
     }
 
+    @Test("one table has all devices and streams at one rate")
+    func table() async throws {
+        try await withStore { store in
+            let run = try await lockstep(["export", "accelerometer", "--resample", "200", "--time", "device"], store)
+            #expect(
+                run.text == """
+                    t,time,default/left/accelerometer_x,default/left/accelerometer_y,default/left/accelerometer_z,\
+                    lab/right/accelerometer_x,lab/right/accelerometer_y,lab/right/accelerometer_z
+                    1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0,0.5,0.0,-1.0
+                    1700000000005000,2023-11-14T22:13:20.005000Z,0.375,0.0,-1.0,,,
+                    1700000000010000,2023-11-14T22:13:20.010000Z,0.25,0.0,-1.0,,,
+
+                    """, "\(run.text)")
+        }
+    }
+
     @Test("an existing file is replaced only with --force, and keeps its permissions")
     func existing() async throws {
         try await withStore { store in
@@ -86,11 +102,15 @@ struct ExportCommandTests {
     @Test(
         "mistakes are refused with a suggestion, and leave no file",
         arguments: [
-            (["stesp"], "unknown stream 'stesp': did you mean 'steps'?; known names: track, motion, motion/acc"),
-            (["thermometer"], "unknown stream 'thermometer'; known names: track"),
+            (["stesp"], "unknown stream 'stesp': did you mean 'steps'?; known streams: motion/acc"),
+            (["thermometer"], "unknown stream 'thermometer'; known streams: motion/acc"),
             (["track", "--device", "lfet"], "no device 'lfet' in the store: did you mean 'left'?; list devices"),
             (["track", "--device", "lab/left"], "no device 'lab/left' in the store"),
             (["track", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),
+            (
+                ["motion", "--format", "parquet"],
+                "parquet contains one stream, and motion has several: use --resample, or one"
+            ),
             (
                 ["motion", "--format", "gpx"],
                 "gpx contains positions, and motion has none: use 'lockstep export track'"
@@ -100,7 +120,10 @@ struct ExportCommandTests {
             (["steps"], "no samples of 'steps' are stored for 2 devices"),
             (["track", "--out", "walk.kml"], "the extension '.kml' of --out is not that of a format: use --format"),
             (["track", "--out", "walk.json"], "the extension '.json' of --out is not that of a format"),
-            (["steps_refined", "--format", "mcap"], "steps_refined can be exported as csv or ndjson, not as mcap"),
+            (
+                ["steps_refined", "--format", "mcap"],
+                "steps_refined can be exported as csv, ndjson or parquet, not as mcap"
+            ),
             (["track", "--device", "lab/right"], "no samples of 'track' are stored for lab/right"),
             (
                 ["track", "--from", "2024-01-01"],
@@ -111,6 +134,14 @@ struct ExportCommandTests {
             (["track", "--gap", "0s"], "--gap must be greater than 0"),
             (["track", "--gap", "soon"], "'soon' is not a duration"),
             (["track", "--force"], "--force is only for --out"),
+            (
+                ["accelerometer", "--device", "default/right"],
+                "no device 'default/right' in the store: did you mean 'lab/right'?"
+            ),
+            (["accelerometer,stesp", "--resample", "10"], "unknown stream 'stesp': did you mean 'steps'?"),
+            (["accelerometer", "--resample", "0"], "--resample must be from 0.001 to 10000 rows per second"),
+            (["accelerometer", "--resample", "1", "--format", "mcap"], "--resample is only for csv and parquet"),
+            (["steps", "--resample", "10"], "no samples of 'steps' of 2 devices in this time range"),
             (["track", "--out", "/tmp"], "/tmp is a folder"),
             (["track", "--out", "/dev/null", "--force"], "/dev/null is not a regular file: leave out --out"),
             (["track", "--out", "/nowhere/t.gpx"], "cannot write /nowhere/t.gpx: No such file or directory"),

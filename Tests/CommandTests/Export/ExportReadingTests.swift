@@ -23,6 +23,9 @@ struct ExportReadingTests {
                 try await export("motion", name, system)
             }
             try await export("steps", "steps.csv", system)
+            try await export("track", "track.parquet", system)
+            try await export("gyroscope", "turns.parquet", system)
+            try await export("gyroscope", "turns.ndjson", system)
             let checks = [
                 (["gpx", "track.gpx"], " tracks, "), (["geojson", "track.geojson"], " positions"),
                 (["mcap", "track.mcap"], "/default/walker/location/fix foxglove.LocationFix "),
@@ -31,7 +34,9 @@ struct ExportReadingTests {
                 (["senml", "track.senmlc", "track.ndjson"], " records"),
                 (["senml", "motion.senml", "motion.ndjson"], " records"),
                 (["senml", "motion.senmlc", "motion.ndjson"], " records"),
-                (["csv", "track.csv"], " rows"), (["csv", "steps.csv"], " rows"),
+                (["parquet", "track.parquet", "track.ndjson"], " rows, 12 columns"),
+                (["parquet", "turns.parquet", "turns.ndjson"], " rows, 6 columns"), (["csv", "track.csv"], " rows"),
+                (["csv", "steps.csv"], " rows"),
                 (
                     ["recipes", Programs.source("docs/exports.md")],
                     "python steps.csv, sql duckdb, sql grafana, sql grafana"

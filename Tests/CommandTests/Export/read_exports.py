@@ -5,6 +5,8 @@
   read_exports.py mcap FILE       reads all messages in both directions, with checksums, and checks them by their schemas
   read_exports.py senml FILE ROWS reads SenML in JSON or CBOR, and compares all values with the export ROWS in NDJSON
   read_exports.py csv FILE        reads the types with pandas and DuckDB
+  read_exports.py parquet FILE ROWS
+                                  reads Parquet with pyarrow and DuckDB, and compares all values with the export ROWS in NDJSON
   read_exports.py recipes PAGE    runs the recipes of docs/exports.md in the current folder, with the store samples.db
 """
 import decimal
@@ -53,6 +55,23 @@ def geojson(path):
             assert flat == sorted(flat)
         points += sum(map(len, lines))
     print(len(collection["features"]), "features,", points, "positions")
+
+
+def parquet(path, rows):
+    import duckdb
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    assert str(table.schema.field("time").type) == "timestamp[us, tz=UTC]", table.schema
+    count = 0
+    for line, row in zip(Path(rows).read_text().splitlines(), table.to_pylist(), strict=True):
+        expected, time = json.loads(line), row.pop("time")
+        t, text = expected.pop("t"), expected.pop("time")
+        assert round(time.timestamp() * 1e6) == t and expected == row, (expected, row, text)
+        count += 1
+    found = duckdb.sql(f"SELECT count(*), min(time), count(DISTINCT device) FROM '{path}'").fetchone()
+    assert found[0] == count and found[1] == min(table["time"].to_pylist()), found
+    print(count, "rows,", len(table.schema.names), "columns,", pyarrow.parquet.ParquetFile(path).num_row_groups, "groups")
 
 
 def senml(path, rows):

@@ -138,4 +138,72 @@ struct HomeAssistantDeviceTests {
         #expect(device.isMoving(at: Timestamp(microseconds: 160 * second)) == true)
         #expect(device.isMoving(at: Timestamp(microseconds: 300 * second)) == false)
     }
+
+    @Test("pressure and declared streams are shown with their units, and the group as an area")
+    func measurements() throws {
+        var configuration = HomeAssistantConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c")
+        let air = try SensorStream(
+            declaring: "x/air",
+            columns: [
+                .init(declaring: "co2", kind: .real, unit: "ppm"),
+                .init(declaring: "mode", kind: .choice(["on", "off"]), isRequired: false),
+            ])
+        configuration.root.streams = try StreamCatalog(declared: [air])
+        var devices = HomeAssistantDevices(configuration)
+        #expect(devices.filters.contains("lockstep/+/+/x/air") && devices.filters.contains("lockstep/+/+/pressure"))
+        for (channel, text) in [
+            ("pressure", #"{"v":1,"t":10,"dt":5,"pressure":[1013.2100219726562,900]}"#),
+            ("x/air", #"{"v":1,"t":10,"co2":[415.5],"mode":["off"]}"#),
+        ] {
+            try Array(text.utf8).withUnsafeBytes {
+                try devices.handle(topic: "lockstep/g/d/\(channel)", payload: $0, contentType: nil, at: Self.moment)
+            }
+        }
+        let messages = devices.takeMessages(at: Self.moment)
+        let texts = Dictionary(
+            uniqueKeysWithValues: messages.map { ($0.topic, String(decoding: $0.payload, as: UTF8.self)) })
+        let discovery = try #require(texts["homeassistant/device/lockstep_g__d/config"])
+        #expect(discovery.contains(#""suggested_area":"g""#))
+        for part in [
+            #""name":"Pressure","device_class":"atmospheric_pressure","state_class":"measurement","unit_of_measurement":"hPa""#,
+            #""name":"Air co2","state_class":"measurement","unit_of_measurement":"ppm""#,
+            #""name":"Air mode","device_class":"enum","options":["on","off"]"#,
+        ] {
+            #expect(discovery.contains(part), "\(discovery)")
+        }
+        let state = try #require(texts["lockstep-ha/g/d/state"])
+        #expect(
+            state.contains(#""pressure":900"#) && state.contains(#""x_air_co2":415.5,"x_air_mode":"off""#), "\(state)")
+    }
+
+    @Test("a device whose only sensors are simulated is not shown, also if its state arrives first")
+    func simulated() throws {
+        let configuration = HomeAssistantConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c")
+        var devices = HomeAssistantDevices(configuration)
+        func presence(_ device: String, _ sources: [String: String]) throws {
+            let presence = Presence(epoch: nil, session: 1, phase: .foreground, at: nil, sources: sources)
+            try PresenceJSON.encode(presence).withUnsafeBytes {
+                try devices.handle(
+                    topic: "lockstep/g/\(device)/presence", payload: $0, contentType: nil, at: Self.moment)
+            }
+        }
+        func announced() -> [String] {
+            devices.takeMessages(at: Self.moment).filter { $0.topic.hasSuffix("/config") }
+                .map { "\($0.topic.dropFirst("homeassistant/device/lockstep_g__".count)) \($0.payload.isEmpty)" }
+        }
+        try presence("a", ["simulate:1": "running"])
+        try presence("b", ["simulate:1": "running", "iio": "running"])
+        try presence("c", [:])
+        #expect(announced() == ["b/config false", "c/config false"])
+        try presence("c", ["simulate:2": "running"])
+        #expect(announced() == ["c/config true"], "it is removed")
+        try presence("c", [:])
+        #expect(announced() == [], "a last will names no sources")
+        try presence("a", ["iio": "running"])
+        #expect(announced() == ["a/config false"])
+    }
+
+    private static let moment = Moment(wall: Timestamp(microseconds: 1000), boot: 20_000_000, awake: 20_000_000)
 }

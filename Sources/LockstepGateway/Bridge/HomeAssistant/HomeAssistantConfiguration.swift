@@ -1,4 +1,5 @@
 public import LockstepMQTT
+import LockstepModel
 public import LockstepWire
 
 /// The configuration of a ``HomeAssistantBridge``.
@@ -36,6 +37,8 @@ public struct HomeAssistantConfiguration: Sendable {
         self.clientID = clientID
     }
 
+    /// The streams each of whose columns has an entity.
+    var measuredStreams: [SensorStream] { [.pressure] + root.streams.declared }
     /// The topic that shows whether the bridge is connected.
     var bridgeTopic: String { topic + "/bridge" }
     /// The topic of the birth message of Home Assistant.

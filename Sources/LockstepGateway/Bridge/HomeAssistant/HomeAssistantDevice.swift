@@ -32,11 +32,22 @@ struct HomeAssistantDevice {
     /// The age up to which steps show a movement, in µs.
     static let stepAge: Int64 = 30_000_000
 
+    /// The last value of a column of a stream without an entity of its own.
+    struct Measurement: Equatable {
+        /// The time, or that of the arrival if the clock of the device is ahead.
+        var order: Int64
+        var value: Double
+    }
+
     let address: DeviceAddress
     private var connectivity = DeviceConnectivity()
     private(set) var fix: Fix?
     private(set) var battery: Battery?
     private(set) var steps = StepTotals()
+    /// The last known values, by the keys of their entities.
+    private(set) var measurements: [String: Measurement] = [:]
+    /// Whether the device has, or had when it was connected, only simulated sensors.
+    private(set) var isSimulated = false
     /// The time of the newest sample in µs since 1970.
     private(set) var newest: Int64?
 
@@ -64,7 +75,12 @@ struct HomeAssistantDevice {
     mutating func note(_ transition: LifecycleTransition?) { connectivity.note(transition) }
 
     /// Records a presence, or its deletion.
-    mutating func note(_ presence: Presence?) { connectivity.note(presence) }
+    mutating func note(_ presence: Presence?) {
+        connectivity.note(presence)
+        // The last will of an agent names no sources.
+        guard let sources = presence?.sources.keys, !sources.isEmpty else { return }
+        isSimulated = sources.allSatisfy { $0.hasPrefix("simulate") }
+    }
 
     /// Records samples. Streams that Home Assistant does not show are ignored.
     /// - Parameter now: the time of arrival.
@@ -95,7 +111,12 @@ struct HomeAssistantDevice {
                     isCharging: state == nil || state == "unknown" ? nil : state == "charging")
             case .steps:
                 steps.add(value("steps") ?? 0, distance: value("distance"), until: time)
-            default: break
+            default:
+                for (index, column) in samples.stream.columns.enumerated() where values[index].isFinite {
+                    let key = HomeAssistantEntity.key(of: column, in: samples.stream)
+                    guard order >= measurements[key]?.order ?? order else { continue }
+                    measurements[key] = Measurement(order: order, value: values[index])
+                }
             }
         }
     }

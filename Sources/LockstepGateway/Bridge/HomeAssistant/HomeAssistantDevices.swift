@@ -17,8 +17,7 @@ struct HomeAssistantDevices {
     }
 
     /// The streams that Home Assistant shows.
-    static let streams: [SensorStream] = [.location, .battery, .steps]
-
+    private let streams: [SensorStream]
     private let configuration: HomeAssistantConfiguration
     private var entries: [DeviceAddress: Entry] = [:]
     /// The devices with a change, and those that move.
@@ -33,14 +32,17 @@ struct HomeAssistantDevices {
     /// The messages that delete devices.
     private var removals: [MQTTMessage] = []
 
-    init(_ configuration: HomeAssistantConfiguration) { self.configuration = configuration }
+    init(_ configuration: HomeAssistantConfiguration) {
+        self.configuration = configuration
+        streams = [.location, .battery, .steps] + configuration.measuredStreams
+    }
 
     /// The number of devices.
     var count: Int { entries.count }
 
     /// The topic filters to subscribe to.
     var filters: [String] {
-        let channels: [Channel] = [.state, .presence] + Self.streams.map { .stream($0) }
+        let channels: [Channel] = [.state, .presence] + streams.map { .stream($0) }
         return channels.map { configuration.root.filter(group: nil, channel: $0) } + [
             configuration.statusTopic, configuration.discoveryFilter,
         ]
@@ -82,7 +84,7 @@ struct HomeAssistantDevices {
         case .presence:
             let presence = payload.isEmpty ? nil : try PresenceJSON.decode(Data(payload))
             update(address, at: boot, isUrgent: true, isDeletion: payload.isEmpty) { $0.note(presence) }
-        case .stream(let stream) where Self.streams.contains(stream):
+        case .stream(let stream) where streams.contains(stream):
             guard !payload.isEmpty else { return }
             let batch = try BatchEncoding.decode(
                 payload, contentType: contentType, stream: stream, limits: PayloadLimits())
@@ -138,7 +140,7 @@ struct HomeAssistantDevices {
     /// all others.
     private mutating func removeDeleted() {
         for (address, entry) in entries where !confirmed.contains(address) && !entry.device.isDeleted { remove(entry) }
-        for address in earlier.sorted() where entries[address] == nil {
+        for address in earlier.sorted() where entries[address]?.device.isSimulated ?? true {
             removals += Self.deletions(of: HomeAssistantDiscovery(configuration: configuration, address: address))
         }
         earlier = []
@@ -172,6 +174,16 @@ struct HomeAssistantDevices {
 
     private mutating func takeMessages(of address: DeviceAddress, at moment: Moment) -> [MQTTMessage] {
         guard var entry = entries[address] else { return [] }
+        guard !entry.device.isSimulated else {
+            // Its state may have arrived before its presence, which names its sources.
+            defer {
+                entries[address]?.isAnnounced = false
+                entries[address]?.published = [:]
+                entries[address]?.dueAt = nil
+                moving.remove(address)
+            }
+            return entry.isAnnounced ? Self.deletions(of: entry.discovery) : []
+        }
         var messages: [MQTTMessage] = []
         let discovery = entry.discovery
         func publish(_ topic: String, _ payload: [UInt8]?) {
@@ -184,7 +196,9 @@ struct HomeAssistantDevices {
             messages.append(MQTTMessage(topic: discovery.topic, payload: discovery.payload, isRetained: true))
         }
         publish(discovery.availabilityTopic, Array((entry.device.isConnected ? "online" : "offline").utf8))
-        publish(discovery.stateTopic, HomeAssistantState.values(of: entry.device, at: moment.wall))
+        publish(
+            discovery.stateTopic,
+            HomeAssistantState.values(of: entry.device, measuring: configuration.measuredStreams, at: moment.wall))
         publish(discovery.locationTopic, HomeAssistantState.location(of: entry.device))
         entry.dueAt = nil
         entry.publishedAt = moment.boot

@@ -35,6 +35,8 @@ struct HomeAssistantDiscovery {
             device.member("name", address.device.rawValue)
             device.member("manufacturer", "Lockstep")
             device.member("model", address.group.rawValue)
+            // Home Assistant creates the area, and a person may move the device to another one.
+            if address.group != .standard { device.member("suggested_area", address.group.rawValue) }
         }
         object.member("origin") { origin in
             origin.member("name", "lockstep")
@@ -43,7 +45,9 @@ struct HomeAssistantDiscovery {
         object.member("qos", Int64(1))
         writeAvailability([configuration.bridgeTopic, availabilityTopic], &object)
         object.member("components") { components in
-            for entity in HomeAssistantEntity.all { write(entity, &components) }
+            for entity in HomeAssistantEntity.all(measuring: configuration.measuredStreams) {
+                write(entity, &components)
+            }
         }
         return object.finish()
     }

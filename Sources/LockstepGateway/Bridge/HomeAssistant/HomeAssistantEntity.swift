@@ -13,8 +13,45 @@ struct HomeAssistantEntity {
     /// Whether it is available while the device is not connected.
     var isAlwaysAvailable = false
 
-    /// All entities of a device.
-    static let all = [
+    /// Returns all entities of a device.
+    /// - Parameter streams: the streams each of whose columns has an entity.
+    static func all(measuring streams: [SensorStream]) -> [HomeAssistantEntity] {
+        common + streams.flatMap { stream in stream.columns.filter { !$0.isTime }.map { Self($0, of: stream) } }
+    }
+
+    /// Returns the key of the entity of a column.
+    static func key(of column: SensorStream.Column, in stream: SensorStream) -> String {
+        stream.isDeclared ? "\(stream.table)_\(column.name)" : column.name
+    }
+
+    /// Creates the entity of a column.
+    private init(_ column: SensorStream.Column, of stream: SensorStream) {
+        key = Self.key(of: column, in: stream)
+        platform = "sensor"
+        let title =
+            stream.isDeclared
+            ? "\(stream.name.dropFirst(SensorStream.declaredPrefix.count)) \(column.name)" : column.name
+        name = title.prefix(1).uppercased() + title.dropFirst()
+        if case .choice(let words) = column.kind {
+            properties = [("device_class", "enum")]
+            options = words
+            return
+        }
+        if stream == .pressure { properties.append(("device_class", "atmospheric_pressure")) }
+        // An amount of an interval is no measurement.
+        if column.aggregate != .sum { properties.append(("state_class", "measurement")) }
+        if !column.unit.isEmpty { properties.append(("unit_of_measurement", column.unit)) }
+    }
+
+    private init(
+        key: String, platform: String, name: String, properties: [(key: String, value: String)] = [],
+        options: [String] = [], isAlwaysAvailable: Bool = false
+    ) {
+        (self.key, self.platform, self.name) = (key, platform, name)
+        (self.properties, self.options, self.isAlwaysAvailable) = (properties, options, isAlwaysAvailable)
+    }
+
+    private static let common = [
         HomeAssistantEntity(
             key: "state", platform: "sensor", name: "State",
             properties: [("device_class", "enum"), ("icon", "mdi:state-machine")],

@@ -4,7 +4,10 @@ import LockstepWire
 /// The messages with the values of a device. Unknown values are null.
 enum HomeAssistantState {
     /// Returns the values of all entities except for the position.
-    static func values(of device: HomeAssistantDevice, at now: Timestamp) -> [UInt8] {
+    /// - Parameter streams: the streams each of whose columns has an entity.
+    static func values(
+        of device: HomeAssistantDevice, measuring streams: [SensorStream], at now: Timestamp
+    ) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("state", orNull: device.transition?.to.rawValue)
         object.member("since", orNull: device.transition?.since.description)
@@ -18,6 +21,20 @@ enum HomeAssistantState {
             object.member("distance", (distance * 10).rounded() / 10)
         } else {
             object.nullMember("distance")
+        }
+        for stream in streams {
+            for column in stream.columns where !column.isTime {
+                let key = HomeAssistantEntity.key(of: column, in: stream)
+                guard let value = device.measurements[key]?.value else {
+                    object.nullMember(key)
+                    continue
+                }
+                switch column.kind {
+                case .real: object.member(key, (value * 1e4).rounded() / 1e4)
+                case .integer: object.member(key, Int64(value))
+                case .choice(let words): object.member(key, words[Int(value)])
+                }
+            }
         }
         object.member("last_sample", orNull: device.newest.map { Timestamp(microseconds: $0).description })
         return object.finish()

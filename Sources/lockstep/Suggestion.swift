@@ -1,3 +1,6 @@
+import LockstepCommandLine
+import LockstepModel
+
 /// Suggests a known name for a mistyped one.
 enum Suggestion {
     /// Returns `: did you mean 'NAME'?` for the most similar name, or an empty text if none is similar.
@@ -6,6 +9,16 @@ enum Suggestion {
         guard let best = candidates.min(by: { $0.distance < $1.distance }), best.distance <= max(1, name.count / 3)
         else { return "" }
         return ": did you mean '\(best.name)'?"
+    }
+
+    /// Returns the same for a device: first the devices of this name in other groups.
+    static func text(for argument: DeviceArgument, among known: [DeviceAddress]) -> String {
+        let others = known.filter { $0.device == argument.device }.sorted().prefix(3)
+        guard others.isEmpty else {
+            return ": did you mean \(others.map { "'\($0)'" }.joined(separator: " or "))?"
+        }
+        let names = known.map { argument.group == nil ? $0.device.rawValue : $0.description }
+        return text(for: argument.description, among: names.sorted())
     }
 
     /// Returns the number of inserted, deleted, replaced and swapped characters (optimal string alignment distance).
@@ -25,5 +38,18 @@ enum Suggestion {
             rows.append(current)
         }
         return rows[left.count][right.count]
+    }
+}
+
+extension StreamCatalog {
+    /// Returns the stream with a channel or table of this name.
+    /// - Parameter others: further names that would be accepted.
+    /// - Throws: ``CommandFailure`` with a suggestion and all names if there is none.
+    func knownStream(_ name: String, or others: [String] = []) throws -> SensorStream {
+        if let stream = stream(named: name) { return stream }
+        let suggestion = Suggestion.text(for: name, among: others + streams.flatMap { [$0.name, $0.table] })
+        throw CommandFailure(
+            "unknown stream '\(name)'\(suggestion); known streams: "
+                + (streams.map(\.name) + others).joined(separator: ", "))
     }
 }
