@@ -16,9 +16,11 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     case senml
     /// SenML (RFC 8428) in CBOR.
     case senmlCBOR = "senml-cbor"
+    /// XDF 1.0, for sessions.
+    case xdf
 
     /// Whether the file is not text.
-    public var isBinary: Bool { self == .mcap || self == .senmlCBOR }
+    public var isBinary: Bool { self == .mcap || self == .senmlCBOR || self == .xdf }
     /// Whether the file contains positions only.
     public var needsPositions: Bool { self == .geojson || self == .gpx }
     /// Whether each sample has named columns, so that a column can be added.
