@@ -161,6 +161,8 @@ extension ClickHouseStore {
             append(entry.transition, of: devices[try change(entry.device)].id, to: &transaction.states)
         }
         for clock in group.clocks { transaction.clocks.append(clock) }
+        transaction.sessions += group.sessions
+        transaction.markers += group.markers
         let room = options.rejectedLimit - storedRejections - transaction.rejected.count
         for message in group.rejected.prefix(max(0, room)) {
             transaction.rejected.append(message.at.microseconds)

@@ -142,7 +142,7 @@ public final class ClickHouseStore: SampleStore {
         try readDeletions()
         for table in [
             "received_devices", "received_states", "received_reports", "received_rule_states", "received_deliveries",
-            "received_deletions",
+            "received_deletions", "received_sessions", "received_session_devices", "received_markers",
         ] {
             let newest = try client.binary("SELECT max(version) FROM \(table)") { try $0.unsigned() }
             lastVersion = max(lastVersion, newest.first ?? 0)
@@ -213,6 +213,7 @@ public final class ClickHouseStore: SampleStore {
             try insert(states, into: "received_states", StateColumns.names)
             try insert(transaction.rejected, into: "rejected", ["at", "topic", "reason", "size", "head"])
             try insert(transaction.clocks, into: "received_clocks", ClockColumns.names)
+            try insertSessions(of: transaction)
             try insertOpenEvents()
             try insert(transaction.deliveries, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
             try insert(transaction.acknowledgements, into: "received_acknowledgements", ["event_id", "at"])

@@ -29,6 +29,10 @@ public struct IngestGroup: Sendable {
     public var deliveries: [DeliveryUpdate] = []
     /// The acknowledgements of events by people.
     public var acknowledgements: [EventAcknowledgement] = []
+    /// The recorded sessions that have changed, without their markers.
+    public var sessions: [RecordingSession] = []
+    /// The new markers of sessions.
+    public var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
     /// What people have asked to delete. It takes effect before the samples of the group.
     public var deletions: [Deletion] = []
 
@@ -66,7 +70,7 @@ public struct IngestGroup: Sendable {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty && reports.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil
             && deliveries.isEmpty
-            && acknowledgements.isEmpty && deletions.isEmpty
+            && acknowledgements.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
@@ -74,7 +78,7 @@ public struct IngestGroup: Sendable {
     public var isDeferrable: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && lifecycles.isEmpty
             && tick == nil && deliveries.isEmpty
-            && acknowledgements.isEmpty && deletions.isEmpty
+            && acknowledgements.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.

@@ -49,6 +49,7 @@ extension SQLiteStore {
         try insertBatchNumbers(of: group, runs)
         for (key, report) in group.reports { try write(report, of: key.device) }
         try rejected.write(group.rejected)
+        try writeSessions(of: group)
         try observe(group)
     }
 

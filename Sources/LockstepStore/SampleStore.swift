@@ -59,6 +59,12 @@ public protocol SampleStore: AnyObject {
     /// Returns the ids of all devices that are not forgotten, as the observer receives them.
     func deviceIDs() throws -> [(address: DeviceAddress, id: Int64)]
 
+    /// Returns the recorded sessions.
+    func sessions() throws -> [RecordingSession]
+
+    /// Returns the batch numbers of a device that are committed, by epoch.
+    func batchNumbers(of device: DeviceAddress) throws -> [Epoch: BatchNumbers]
+
     /// Returns the size of the store and what leaves it, or nil if that is not known here.
     func space() -> StoreSpace?
 
@@ -95,6 +101,12 @@ extension SampleStore {
 
     /// Returns nothing by default.
     public func deviceIDs() -> [(address: DeviceAddress, id: Int64)] { [] }
+
+    /// Returns nothing by default.
+    public func sessions() -> [RecordingSession] { [] }
+
+    /// Returns nothing by default.
+    public func batchNumbers(of device: DeviceAddress) -> [Epoch: BatchNumbers] { [:] }
 
     /// Returns false: by default, no maintenance is needed.
     public var needsMaintenance: Bool { false }

@@ -9,7 +9,8 @@ struct CommandTextTests {
     /// Each command without subcommands.
     static let commands: [[String]] = [
         [], ["up"], ["watch"], ["devices"], ["doctor"], ["command"], ["query"], ["export"], ["verify"], ["copy"],
-        ["clock"], ["delete"], ["archive"],
+        ["clock"], ["delete"], ["archive"], ["record", "start"], ["record", "mark"], ["record", "stop"],
+        ["record", "list"], ["record", "show"], ["record", "edit"],
         ["align"], ["refine", "attitude"], ["refine", "steps"], ["refine", "track"], ["analyze", "attitude"],
         ["analyze", "orientation"], ["analyze", "steps"], ["analyze", "walk"], ["analyze", "activity"],
         ["analyze", "set"], ["rules", "check"], ["rules", "list"],

@@ -7,6 +7,13 @@ import Testing
 /// The device of the examples of events.
 private let exampleDevice = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))
 
+private let exampleSession = RecordingSession.Key(
+    group: exampleDevice.group, id: SessionID(unchecked: "walk-3"))
+
+private func recoded(_ verb: SessionRequest.Verb, _ payload: Data) throws -> [UInt8] {
+    SessionJSON.encode(try SessionJSON.decode(verb, payload, of: exampleSession, at: Timestamp(microseconds: 0)))
+}
+
 /// Checks docs/wire-format.md against the code: other implementers rely on every example and table in it.
 @Suite("docs/wire-format.md")
 struct WireFormatTests {
@@ -18,7 +25,8 @@ struct WireFormatTests {
     func kinds() {
         let known = [
             "batch", "rejected", "series", "presence", "state", "ack", "event", "acknowledge", "acknowledged",
-            "request", "reply", "health", "ping", "pong", "forget", "forgotten", "delete",
+            "request", "reply", "health", "ping", "pong", "forget", "forgotten", "delete", "session", "start", "mark",
+            "edit",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -81,6 +89,9 @@ struct WireFormatTests {
             "forgotten": { ForgetJSON.encode(try ForgetJSON.decodeAnswer($0)) },
             "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },
             "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },
+            "session": { SessionJSON.encode(try SessionJSON.decode($0, of: exampleSession)) },
+            "start": { try recoded(.start, $0) }, "mark": { try recoded(.mark, $0) },
+            "edit": { try recoded(.edit, $0) },
             "request": { RequestJSON.encode(try RequestJSON.decode($0)) },
             "reply": { ReplyJSON.encode(try ReplyJSON.decode($0)) },
             "health": { try CollectorHealth.decode($0).encoded() },

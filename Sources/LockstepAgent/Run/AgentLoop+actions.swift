@@ -98,6 +98,11 @@ extension AgentLoop {
     }
 
     private func publish(_ reply: AgentReply) {
+        var reply = reply
+        if case .flushed = reply.outcome {
+            reply.newest = outbox.pending.compactMapValues(\.last)
+            reply.newest?[outbox.epoch] = outbox.lastSeq
+        }
         do {
             _ = try link.publish(
                 MQTTMessage(

@@ -168,7 +168,9 @@ extension StoreDialect {
     fileprivate static let clickHouse = StoreDialect(
         definitions: "SELECT name, argMax(definition, at) FROM streams GROUP BY name ORDER BY name",
         devices: "received_devices", batches: "received_batches", dropped: "received_dropped", reports: "reports",
-        deliveries: "deliveries", orderOfRejected: "at", position: "position", maxRows: ClickHouseDriver.rowLimit,
+        deliveries: "deliveries", orderOfRejected: "at",
+        sessionTables: "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name = 'sessions'",
+        position: "position", maxRows: ClickHouseDriver.rowLimit,
         // The server would read all rows for the views.
         events: { numbers in
             let isNumber = "event_id IN (\(numbers.map { "\($0)" }.joined(separator: ", ")))"

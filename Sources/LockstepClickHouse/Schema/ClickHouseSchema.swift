@@ -87,7 +87,7 @@ struct ClickHouseSchema {
                 at Int64, topic String, reason String, size Int64, head String
             ) ENGINE = \(storage.engine("MergeTree", of: "rejected")) PARTITION BY intDiv(at, \(Self.day)) ORDER BY at\(storage.clause)
             """,
-        ] + eventTables
+        ] + eventTables + sessionTables
     }
 
     /// The views that are independent of the streams.
@@ -166,7 +166,7 @@ struct ClickHouseSchema {
 
     /// All views.
     var views: [(name: String, select: String)] {
-        baseViews + eventViews
+        baseViews + eventViews + sessionViews
             + streams.flatMap { stream in
                 [
                     (stream.table, stream.samplesView), ("v_" + stream.table, stream.readableView),

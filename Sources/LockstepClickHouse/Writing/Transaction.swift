@@ -83,10 +83,13 @@ struct Transaction {
 
     /// The new deletions, and those that have refused samples, by request.
     var deletions: [String: DeletionRecord] = [:]
+    /// The changed sessions, and new markers of sessions.
+    var sessions: [RecordingSession] = []
+    var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
 
     /// Whether there is nothing to commit.
     var isEmpty: Bool {
         devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty && clocks.isEmpty
-            && deliveries.isEmpty && acknowledged.isEmpty && deletions.isEmpty
+            && deliveries.isEmpty && acknowledged.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty
     }
 }

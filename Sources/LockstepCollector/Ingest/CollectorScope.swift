@@ -25,6 +25,11 @@ struct CollectorScope {
         share?.contains(device) ?? (groups.isEmpty || groups.contains(device.group))
     }
 
+    /// Returns whether the collector has all devices of a group.
+    func containsGroup(_ group: GroupID) -> Bool {
+        share.map { $0.group == group && $0.partitions == 1 } ?? (groups.isEmpty || groups.contains(group))
+    }
+
     /// Returns whether one of ``filters`` matches a topic.
     func covers(_ topic: String) -> Bool {
         // A filter that ends with '/#' also matches its parent.

@@ -38,6 +38,8 @@ struct Intake {
     /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
     private var pendingDevices: [Int] = []
 
+    /// The recorded sessions.
+    var sessions = SessionRegistry(at: .now())
     /// What to do about forgotten devices. The collector takes it.
     var forgetting = Forgetting()
     /// The devices with a wrong clock. The collector logs them.
@@ -97,6 +99,7 @@ struct Intake {
     /// Returns the current group and starts a new one.
     mutating func takeGroup(_ registry: inout LifecycleRegistry, at moment: Moment) -> IngestGroup {
         reportNewest(&registry, at: moment)
+        sessions.complete(&group, at: moment)
         defer { discardGroup() }
         return group
     }
@@ -144,6 +147,8 @@ struct Intake {
             case .acknowledgement: try ingestAcknowledgement(message, route: route, at: moment)
             case .forget: try ingestForget(message, route: route, &registry, at: moment)
             case .delete: try ingestDeletion(message, route: route, at: moment)
+            case .session(let key, let verb): try ingestSession(message, key, verb, registry, at: moment)
+            case .reply: ingestReply(message, route: route, at: moment)
             case .state: ingestDeletedState(message, route: route, registry)
             case .ignored: break
             case .outside: earlierSubscriptions.receivedOutside(message.topic, of: scope)
@@ -493,6 +498,32 @@ struct Intake {
             throw PayloadError("there is nothing to delete: the device has never sent anything")
         }
         group.deletions.append(deletion)
+    }
+
+    // MARK: Sessions
+
+    /// Carries out a request about a session.
+    /// - Throws: the reason for a rejection.
+    private mutating func ingestSession(
+        _ message: IncomingMessage, _ key: RecordingSession.Key, _ verb: SessionRequest.Verb,
+        _ registry: borrowing LifecycleRegistry, at moment: Moment
+    ) throws {
+        // A retained request would be repeated after each connection.
+        guard !message.isRetained else { return }
+        try checkSize(of: message)
+        let request = try SessionJSON.decode(
+            verb, Data(message.payload), of: key, at: moment.wall, streams: scope.root.streams)
+        let devices = registry.devices
+        try sessions.handle(
+            request, of: key, known: { devices.lazy.filter { $0.group == key.group }.map(\.device) }, at: moment)
+    }
+
+    /// Passes an agent's reply to the session that has sent the request. Others are for other clients.
+    private mutating func ingestReply(_ message: IncomingMessage, route: Int, at moment: Moment) {
+        guard sessions.isActive, !message.isRetained, message.payload.count <= limits.bytes,
+            let device = topics[route].address, let reply = try? ReplyJSON.decode(Data(message.payload))
+        else { return }
+        sessions.receive(reply, of: device, at: moment)
     }
 
     // MARK: Forgotten devices

@@ -3,7 +3,10 @@ import LockstepWire
 
 /// The destination of a topic's messages.
 struct IntakeRoute {
-    enum Destination { case samples, presence, acknowledgement, forget, delete, state, ignored, outside }
+    enum Destination {
+        case samples, presence, acknowledgement, forget, delete, state, ignored, outside, reply
+        case session(RecordingSession.Key, SessionRequest.Verb)
+    }
 
     let destination: Destination
     let address: DeviceAddress?
@@ -41,8 +44,11 @@ struct IntakeRoute {
         case .device(let address, .forget): self.init(.forget, address)
         case .device(let address, .delete): self.init(.delete, address)
         case .device(let address, .state): self.init(.state, address)
+        case .device(let address, .commandReply): self.init(.reply, address)
+        // A session belongs to the collector of the whole group.
+        case .session(let key, let verb?) where scope.containsGroup(key.group): self.init(.session(key, verb))
         // Messages of collectors and gateways and commands to agents are not stored.
-        case .device(_, .ack), .device(_, .command), .device(_, .commandReply),
+        case .device(_, .ack), .device(_, .command), .session,
             .device(_, .event), .device(_, .eventAcknowledged), .device(_, .forgotten), .device(_, .clockPing),
             .device(_, .clockPong),
             .collector, .collectorEvent, .gateway:

@@ -56,6 +56,14 @@ final class StoreWriter: Sendable {
         try state.withLock { try $0.store.lifecycles() }
     }
 
+    /// Returns the recorded sessions.
+    func sessions() throws -> [RecordingSession] { try state.withLock { try $0.store.sessions() } }
+
+    /// Returns the committed batch numbers of a device, or nil if the store cannot be read.
+    func batchNumbers(of device: DeviceAddress) -> [Epoch: BatchNumbers]? {
+        state.withLock { try? $0.store.batchNumbers(of: device) }
+    }
+
     /// Takes over the devices that `owns` accepts from an earlier owner.
     func takeOver(_ token: FencingToken, owning owns: @Sendable (DeviceAddress) -> Bool) throws {
         try state.withLock { try $0.store.takeOver(token, owning: owns) }

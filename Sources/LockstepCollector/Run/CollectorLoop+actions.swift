@@ -30,7 +30,12 @@ extension CollectorLoop {
             if ownership.mayRead {
                 rules.advance(
                     &intake.group, isConnected: advancingTime, isInTransaction: machine.hasHandedOver, at: moment)
+                if advancingTime {
+                    intake.sessions.tick(
+                        at: moment, isInTransaction: machine.hasHandedOver, numbers: writer.batchNumbers)
+                }
             }
+            if intake.sessions.hasChanges { return .reviewed(.urgent) }
             return .reviewed(intake.group.isEmpty ? .none : intake.group.isDeferrable ? .deferrable : .urgent)
         case .commit:
             let group = intake.takeGroup(&registry, at: moment)
@@ -108,6 +113,7 @@ extension CollectorLoop {
             intake.didCommit(scope)
         }
         let returned = registry.commit()
+        intake.sessions.commit()
         rules.settle(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
         for change in pending.transitions { announce(change) }
@@ -123,6 +129,7 @@ extension CollectorLoop {
         guard case .failure(let error) = commitResult else { return }
         // The broker delivers all messages again. They lead to the same transitions with the same sequence numbers.
         registry.rollback()
+        intake.sessions.rollback()
         // What rules have concluded from a transition stays, and so does the transition.
         // A share is lost, and its next claim reads the store, which may not answer now.
         ownership.lose(ShareProblem(error))
@@ -171,6 +178,7 @@ extension CollectorLoop {
                     topic: topic(of: delivery.event.device, .event),
                     payload: EventJSON.encode(delivery.event), qos: .atLeastOnce, isRetained: isRetained))
         }
+        publishSessions()
         reportMessagesOutside()
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }

@@ -31,6 +31,7 @@ extension CollectorLoop {
             intake.earlierSubscriptions.connected(sessionPresent: sessionPresent)
             announcedDevices = registry.devices
             rules.didConnect(at: Moment.now().boot)
+            intake.sessions.didConnect()
             perform(machine.handle(.connected(devices: announcedDevices.count), at: .now))
             moment = .now()
             for message in earlyMessages { message.withMessage(ingest) }

@@ -88,6 +88,8 @@ final class CollectorLoop {
             scope: scope, limits: configuration.limits, maxFuture: configuration.maxFuture,
             maxDevices: configuration.maxDevices, devices: known.keys)
         intake.collector = configuration.id
+        intake.sessions = SessionRegistry(
+            try writer.sessions().filter { scope.containsGroup($0.key.group) }, at: .now())
         return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
     }
 

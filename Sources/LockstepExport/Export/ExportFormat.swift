@@ -18,9 +18,11 @@ public enum ExportFormat: String, CaseIterable, Sendable {
     case senmlCBOR = "senml-cbor"
     /// Apache Parquet.
     case parquet
+    /// XDF 1.0, for sessions.
+    case xdf
 
     /// Whether the file is not text.
-    public var isBinary: Bool { [.mcap, .senmlCBOR, .parquet].contains(self) }
+    public var isBinary: Bool { [.mcap, .senmlCBOR, .parquet, .xdf].contains(self) }
     /// Whether the file contains positions only.
     public var needsPositions: Bool { self == .geojson || self == .gpx }
     /// Whether each sample has named columns, so that a column can be added.

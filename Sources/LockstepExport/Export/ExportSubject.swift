@@ -10,6 +10,8 @@ public enum ExportSubject: Sendable, Hashable {
     /// The samples of the streams `motion/device`, `motion/accelerometer`, `motion/gyroscope` and
     /// `motion/magnetometer`, merged by time.
     case motion
+    /// The samples of some streams, with the labels and markers of a session.
+    case session(RecordingSession, [SensorStream])
 
     /// The streams, in the order of the indices of an ``ExportWriter``.
     public var streams: [SensorStream] {
@@ -17,15 +19,20 @@ public enum ExportSubject: Sendable, Hashable {
         case .stream(let stream): [stream]
         case .track: [.location]
         case .motion: [.deviceMotion, .accelerometer, .gyroscope, .magnetometer]
+        case .session(_, let streams): streams
         }
     }
 
     /// The formats in which the subject can be exported.
     public var formats: [ExportFormat] {
-        ExportFormat.allCases.filter {
-            (!$0.needsPositions || streams == [.location]) && ($0 != .parquet || streams.count == 1)
+        if session != nil { return [.mcap, .xdf] }
+        return ExportFormat.allCases.filter {
+            $0 != .xdf && (!$0.needsPositions || streams == [.location]) && ($0 != .parquet || streams.count == 1)
         }
     }
+
+    /// The session, or nil.
+    private var session: RecordingSession? { if case .session(let session, _) = self { session } else { nil } }
 
     /// Returns whether the export contains a sample.
     public func contains(_ row: SampleRow) -> Bool { self != .track || TrackFix(row) != nil }
@@ -53,7 +60,8 @@ public enum ExportSubject: Sendable, Hashable {
         case .gpx: return GPXWriter(gap: gap, creator: creator)
         case .senml: return SenMLWriter(streams: streams, isCBOR: false)
         case .senmlCBOR: return SenMLWriter(streams: streams, isCBOR: true)
-        case .mcap: return MCAPWriter(streams: streams, library: creator)
+        case .mcap: return MCAPWriter(streams: streams, library: creator, session: session)
+        case .xdf: return XDFWriter(streams: streams, session: session)
         }
     }
 }

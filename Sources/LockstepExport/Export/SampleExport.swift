@@ -42,7 +42,7 @@ public struct SampleExport: Sendable {
 
     /// The greatest number of devices in one file, or nil if there is no limit.
     public var maxDevices: Int? {
-        format == .mcap ? MCAPWriter.maxChannels / MCAPWriter.channels(streams: subject.streams) : nil
+        format == .mcap ? (MCAPWriter.maxChannels - 1) / MCAPWriter.channels(streams: subject.streams) : nil
     }
 
     /// Returns the times of the oldest and newest sample of each device that has any, over all streams.

@@ -56,6 +56,14 @@ enum JSONSchema {
             ),
         ])
 
+    /// The schema of a marker of a session.
+    static let marker = object(
+        title: "lockstep.marker", summary: "A marker of a session",
+        members: [
+            ("timestamp", time), ("text", #"{"type":"string"}"#), ("clock", #"{"type":"string"}"#),
+            ("device", #"{"type":"string"}"#), ("value", number), ("duration_s", number),
+        ])
+
     private static func vector(title: String, _ names: [String]) -> String {
         object(title: title, members: names.map { ($0, number) })
     }

@@ -9,6 +9,7 @@ enum MCAPOpcode: UInt8 {
     case messageIndex = 0x07
     case chunkIndex = 0x08
     case statistics = 0x0B
+    case metadata = 0x0C
     case summaryOffset = 0x0E
     case dataEnd = 0x0F
 }
@@ -38,6 +39,16 @@ extension [UInt8] {
         let size = MemoryLayout<Length>.size
         Swift.withUnsafeBytes(of: Length(count - start - size).littleEndian) { bytes in
             for (index, byte) in bytes.enumerated() { self[start + index] = byte }
+        }
+    }
+
+    /// Appends texts with their keys.
+    mutating func append(map: [(key: String, value: String)]) {
+        append(length: UInt32.self) { bytes in
+            for (key, value) in map {
+                bytes.append(text: key)
+                bytes.append(text: value)
+            }
         }
     }
 

@@ -8,6 +8,8 @@ struct MCAPWriter: ExportWriter {
     static let maxChannels = 65_535
 
     private let library: String
+    /// The session whose labels and markers the file contains, or nil.
+    private let session: RecordingSession?
     /// The kinds of messages of each stream. The schema of a kind has its position over all streams, from 1, as id.
     private let kinds: [[MCAPMessage]]
     private let firstKind: [Int]
@@ -29,8 +31,9 @@ struct MCAPWriter: ExportWriter {
         var messages: UInt32 = 0
     }
 
-    init(streams: [SensorStream], library: String) {
+    init(streams: [SensorStream], library: String, session: RecordingSession? = nil) {
         self.library = library
+        self.session = session
         let kinds = streams.map(MCAPMessage.kinds)
         self.kinds = kinds
         firstKind = kinds.indices.map { index in kinds[..<index].reduce(0) { $0 + $1.count } }
@@ -48,6 +51,7 @@ struct MCAPWriter: ExportWriter {
             bytes.append(text: library)
         }
         emit(bytes + schemas(), into: &output)
+        if let session { write(session, into: &output) }
     }
 
     mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
@@ -97,12 +101,7 @@ struct MCAPWriter: ExportWriter {
                 bytes.append(number: UInt16(firstKind[stream] + index + 1))
                 bytes.append(text: "/\(device)/\(kind.topic)")
                 bytes.append(text: "json")
-                bytes.append(length: UInt32.self) { bytes in
-                    for (key, value) in [("group", device.group.rawValue), ("device", device.device.rawValue)] {
-                        bytes.append(text: key)
-                        bytes.append(text: value)
-                    }
-                }
+                bytes.append(map: [("group", device.group.rawValue), ("device", device.device.rawValue)])
             }
             channels.append(Channel(record: record))
             emit(record, into: &output)
@@ -141,17 +140,66 @@ struct MCAPWriter: ExportWriter {
                 bytes.append(length: UInt32.self) { $0 += Array(kind.definition.utf8) }
             }
         }
+        guard session != nil else { return bytes }
+        bytes.append(record: .schema) { bytes in
+            bytes.append(number: markerSchema)
+            bytes.append(text: "lockstep.marker")
+            bytes.append(text: "jsonschema")
+            bytes.append(length: UInt32.self) { $0 += Array(JSONSchema.marker.utf8) }
+        }
         return bytes
+    }
+
+    /// The id of the schema of markers.
+    private var markerSchema: UInt16 { UInt16(kinds.joined().count + 1) }
+
+    /// Writes labels as metadata, and markers as messages of a channel of their own.
+    private mutating func write(_ session: RecordingSession, into output: inout OutputBuffer) {
+        var bytes: [UInt8] = []
+        bytes.append(record: .metadata) { bytes in
+            bytes.append(text: "session")
+            bytes.append(map: session.properties)
+        }
+        for (id, device) in session.devices.sorted(by: { $0.key < $1.key }) {
+            bytes.append(record: .metadata) { bytes in
+                bytes.append(text: "device \(id)")
+                bytes.append(map: device.properties)
+            }
+        }
+        var record: [UInt8] = []
+        record.append(record: .channel) { bytes in
+            bytes.append(number: UInt16(1))
+            bytes.append(number: markerSchema)
+            bytes.append(text: "/markers")
+            bytes.append(text: "json")
+            bytes.append(map: [])
+        }
+        channels.append(Channel(record: record))
+        emit(bytes + record, into: &output)
+        for marker in session.markers {
+            let (seconds, fraction) = max(0, marker.time.microseconds).quotientAndRemainder(dividingBy: 1_000_000)
+            var text = "{\"timestamp\":{\"sec\":\(seconds),\"nsec\":\(fraction * 1000)}"
+            text += ",\"text\":\(JSONRowsWriter.string(marker.text)),\"clock\":\"\(marker.clock.rawValue)\""
+            if let device = marker.device { text += ",\"device\":\"\(device)\"" }
+            if let value = marker.value { text += ",\"value\":\(value)" }
+            if let duration = marker.duration { text += ",\"duration_s\":\(Double(duration) / 1e6)" }
+            channels[0].messages += 1
+            chunk.append(
+                channel: 1, sequence: channels[0].messages,
+                time: UInt64(seconds * 1_000_000 + fraction).multipliedReportingOverflow(by: 1000).partialValue,
+                data: Array((text + "}").utf8))
+            if chunk.isFull { flushChunk(into: &output) }
+        }
     }
 
     private func statistics() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(record: .statistics) { bytes in
             bytes.append(number: channels.reduce(UInt64(0)) { $0 + UInt64($1.messages) })
-            bytes.append(number: UInt16(kinds.joined().count))
+            bytes.append(number: UInt16(kinds.joined().count + (session == nil ? 0 : 1)))
             bytes.append(number: UInt32(channels.count))
             bytes.append(number: UInt32(0))
-            bytes.append(number: UInt32(0))
+            bytes.append(number: UInt32(session.map { 1 + $0.devices.count } ?? 0))
             bytes.append(number: chunks)
             bytes.append(number: times?.lowerBound ?? 0)
             bytes.append(number: times?.upperBound ?? 0)

@@ -158,7 +158,7 @@ extension LiveDevices {
             guard collectors[address] != nil else { return route }
         case .collectorEvent(_, _, .event): return .event(nil)
         case .collectorEvent(_, _, .eventAcknowledged): return .acknowledged(nil)
-        case .collectorEvent: return .ignored
+        case .collectorEvent, .session: return .ignored
         case .gateway(let group, let id):
             let name = "\(group)/\(id)"
             route = .gateway(name)

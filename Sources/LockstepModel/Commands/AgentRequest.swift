@@ -55,6 +55,9 @@ public struct AgentReply: Sendable, Hashable {
     public var id: String?
     /// The result of the request.
     public var outcome: Outcome
+    /// After a flush, the number of the newest batch of each epoch that the device still has or that is the current one: all
+    /// samples until the flush are in batches up to these. Nil if the agent does not report it.
+    public var newest: [Epoch: Int64]?
 
     /// The result of a request.
     public enum Outcome: Sendable, Hashable {
@@ -72,9 +75,10 @@ public struct AgentReply: Sendable, Hashable {
     }
 
     /// Creates a reply.
-    public init(id: String? = nil, outcome: Outcome) {
+    public init(id: String? = nil, outcome: Outcome, newest: [Epoch: Int64]? = nil) {
         self.id = id
         self.outcome = outcome
+        self.newest = newest
     }
 }
 

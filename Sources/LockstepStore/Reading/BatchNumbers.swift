@@ -1,16 +1,16 @@
-package import LockstepModel
+public import LockstepModel
 
 /// The received and dropped batch numbers of a device and epoch.
-package struct BatchNumbers: Equatable {
+public struct BatchNumbers: Equatable, Sendable {
     /// The numbers of received batches.
-    package var received = SequenceSet()
+    public var received = SequenceSet()
     /// The numbers of batches that the agent dropped.
-    package var dropped = SequenceSet()
+    public var dropped = SequenceSet()
     /// What the device has reported about them, or nil.
     package var report: EpochReport?
 
     /// Creates empty sets.
-    package init() {}
+    public init() {}
 
     /// Returns the ranges of `new` that are not ranges of `old`: those that have to be written.
     ///

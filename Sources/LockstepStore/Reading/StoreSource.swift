@@ -67,6 +67,8 @@ package struct StoreDialect: Sendable {
     package var deliveries: String
     /// The order in which rejected messages were received.
     package var orderOfRejected: String
+    /// The query of the number of tables of sessions, which exist from the first session on.
+    package var sessionTables: String
     /// The function that finds a text in another.
     package var position: String
     /// The maximum number of rows of an answer that may be long, or nil if it is not kept in memory.
@@ -83,7 +85,8 @@ package struct StoreDialect: Sendable {
 
     package init(
         definitions: String, devices: String, batches: String, dropped: String, reports: String, deliveries: String,
-        orderOfRejected: String, position: String, maxRows: Int?, events: @escaping @Sendable ([Int64]) -> String,
+        orderOfRejected: String, sessionTables: String, position: String, maxRows: Int?,
+        events: @escaping @Sendable ([Int64]) -> String,
         clocks: @escaping @Sendable (Int64) -> String, newestClocks: @escaping @Sendable (String) -> String,
         literal: @escaping @Sendable (String) -> String
     ) {
@@ -94,6 +97,7 @@ package struct StoreDialect: Sendable {
         self.reports = reports
         self.deliveries = deliveries
         self.orderOfRejected = orderOfRejected
+        self.sessionTables = sessionTables
         self.position = position
         self.maxRows = maxRows
         self.events = events
@@ -108,7 +112,8 @@ package struct StoreDialect: Sendable {
     static let sqlite = StoreDialect(
         definitions: "SELECT name, definition FROM streams WHERE definition IS NOT NULL ORDER BY name",
         devices: "_devices", batches: "batches", dropped: "dropped", reports: "_reports",
-        deliveries: "deliveries JOIN events USING (event_id)", orderOfRejected: "id", position: "instr", maxRows: nil,
+        deliveries: "deliveries JOIN events USING (event_id)", orderOfRejected: "id",
+        sessionTables: "SELECT count(*) FROM sqlite_schema WHERE name = 'sessions'", position: "instr", maxRows: nil,
         events: { _ in "events" }, clocks: { "(SELECT * FROM _clocks WHERE device_id = \($0))" },
         // SQLite takes the other columns from the row with the maximum.
         newestClocks: { condition in

@@ -45,6 +45,14 @@ struct JSONMembers: JSONReadable {
         return try Value.read(value, at: path(of: name))
     }
 
+    /// Returns a member with a batch number for each epoch, or nil if it is missing or null.
+    func numbers(_ name: String) throws(PayloadError) -> [Epoch: Int64]? {
+        guard let numbers: [String: Int64] = try optional(name) else { return nil }
+        var result: [Epoch: Int64] = [:]
+        for (epoch, number) in numbers { result[try Epoch.read(.string(epoch), at: path(of: name))] = number }
+        return result
+    }
+
     private func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 }
 

@@ -1,3 +1,5 @@
+package import LockstepModel
+
 /// Writes a JSON object with its members in call order.
 ///
 /// Foundation's encoder does not preserve the order of keys, which makes payloads hard to read.
@@ -81,6 +83,13 @@ package struct JSONObjectWriter {
     package mutating func member(_ name: String, _ values: [String: String]) {
         member(name) { object in
             for (key, value) in values.sorted(by: { $0.key < $1.key }) { object.member(key, value) }
+        }
+    }
+
+    /// Writes a member with an object of batch numbers, sorted by epoch.
+    package mutating func member(_ name: String, _ numbers: [Epoch: Int64]) {
+        member(name) { object in
+            for (epoch, number) in numbers.sorted(by: { $0.key < $1.key }) { object.member(epoch.rawValue, number) }
         }
     }
 

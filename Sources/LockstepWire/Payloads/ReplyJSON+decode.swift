@@ -6,7 +6,8 @@ extension ReplyJSON {
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: Data) throws(PayloadError) -> AgentReply {
         let object = try JSONMembers(payload)
-        return AgentReply(id: try object.optional("id"), outcome: try outcome(object))
+        return AgentReply(
+            id: try object.optional("id"), outcome: try outcome(object), newest: try object.numbers("newest"))
     }
 
     private static func outcome(_ object: JSONMembers) throws(PayloadError) -> AgentReply.Outcome {

@@ -28,6 +28,7 @@ public enum ReplyJSON {
         case .flushed(let batches):
             object.member("ok", true)
             object.member("flushed", Int64(batches))
+            if let newest = reply.newest { object.member("newest", newest) }
         case .described(let description):
             object.member("ok", true)
             object.member("describe") { $0.describe(description) }

@@ -59,6 +59,16 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
         "\(text)/\(group)/\(TopicRoot.gatewayLevel)/\(gateway)"
     }
 
+    /// Returns the topic of a session's state, or of a request about it.
+    public func topic(_ session: RecordingSession.Key, _ request: SessionRequest.Verb? = nil) -> String {
+        "\(text)/\(session.group)/\(TopicRoot.sessionLevel)/\(session.id)" + (request.map { "/\($0.rawValue)" } ?? "")
+    }
+
+    /// Returns a topic filter for the states of the sessions of `group`, or of all groups if it is nil.
+    public func sessionFilter(group: GroupID?) -> String {
+        "\(text)/\(group?.rawValue ?? "+")/\(TopicRoot.sessionLevel)/+"
+    }
+
     /// Returns a topic filter for all topics of `group`, or of all groups if it is nil.
     public func filter(group: GroupID?) -> String {
         group.map { "\(text)/\($0)/#" } ?? "\(text)/#"
@@ -80,6 +90,7 @@ public struct TopicRoot: Hashable, Sendable, CustomStringConvertible {
 
     fileprivate static let collectorLevel = "$collector"
     fileprivate static let gatewayLevel = "$gateway"
+    fileprivate static let sessionLevel = "$session"
 }
 
 /// A parsed topic.
@@ -92,6 +103,8 @@ public enum Topic: Hashable, Sendable {
     case collectorEvent(GroupID, CollectorID, Channel)
     /// The health report of a gateway.
     case gateway(GroupID, DeviceID)
+    /// The state of a session, or a request about it.
+    case session(RecordingSession.Key, SessionRequest.Verb?)
 }
 
 extension TopicRoot {
@@ -118,6 +131,7 @@ extension TopicRoot {
                 }
                 return .collector(group, try CollectorID(validating: name))
             }
+            if device == TopicRoot.sessionLevel { return try session(name, in: group) }
             if device == TopicRoot.gatewayLevel { return .gateway(group, try DeviceID(validating: name)) }
             let address = DeviceAddress(group: group, device: try DeviceID(validating: device))
             guard let channel = Channel(name: name, streams: streams) else {
@@ -136,6 +150,19 @@ extension TopicRoot {
 }
 
 extension TopicRoot {
+    /// Parses the levels of a topic after the level of sessions.
+    private func session(_ name: String, in group: GroupID) throws -> Topic {
+        let levels = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let key = RecordingSession.Key(group: group, id: try SessionID(validating: String(levels[0])))
+        guard levels.count == 2 else { return .session(key, nil) }
+        guard let verb = SessionRequest.Verb(rawValue: String(levels[1])) else {
+            throw TopicError(
+                "'\(levels[1].prefix(80))' is not a request about a session: use one of "
+                    + SessionRequest.Verb.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return .session(key, verb)
+    }
+
     /// Returns an error message for a name that is no channel: the reason, and what to do.
     private func unknownChannelMessage(for name: String) -> String {
         let problem = "'\(name.prefix(80))' is not a channel"

@@ -150,7 +150,7 @@ struct Observations {
                     collectorClocks["\(group)/\(id)"] = health.at - now
                     if let store = health.store { recordStore(store, of: id) }
                 }
-            case .collectorEvent: break
+            case .collectorEvent, .session: break
             case .gateway(let group, let id):
                 gateways["\(group)/\(id)"] = try GatewayHealth.decode(payload)
             case .device(let address, let channel):

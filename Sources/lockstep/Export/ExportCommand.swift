@@ -8,13 +8,15 @@ import LockstepStore
 
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Export samples as CSV, NDJSON, Parquet, GeoJSON, GPX, MCAP or SenML.",
+        commandName: "export", abstract: "Export samples as CSV, NDJSON, Parquet, GeoJSON, GPX, MCAP, SenML or XDF.",
         discussion: """
             The first argument is a stream such as steps or motion/accelerometer, or:
               track    the positions of the stream location
               motion   motion/device, accelerometer, gyroscope and magnetometer, by time
               steps_refined, attitude_refined, location_refined
                        what 'lockstep refine' has computed (csv, ndjson and parquet only)
+              session  all samples of a session of 'lockstep record', whose name follows, on the collector's clock, with its
+                       labels, markers and clock bounds: a folder with csv files, or one file as mcap or xdf
 
             With --resample, several streams may be given, separated by commas. Each column is named after its device, table and \
             column, such as default/left/accelerometer_x. Numbers lie on the straight line between two samples, attitudes and \
@@ -35,10 +37,15 @@ struct ExportCommand: ParsableCommand {
               lockstep export motion --store sqlite:samples.db --device left --out m.mcap
               lockstep export track --store sqlite:samples.db --format gpx | gzip > t.gpx.gz
               lockstep export accelerometer,gyroscope --resample 100 --from -5m --out table.csv
+              lockstep export session "walk 3" --store sqlite:samples.db --out walk-3
+              lockstep export session "walk 3" --store sqlite:samples.db --out walk-3.xdf
             """)
 
-    @Argument(help: "Name of a stream or of its table, or track or motion.")
+    @Argument(help: "Name of a stream or of its table, or track, motion or session.")
     var subject: String
+
+    @Argument(help: "Name or id of the session.")
+    var session: String?
 
     @OptionGroup var options: StoreOptions
 
@@ -47,7 +54,7 @@ struct ExportCommand: ParsableCommand {
     @Option(
         help:
             """
-            csv, ndjson, geojson, gpx, mcap, senml, senml-cbor or parquet (default: that of the extension of --out, such as .gpx or \
+            csv, ndjson, geojson, gpx, mcap, senml, senml-cbor, parquet or xdf (default: that of the extension of --out, such as \
             .senmlc; csv without --out or an extension).
             """,
         transform: { try choice($0, of: ExportFormat.self) })
@@ -66,7 +73,7 @@ struct ExportCommand: ParsableCommand {
             valueName: "hz"))
     var resample: Double?
 
-    @Option(help: "File to write (default: standard output).")
+    @Option(help: "File to write (default: standard output); with csv, the folder of a session.")
     var out: String?
 
     @Option(
@@ -81,6 +88,13 @@ struct ExportCommand: ParsableCommand {
     var force = false
 
     func run() throws {
+        if subject == "session" {
+            do { return try exportSession() } catch let interruption as ExportInterruption {
+                Terminal.writeError("Error: \(interruption)")
+                throw ExitCode(128 + interruption.signal)
+            }
+        }
+        guard session == nil else { throw CommandFailure("'\(session ?? "")': only 'session' is followed by a name") }
         let now = Moment.now().wall
         let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
         let gap = try gap.map(parseDuration)
@@ -99,6 +113,26 @@ struct ExportCommand: ParsableCommand {
             Terminal.writeError("Error: \(interruption)")
             throw ExitCode(128 + interruption.signal)
         }
+    }
+
+    /// Exports a session.
+    private func exportSession() throws {
+        guard let session else { throw CommandFailure("give the name of the session: lockstep export session NAME") }
+        guard selection.device.isEmpty, selection.timeRange.from == nil, selection.timeRange.to == nil, gap == nil
+        else {
+            throw CommandFailure("a session has its own devices and times: leave out --device, --from, --to and --gap")
+        }
+        guard let out else { throw CommandFailure("give a folder or a file to write: --out PATH") }
+        let reader = try options.reader()
+        let group = selection.group
+        let found = try reader.sessions().filter { (group ?? $0.key.group) == $0.key.group }.only(session)
+        let export = try SessionExport(found, in: reader, now: Moment.now().wall)
+        let format = try format ?? Self.format(of: out)
+        guard [.csv, .mcap, .xdf].contains(format) else {
+            throw CommandFailure("a session can be exported as csv, mcap or xdf, not as \(format.rawValue)")
+        }
+        if format == .csv { return try export.writeFolder(out, replaces: force) }
+        try export.write(.session(found, export.streams), format, to: ExportFile(path: out, replaces: force))
     }
 
     /// Returns the format of a file by its extension; csv without an extension.

@@ -43,6 +43,16 @@ struct ExportSelection {
         }
     }
 
+    /// Selects what an export contains, which may be nothing.
+    init(_ export: SampleExport, of devices: [DeviceAddress], in reader: StoreReader) throws {
+        self.export = export
+        self.reader = reader
+        ranges = try export.timeRanges(of: devices, in: reader)
+    }
+
+    /// Whether there are no samples.
+    var isEmpty: Bool { ranges.isEmpty }
+
     private static func subject(_ name: String, in catalog: StreamCatalog) throws -> ExportSubject {
         // A declared stream or table cannot have these names, because declared names begin with x/.
         switch name {

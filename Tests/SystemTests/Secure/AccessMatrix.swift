@@ -21,18 +21,20 @@ struct AccessMatrix {
             channels: ["command", "event/acknowledge", "forget", "delete"],
             others: [
                 "lockstep/lab/$collector/main", "lockstep/lab/$gateway/main",
-                "lockstep/lab/$collector/main/event/acknowledge",
+                "lockstep/lab/$collector/main/event/acknowledge", "lockstep/lab/$session/walk/start",
+                "lockstep/lab/$session/walk/mark",
             ]),
         "serve": AccessMatrix(
             channels: ["command", "event/acknowledge", "forget", "delete"],
             others: ["lockstep/lab/$collector/main/event/acknowledge"]),
         "collector": AccessMatrix(
             channels: [
-                "state", "ack", "event", "event/acknowledged", "clock/pong", "presence", "forgotten",
+                "state", "ack", "event", "event/acknowledged", "clock/pong", "presence", "forgotten", "command",
             ],
             others: [
                 "lockstep/lab/$collector/main", "lockstep/lab/$collector/main/event",
                 "lockstep/lab/$collector/main/event/acknowledged", "lockstep-collectors/plant/member/one",
+                "lockstep/lab/$session/walk",
             ]),
         "gateway": AccessMatrix(
             channels: samples.union(["presence"]),

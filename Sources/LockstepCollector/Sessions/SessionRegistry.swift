@@ -1,0 +1,276 @@
+import LockstepModel
+import LockstepStore
+import LockstepWire
+
+/// The recorded sessions of a collector, including the uncommitted changes of the current transaction.
+///
+/// Changes are provisional until they are on disk: ``commit()`` keeps them, ``rollback()`` reverts them. Requests to devices
+/// and states are published only then.
+struct SessionRegistry {
+    /// The maximum number of sessions, and of markers of one, because each takes memory.
+    static let maxSessions = 10_000
+    static let maxMarkers = 10_000
+    /// The interval between two ticks, between two reads of batch numbers, and between two publications of figures, in µs.
+    private static let tickInterval: Int64 = 200_000
+    private static let secondInterval: Int64 = 1_000_000
+    /// The maximum number of states that are published at once.
+    private static let maxStates = 100
+
+    /// A request to a device, to be published.
+    struct Command: Equatable {
+        let device: DeviceAddress
+        let request: AgentRequest
+    }
+
+    private var machines: [RecordingSession.Key: SessionMachine]
+    /// The sessions that are neither complete nor deleted, by group.
+    private var open: [GroupID: Set<RecordingSession.Key>] = [:]
+    /// The changed machines of the current transaction as they were before it; nil for a new one.
+    private var before: [RecordingSession.Key: SessionMachine?] = [:]
+    private var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
+    /// The sessions whose machines may have changed what is stored since the last group was taken.
+    private var touched: Set<RecordingSession.Key> = []
+    /// What was written of each session last.
+    private var written: [RecordingSession.Key: RecordingSession] = [:]
+    private var commands: [Command] = []
+    /// The sessions whose state is to be published.
+    private var unpublished: Set<RecordingSession.Key>
+    private var (nextTick, nextRead, nextFigures): (Int64, Int64, Int64) = (.min, .min, .min)
+
+    init(_ sessions: [RecordingSession] = [], at moment: Moment) {
+        machines = Dictionary(uniqueKeysWithValues: sessions.map { ($0.key, SessionMachine($0, at: moment)) })
+        unpublished = Set(machines.keys)
+        for session in sessions {
+            written[session.key] = session.withoutFigures
+            index(session)
+        }
+    }
+
+    /// Whether a session is not complete.
+    var isActive: Bool { !open.isEmpty }
+
+    /// Whether something is to be written.
+    var hasChanges: Bool { !touched.isEmpty || !markers.isEmpty }
+
+    /// Returns a session, with the changes of the current transaction.
+    subscript(key: RecordingSession.Key) -> RecordingSession? { machines[key]?.session }
+
+    // MARK: Requests
+
+    /// Carries out a request.
+    /// - Parameter known: the devices of the group that are not forgotten, for a session of all of them.
+    /// - Throws: the reason for a rejection.
+    mutating func handle(
+        _ request: SessionRequest, of key: RecordingSession.Key, known: () -> [DeviceID], at moment: Moment
+    ) throws(PayloadError) {
+        if case .start(var session) = request {
+            // The broker may deliver a request again.
+            guard machines[key] == nil else { return }
+            guard machines.count < Self.maxSessions else {
+                throw PayloadError("there are \(Self.maxSessions) sessions: delete some with 'lockstep record delete'")
+            }
+            if session.includesGroup {
+                for id in known() { session.devices[id] = .init(joined: moment.wall) }
+            }
+            before[key] = .some(nil)
+            machines[key] = SessionMachine(session, at: moment)
+            index(session)
+            touched.insert(key)
+            nextTick = .min
+            nextRead = .min
+            return
+        }
+        guard machines[key] != nil, machines[key]?.session.state != .deleted else {
+            // A request to delete may be delivered again.
+            if request == .delete { return }
+            throw PayloadError("there is no session '\(key.id)' in the group '\(key.group)'")
+        }
+        if case .mark(let marker) = request {
+            guard machines[key].map({ $0.session.markers.count < Self.maxMarkers }) == true else {
+                throw PayloadError("the session has \(Self.maxMarkers) markers")
+            }
+            markers.append((key, marker))
+        }
+        change(key) { machine in
+            switch request {
+            case .start: break
+            case .mark(let marker): machine.mark(marker)
+            case .stop: machine.stop(at: moment)
+            case .edit(let name, let labels, let note): machine.edit(name: name, labels: labels, note: note)
+            case .delete: machine.delete()
+            }
+        }
+        nextTick = .min
+        nextRead = .min
+    }
+
+    // MARK: Observations
+
+    /// Adds what a group contains to the sessions, and what has changed of sessions to the group.
+    mutating func complete(_ group: inout IngestGroup, at moment: Moment) {
+        if isActive {
+            for run in group.runs {
+                guard let keys = open[run.device.group] else { continue }
+                for key in keys {
+                    // Otherwise only figures change, without a copy of the session.
+                    guard machines[key]?.isAffected(by: run) == true else {
+                        machines[key]?.receive(run, at: moment)
+                        continue
+                    }
+                    change(key) { machine in
+                        if run.batches.last?.isLive == true { machine.join(run.device.device, at: moment) }
+                        machine.receive(run, at: moment)
+                    }
+                }
+            }
+            for clock in group.clocks { observe(clock.device) { $0.receive(clock.point, of: clock.device.device) } }
+            for change in group.transitions {
+                let (to, reason) = (change.transition.to, change.transition.reason)
+                observe(change.device) { machine in
+                    if to == .active || to == .resumed {
+                        machine.didReturn(change.device.device)
+                    } else if to == .terminated || ["connection-lost", "silent"].contains(reason) {
+                        machine.didLeave(change.device.device)
+                    }
+                }
+            }
+            for key in group.reports.keys { observe(key.device) { $0.didReport(key.device.device) } }
+        }
+        for key in touched {
+            guard let session = machines[key]?.session, written[key] != session.withoutFigures else { continue }
+            written[key] = session.withoutFigures
+            group.sessions.append(session)
+        }
+        touched = []
+        group.markers += markers
+        markers = []
+    }
+
+    /// Receives an agent's reply to a request of a session.
+    mutating func receive(_ reply: AgentReply, of device: DeviceAddress, at moment: Moment) {
+        guard let keys = open[device.group], let id = reply.id else { return }
+        for key in keys where id.hasPrefix(SessionMachine.client(key.id) + "/") {
+            change(key) { $0.receive(reply, of: device.device, at: moment) }
+        }
+    }
+
+    private mutating func observe(_ device: DeviceAddress, _ body: (inout SessionMachine) -> Void) {
+        for key in open[device.group] ?? [] { change(key, body) }
+    }
+
+    // MARK: Time
+
+    /// Advances the time of sessions.
+    /// - Parameters:
+    ///   - isInTransaction: whether the store has a part of a transaction. Then it is not asked.
+    ///   - numbers: returns the committed batch numbers of a device, or nil if the store does not answer.
+    mutating func tick(
+        at moment: Moment, isInTransaction: Bool, numbers: (DeviceAddress) -> [Epoch: BatchNumbers]?
+    ) {
+        guard isActive, moment.boot >= nextTick else { return }
+        nextTick = moment.boot + Self.tickInterval
+        let readsNumbers = !isInTransaction && moment.boot >= nextRead
+        if readsNumbers { nextRead = moment.boot + Self.secondInterval }
+        let showsFigures = moment.boot >= nextFigures
+        if showsFigures { nextFigures = moment.boot + Self.secondInterval }
+        for key in open.values.flatMap(\.self) {
+            if readsNumbers {
+                for id in machines[key]?.devicesWithoutNumbers ?? [] {
+                    guard let found = numbers(DeviceAddress(group: key.group, device: id)) else { continue }
+                    change(key) { $0.didRead(found, of: id) }
+                }
+            }
+            var due: [SessionMachine.Command] = []
+            change(key) { due = $0.tick(at: moment) }
+            commands += due.map {
+                Command(device: DeviceAddress(group: key.group, device: $0.device), request: $0.request)
+            }
+            if showsFigures, machines[key]?.session.isRunning == true { unpublished.insert(key) }
+        }
+    }
+
+    // MARK: Transactions
+
+    /// Keeps the changes of the current transaction.
+    mutating func commit() {
+        for key in before.keys {
+            unpublished.insert(key)
+            if let session = machines[key]?.session { index(session) }
+        }
+        before = [:]
+    }
+
+    /// Reverts the changes of the current transaction.
+    mutating func rollback() {
+        for (key, machine) in before {
+            machines[key] = machine
+            written[key] = machine?.session.withoutFigures
+            close(key)
+            if let machine { index(machine.session) }
+        }
+        before = [:]
+        touched = []
+        markers = []
+        commands = []
+    }
+
+    /// Publishes all states again: the broker may have lost them.
+    mutating func didConnect() { unpublished = Set(machines.keys) }
+
+    /// Takes the requests to devices and the states to publish. A deleted session is nil.
+    mutating func takeMessages() -> (
+        commands: [Command], states: [(key: RecordingSession.Key, session: RecordingSession?)]
+    ) {
+        // What is not committed could still change.
+        guard before.isEmpty else { return ([], []) }
+        defer { commands = [] }
+        let keys = unpublished.prefix(Self.maxStates)
+        let states = keys.map { key in (key, machines[key].map(\.session)) }
+        for (key, session) in states {
+            unpublished.remove(key)
+            if session?.state == .deleted { (machines[key], written[key]) = (nil, nil) }
+        }
+        return (commands, states.map { ($0, $1?.state == .deleted ? nil : $1) })
+    }
+
+    /// Changes a machine as part of the current transaction.
+    private mutating func change(_ key: RecordingSession.Key, _ body: (inout SessionMachine) -> Void) {
+        guard var machine = machines[key] else { return }
+        let earlier = machine
+        machines[key] = nil
+        body(&machine)
+        machines[key] = machine
+        guard machine.session != earlier.session,
+            machine.session.withoutFigures != earlier.session.withoutFigures
+                || machine.session.markers != earlier.session.markers
+        else { return }
+        if before[key] == nil { before[key] = .some(earlier) }
+        touched.insert(key)
+    }
+
+    private mutating func index(_ session: RecordingSession) {
+        if session.state == .complete || session.state == .deleted {
+            close(session.key)
+        } else {
+            open[session.key.group, default: []].insert(session.key)
+        }
+    }
+
+    private mutating func close(_ key: RecordingSession.Key) {
+        open[key.group]?.remove(key)
+        if open[key.group]?.isEmpty == true { open[key.group] = nil }
+    }
+}
+
+extension RecordingSession {
+    /// The session without what changes all the time, and without its markers, which are written one by one.
+    fileprivate var withoutFigures: RecordingSession {
+        var session = self
+        session.markers = []
+        for id in devices.keys {
+            session.devices[id]?.rates = [:]
+            session.devices[id]?.clockBound = nil
+        }
+        return session
+    }
+}

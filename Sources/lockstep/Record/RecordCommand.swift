@@ -1,0 +1,149 @@
+import ArgumentParser
+import LockstepCommandLine
+import LockstepModel
+import LockstepStore
+
+struct RecordCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Record sessions of several devices, with labels and markers.",
+        discussion: """
+            A session is a named range of time on the collector's clock. Its devices are asked for their rates while it is \
+            prepared and recorded. After its end, the collector waits until everything that they have accepted is \
+            stored. docs/sessions.md explains states and limits.
+
+            'start', 'mark', 'stop', 'edit' and 'delete' connect to the broker, and the collector carries them out. 'list' \
+            and 'show' read the store. Export a session with 'lockstep export session NAME'.
+
+            EXAMPLES
+              lockstep record start "walk 3" --group lab --rate motion/accelerometer=200 --label subject=7
+              lockstep record mark turn
+              lockstep record stop
+              lockstep record list --store sqlite:samples.db --label subject=7
+              lockstep record show "walk 3" --store sqlite:samples.db
+            """,
+        subcommands: [
+            RecordStartCommand.self, RecordMarkCommand.self, RecordStopCommand.self, RecordListCommand.self,
+            RecordShowCommand.self, RecordEditCommand.self, RecordDeleteCommand.self,
+        ])
+}
+
+/// The broker and the session of a command that changes one.
+struct SessionOptions: ParsableArguments {
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: "Group of the session (default: any; of a new session: default).", transform: groupID)
+    var group: GroupID?
+
+    /// Runs a command over a connection. Ctrl-C ends the command, not the session.
+    func run(_ body: (SessionExchange) throws -> Void) throws {
+        let exchange = try SessionExchange(connection, group: group)
+        defer { exchange.close() }
+        do { try body(exchange) } catch let interruption as SessionInterruption {
+            Terminal.writeError("interrupted: the session goes on")
+            throw ExitCode(128 + interruption.signal)
+        }
+    }
+}
+
+/// Parses a label, `KEY=VALUE`, for `@Option(transform:)`.
+func sessionLabel(_ text: String) throws -> (key: String, value: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, !parts[0].isEmpty else { throw CommandFailure("'\(text)' is not a label: use KEY=VALUE") }
+    return (parts[0], parts[1])
+}
+
+struct RecordStartCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "start", abstract: "Start a session, and wait until it is recording.",
+        discussion: """
+            The session starts one second after all devices are ready: each stream of --rate arrives at 90 % of its rate or \
+            more, and each clock is within --clock-bound. After --within it starts anyway, and the devices that are not \
+            ready are named. Without --device, all devices of the group take part, also those that appear later.
+
+            With --for, the command waits for the end, and its exit status is that of 'lockstep record stop'.
+            """)
+
+    @OptionGroup var options: SessionOptions
+
+    @Argument(help: "Name of the session.")
+    var name: String
+
+    @Option(help: "Id of the session, for topics and scripts (default: made from the name).")
+    var id: String?
+
+    @Option(help: "Only this device. May be repeated.")
+    var device: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Rate of a stream, in samples per second. May be repeated.", valueName: "stream=hz"))
+    var rate: [String] = []
+
+    @Option(help: ArgumentHelp("Label. May be repeated.", valueName: "key=value"), transform: sessionLabel)
+    var label: [(key: String, value: String)] = []
+
+    @Option(help: "Note.")
+    var note: String?
+
+    @Option(help: "Largest error that the clock of each device may have, such as 1ms.")
+    var clockBound: String?
+
+    @Option(name: .customLong("for"), help: "Stop by itself after this time, such as 10m.")
+    var length: String?
+
+    @Option(help: "Time that devices have to become ready (default: 30s).")
+    var within: String?
+
+    func run() throws {
+        var session = RecordingSession(
+            key: .init(group: options.group ?? .standard, id: SessionID(unchecked: "")), name: name,
+            created: Moment.now().wall)
+        session.includesGroup = device.isEmpty
+        for name in device { session.devices[try DeviceID(validating: name)] = .init(joined: session.created) }
+        for text in rate {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let hz = Double(parts[1]), RateLease.validRates.contains(hz),
+                let stream = StreamCatalog.builtIn.reference(named: parts[0])
+            else { throw CommandFailure("--rate: '\(text)' is not STREAM=HZ, such as motion/accelerometer=200") }
+            session.rates[stream.name] = hz
+        }
+        for (key, value) in label { session.labels[key] = value }
+        session.note = note
+        session.clockBound = try clockBound.map(parseDuration)
+        session.length = try length.map(parseDuration)
+        session.patience = try within.map(parseDuration) ?? session.patience
+        try options.run { exchange in
+            let key = RecordingSession.Key(group: session.key.group, id: try newID(among: exchange))
+            session.key = key
+            var progress = ProgressLine()
+            defer { progress.end() }
+            try exchange.send(.start(session), to: key) { $0 != nil }
+            func state() -> RecordingSession? { exchange.sessions[key] }
+            func isWaiting() -> Bool { state().map { [.preparing, .armed].contains($0.state) } ?? false }
+            _ = try exchange.wait(for: nil, until: { !isWaiting() }) {
+                if let session = state() { progress.show(SessionText.line(session)) }
+            }
+            progress.end()
+            guard let started = state() else { throw CommandFailure("the session was deleted") }
+            Terminal.output.write(SessionText.started(started))
+            if session.length != nil { try RecordStopCommand.finish(key, exchange) }
+        }
+    }
+
+    /// Returns the id: that of the option, or one made from the name that no session has.
+    private func newID(among exchange: SessionExchange) throws -> SessionID {
+        let group = options.group ?? .standard
+        func isKnown(_ id: String) -> Bool {
+            exchange.sessions[.init(group: group, id: SessionID(unchecked: id))] != nil
+        }
+        if let id {
+            let valid = try SessionID(validating: id)
+            guard !isKnown(id) else { throw CommandFailure("there is a session with the id '\(id)'") }
+            return valid
+        }
+        let words = name.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+        let base = words.isEmpty ? "session" : String(words.joined(separator: "-").prefix(48))
+        var (id, number) = (base, 2)
+        while isKnown(id) { (id, number) = ("\(base)-\(number)", number + 1) }
+        return try SessionID(validating: id)
+    }
+}

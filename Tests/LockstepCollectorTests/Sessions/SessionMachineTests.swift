@@ -1,0 +1,312 @@
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("Decisions about a recorded session")
+struct SessionMachineTests {
+    private static let rate = 100.0
+    private let left = DeviceID(unchecked: "left")
+    private let right = DeviceID(unchecked: "right")
+    private var machine: SessionMachine
+    /// The requests since the last look.
+    private var requests: [SessionMachine.Command] = []
+
+    init() {
+        var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
+        session.rates = ["motion/accelerometer": Self.rate]
+        for id in [left, right] { session.devices[id] = .init(joined: time(0)) }
+        machine = SessionMachine(session, at: moment(0))
+    }
+
+    private var session: RecordingSession { machine.session }
+    private func problem(_ id: DeviceID) -> String? { session.devices[id]?.problem }
+
+    private mutating func tick(_ seconds: Double) { requests = machine.tick(at: moment(seconds)) }
+
+    /// Samples of the second before a time, at a rate.
+    private mutating func receive(
+        _ seconds: Double, _ id: DeviceID, hz: Double = rate, seq: Int64 = 1, isLive: Bool = true
+    ) {
+        machine.receive(sessionRun(seconds, id, hz: hz, seq: seq, isLive: isLive), at: moment(seconds))
+    }
+
+    private mutating func grant(_ id: DeviceID, hz: Double = rate, _ seconds: Double) {
+        machine.receive(
+            AgentReply(id: "", outcome: .leased(stream: .accelerometer, rate: hz, until: nil)), of: id,
+            at: moment(seconds))
+    }
+
+    private mutating func flush(_ id: DeviceID, newest: Int64, _ seconds: Double) {
+        machine.receive(
+            AgentReply(id: "", outcome: .flushed(batches: 0), newest: [epoch: newest]), of: id, at: moment(seconds))
+    }
+
+    private mutating func read(_ id: DeviceID, received: [ClosedRange<Int64>], dropped: [ClosedRange<Int64>] = []) {
+        var numbers = BatchNumbers()
+        numbers.received = SequenceSet(received)
+        numbers.dropped = SequenceSet(dropped)
+        machine.didRead([epoch: numbers], of: id)
+    }
+
+    /// Lets the session record from 4 s on. Both devices had nine batches before.
+    private mutating func record() {
+        tick(0)
+        for id in [left, right] {
+            read(id, received: [1...9])
+            grant(id, 0.5)
+            receive(1, id)
+            receive(2, id)
+        }
+        tick(3)
+        tick(4)
+        for id in [left, right] { receive(5, id, seq: 10) }
+    }
+
+    @Test("it starts a second after all streams arrive at their rates, and names who is not ready before")
+    mutating func preparation() {
+        tick(0)
+        #expect(machine.devicesWithoutNumbers.sorted() == [left, right])
+        for id in [left, right] { read(id, received: [1...9]) }
+        #expect(requests.map(\.device) == [left, right] && problem(left) == "the store has not answered")
+        tick(1)
+        #expect(problem(left) == "does not answer" && requests.isEmpty)
+        grant(left, 1)
+        grant(right, hz: 25, 1)
+        tick(2)
+        #expect(problem(left) == "sends nothing")
+        #expect(problem(right) == "motion/accelerometer: the device gives 25 of 100 Hz")
+        receive(2, left)
+        receive(3, left, hz: 50)
+        tick(3)
+        #expect(problem(left) == "motion/accelerometer arrives at 50 of 100 Hz")
+        grant(right, 3)
+        receive(4, left)
+        receive(3, right)
+        receive(4, right)
+        tick(4)
+        #expect(problem(left) == nil && problem(right) == nil)
+        #expect(session.state == .armed && session.start == time(5))
+        tick(4.9)
+        #expect(session.state == .armed)
+        tick(5)
+        #expect(session.state == .recording)
+    }
+
+    @Test("it starts without devices that are not ready in time, and asks them again")
+    mutating func patience() {
+        tick(0)
+        tick(5)
+        // Those that have not answered are asked again.
+        #expect(requests.count == 2)
+        tick(29.9)
+        #expect(session.state == .preparing)
+        tick(30)
+        #expect(session.state == .recording && session.start == time(30) && problem(left) != nil)
+    }
+
+    @Test("a clock with a larger error than asked delays the start")
+    mutating func clockBound() {
+        var asked = session
+        asked.clockBound = 1000
+        asked.rates = [:]
+        machine = SessionMachine(asked, at: moment(0))
+        for id in [left, right] {
+            read(id, received: [])
+            receive(1, id)
+        }
+        tick(1)
+        #expect(problem(left) == "the error of its clock is unknown")
+        func point(_ bound: Int64) -> ClockPoint {
+            ClockPoint(
+                collector: CollectorID(unchecked: "main"), time: time(2), segment: time(0), offset: 0, skew: 0,
+                bound: bound, skewBound: 0)
+        }
+        machine.receive(point(5000), of: left)
+        machine.receive(point(500), of: right)
+        tick(2)
+        #expect(problem(left) == "the error of its clock may be 5000 µs" && problem(right) == nil)
+        machine.receive(point(900), of: left)
+        tick(2)
+        #expect(session.state == .armed && session.devices[left]?.clockBound == 900)
+    }
+
+    @Test("it is complete when each device has reported its newest batch and all up to it are stored")
+    mutating func completion() {
+        record()
+        #expect(session.state == .recording && session.start == time(4))
+        machine.stop(at: moment(10))
+        tick(10)
+        #expect(session.state == .stopping && session.end == time(10))
+        let flushes = requests.filter { $0.request.action == .flush }.map(\.device)
+        #expect(flushes == [left, right])
+        // Their leases end.
+        #expect(requests.contains { if case .lease(let lease) = $0.request.action { lease.rate == 0 } else { false } })
+        flush(left, newest: 12, 10.1)
+        flush(right, newest: 12, 10.1)
+        read(left, received: [1...12])
+        read(right, received: [1...10])
+        tick(11)
+        #expect(session.state == .stopping && problem(right) == "2 batches on the way")
+        receive(11, right, seq: 12, isLive: false)
+        #expect(machine.devicesWithoutNumbers == [right])
+        read(right, received: [1...12])
+        tick(11.2)
+        #expect(session.state == .complete && session.devices.values.allSatisfy { $0.problem == nil })
+        tick(100)
+        #expect(requests.isEmpty)
+    }
+
+    @Test("a device that does not answer makes it incomplete, and complete when it returns")
+    mutating func laterReturn() {
+        record()
+        machine.stop(at: moment(10))
+        tick(10)
+        flush(left, newest: 10, 10.1)
+        read(left, received: [1...10])
+        read(right, received: [1...10])
+        tick(39.9)
+        #expect(session.state == .stopping)
+        tick(40)
+        #expect(session.state == .incomplete && problem(right) == "has not answered since the end")
+        tick(100)
+        tick(200)
+        #expect(requests.isEmpty)
+        // A day later.
+        machine.didReturn(right)
+        tick(86_400)
+        #expect(requests.contains { $0.request.action == .flush })
+        flush(right, newest: 15, 86_401)
+        read(right, received: [1...12])
+        tick(86_402)
+        #expect(session.state == .incomplete && problem(right) == "3 batches on the way")
+        receive(86_403, right, seq: 15, isLive: false)
+        read(right, received: [1...15])
+        tick(86_404)
+        #expect(session.state == .complete)
+    }
+
+    @Test("a device whose connection has ended makes it incomplete at once")
+    mutating func offline() {
+        record()
+        machine.didLeave(right)
+        tick(6)
+        #expect(problem(right) == "is offline")
+        machine.stop(at: moment(10))
+        flush(left, newest: 10, 10.1)
+        for id in [left, right] { read(id, received: [1...10]) }
+        tick(10.2)
+        #expect(session.state == .incomplete && problem(right) == "has not answered since the end")
+    }
+
+    @Test("what is dropped or gone makes it incomplete at once, but not what is from before the session")
+    mutating func missing() {
+        record()
+        machine.stop(at: moment(10))
+        tick(10)
+        flush(left, newest: 12, 10.1)
+        flush(right, newest: 12, 10.1)
+        // 3 was dropped before the session.
+        read(left, received: [1...2, 4...12], dropped: [3...3])
+        read(right, received: [1...10, 12...12], dropped: [11...11])
+        tick(10.2)
+        #expect(problem(left) == nil && problem(right) == "1 batch missing" && session.state == .incomplete)
+    }
+
+    @Test("a device that sends nothing is named while it is recorded")
+    mutating func silence() {
+        record()
+        receive(10, left)
+        tick(16)
+        #expect(problem(left) == nil && problem(right) == "sends nothing")
+        receive(17, right)
+        tick(17)
+        #expect(problem(right) == nil)
+    }
+
+    @Test("a device without requests is complete when a later live batch shows its number")
+    mutating func withoutRequests() {
+        record()
+        machine.stop(at: moment(10))
+        flush(left, newest: 10, 10)
+        read(left, received: [1...10])
+        receive(15, right, seq: 11)
+        #expect(session.devices[right]?.lastNumbers == nil)
+        receive(21, right, seq: 17)
+        read(right, received: [1...17])
+        tick(21)
+        #expect(session.state == .complete)
+    }
+
+    @Test("a device that has sent nothing, or only after the end, leaves it incomplete")
+    mutating func noSamples() {
+        tick(0)
+        for id in [left, right] { read(id, received: []) }
+        tick(30)
+        receive(32, left, seq: 1)
+        machine.stop(at: moment(40))
+        receive(45, right, seq: 1)
+        flush(left, newest: 1, 40)
+        flush(right, newest: 1, 46)
+        for id in [left, right] { read(id, received: [1...1]) }
+        tick(46)
+        #expect(session.state == .incomplete && problem(left) == nil && problem(right) == RecordingSession.noSamples)
+    }
+
+    @Test("it stops by itself after its length, and once")
+    mutating func length() {
+        var asked = session
+        asked.length = 5_000_000
+        asked.patience = 0
+        machine = SessionMachine(asked, at: moment(0))
+        tick(0)
+        tick(6)
+        #expect(session.state == .stopping && session.start == time(0) && session.end == time(5))
+        machine.stop(at: moment(9))
+        #expect(session.end == time(5))
+    }
+
+    @Test("leases are renewed, and asked for at once when a device returns")
+    mutating func leases() {
+        record()
+        tick(59)
+        #expect(requests.isEmpty)
+        tick(61)
+        #expect(requests.map(\.device) == [left, right])
+        machine.didReturn(left)
+        tick(62)
+        #expect(requests.map(\.device) == [left])
+        #expect(Set(requests.map(\.request.id)).count == 1 && requests[0].request.client == "session/walk")
+    }
+
+    @Test("batches of an epoch that the device does not have any more are missing, those it has are on their way")
+    func epochs() {
+        let other = Epoch(unchecked: "e2")
+        var old = BatchNumbers()
+        old.received = SequenceSet([1...4, 6...8])
+        let rest = SessionMachine.rest([epoch: old], from: [epoch: 3], to: [other: 2])
+        #expect(rest.onItsWay == 2 && rest.missing == 1)
+        let earlier = SessionMachine.rest([epoch: old], from: [epoch: 9], to: [:])
+        #expect(earlier.onItsWay == 0 && earlier.missing == 0)
+    }
+}
+
+let sessionKey = RecordingSession.Key(
+    group: GroupID(unchecked: "lab"), id: SessionID(unchecked: "walk"))
+
+/// A batch with the samples of the second before a time.
+func sessionRun(
+    _ seconds: Double, _ id: DeviceID, hz: Double = 100, seq: Int64, isLive: Bool = true
+) -> SampleRun {
+    var block = SampleBlock(stream: .accelerometer)
+    let count = Int(hz)
+    for index in 1...count {
+        block.append(time: time(seconds - 1 + Double(index) / hz), values: [0, 0, 0])
+    }
+    var run = SampleRun(device: DeviceAddress(group: sessionKey.group, device: id), stream: .accelerometer)
+    run.append(
+        Batch(position: BatchPosition(epoch: epoch, seq: seq), isLive: isLive, samples: block), at: time(seconds))
+    return run
+}

@@ -1,0 +1,212 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepWire
+import SensorTestSupport
+import Testing
+
+@testable import LockstepCollector
+
+@Suite("Sessions of a collector")
+struct SessionRegistryTests {
+    private let pi = DeviceID(unchecked: "pi")
+    private var registry = SessionRegistry(at: moment(0))
+
+    private mutating func send(_ verb: SessionRequest.Verb, _ text: String = "", _ seconds: Double = 0) throws {
+        let request = try SessionJSON.decode(
+            verb, Data(text.utf8), of: sessionKey, at: moment(seconds).wall)
+        try registry.handle(request, of: sessionKey, known: { [pi] }, at: moment(seconds))
+    }
+
+    private mutating func take(_ runs: [SampleRun] = [], _ seconds: Double = 0) -> IngestGroup {
+        var group = IngestGroup()
+        group.runs = runs
+        registry.complete(&group, at: moment(seconds))
+        return group
+    }
+
+    private mutating func tick(_ seconds: Double, _ numbers: [Epoch: BatchNumbers] = [:]) {
+        registry.tick(at: moment(seconds), isInTransaction: false) { _ in numbers }
+    }
+
+    private mutating func takeMessages() -> (commands: Int, states: [RecordingSession?]) {
+        let taken = registry.takeMessages()
+        return (taken.commands.count, taken.states.map(\.session))
+    }
+
+    @Test("a session is published, and its devices asked, only after the commit")
+    mutating func order() throws {
+        try send(.start, #"{"name":"walk","rates":{"motion/accelerometer":100}}"#)
+        tick(0)
+        var messages = takeMessages()
+        #expect(registry.hasChanges && messages.commands == 0 && messages.states.isEmpty)
+        let group = take()
+        #expect(group.sessions.map(\.name) == ["walk"] && group.sessions[0].devices.keys.sorted() == [pi])
+        #expect(!registry.hasChanges)
+        registry.commit()
+        messages = takeMessages()
+        #expect(messages.commands == 1 && messages.states.map { $0?.name } == ["walk"])
+    }
+
+    @Test("a rolled back transaction leaves nothing, and the same requests lead to the same session")
+    mutating func rollback() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        _ = take()
+        registry.rollback()
+        #expect(registry[sessionKey] == nil && !registry.isActive)
+        try send(.start, #"{"name":"walk"}"#)
+        _ = take()
+        registry.commit()
+        try send(.mark, #"{"id":"a","text":"turn","t":5}"#, 1)
+        try send(.edit, #"{"labels":{"subject":"7"}}"#, 1)
+        let marked = take()
+        #expect(marked.markers.count == 1)
+        registry.rollback()
+        #expect(registry[sessionKey]?.markers == [] && registry[sessionKey]?.labels == [:])
+        for _ in 1...2 { try send(.mark, #"{"id":"a","text":"turn","t":5}"#, 2) }
+        try send(.edit, #"{"labels":{"subject":"7"}}"#, 2)
+        let group = take()
+        #expect(group.sessions.first?.labels == ["subject": "7"])
+        #expect(registry[sessionKey]?.markers.map(\.text) == ["turn"])
+    }
+
+    @Test("a request to start that is delivered again changes nothing")
+    mutating func repeatedStart() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        _ = take()
+        registry.commit()
+        try send(.start, #"{"name":"another"}"#, 5)
+        #expect(registry[sessionKey]?.name == "walk" && !registry.hasChanges)
+    }
+
+    @Test("a device of the group that appears becomes part of it; of a list of devices, none does")
+    mutating func joining() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        let late = DeviceID(unchecked: "late")
+        _ = take([sessionRun(1, late, seq: 1, isLive: false)], 1)
+        #expect(registry[sessionKey]?.devices.keys.sorted() == [pi])
+        _ = take([sessionRun(1, late, seq: 1)], 1)
+        #expect(registry[sessionKey]?.devices.keys.sorted() == [late, pi])
+        let group = take([sessionRun(2, late, seq: 2)], 2)
+        #expect(group.sessions.isEmpty, "figures are not written")
+    }
+
+    @Test("a deleted session is written, published as deleted, and gone; requests about it are rejected")
+    mutating func deletion() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        _ = take()
+        registry.commit()
+        _ = takeMessages()
+        try send(.delete)
+        let deleted = take()
+        #expect(deleted.sessions.map(\.state) == [.deleted])
+        registry.commit()
+        let messages = takeMessages()
+        #expect(messages.states == [nil] && !registry.isActive && registry[sessionKey] == nil)
+        var error: PayloadError?
+        do { try send(.mark, "turn") } catch let rejection as PayloadError { error = rejection }
+        #expect(error?.description.contains("there is no session 'walk'") == true)
+        try send(.delete)
+    }
+
+    @Test("a restored session goes on: it asks again for leases, and for the end of those that had stopped")
+    mutating func restoring() throws {
+        var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
+        session.state = .incomplete
+        (session.start, session.end) = (time(1), time(2))
+        session.devices[pi] = .init(joined: time(0))
+        session.devices[pi]?.firstNumbers = [epoch: 1]
+        session.devices[pi]?.hasSamples = true
+        registry = SessionRegistry([session], at: moment(100))
+        tick(100)
+        _ = take()
+        registry.commit()
+        let taken = registry.takeMessages()
+        let request = try #require(taken.commands.first?.request)
+        #expect(request.action == .flush && taken.states.count == 1)
+        let reply = AgentReply(id: request.id, outcome: .flushed(batches: 0), newest: [epoch: 2])
+        registry.receive(reply, of: DeviceAddress(group: sessionKey.group, device: pi), at: moment(101))
+        var numbers = BatchNumbers()
+        numbers.received = SequenceSet([1...2])
+        tick(102, [epoch: numbers])
+        #expect(registry[sessionKey]?.state == .complete)
+    }
+
+    /// Random histories: what is committed survives, what is rolled back does not, and the end is the same.
+    @Test("random histories with rollbacks and restarts end complete, with all markers once", arguments: 1...200)
+    mutating func random(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var stored: RecordingSession?
+        var seconds = 0.0
+        var accepted: Int64 = 0
+        var received = BatchNumbers()
+        var waiting: Set<Int64> = []
+        var markers: Set<String> = []
+        var hasAnswered = false
+        var answers: [String] = []
+        let address = DeviceAddress(group: sessionKey.group, device: pi)
+
+        /// Ends the transaction. After a rollback, the broker delivers everything again.
+        func end(_ group: IngestGroup, _ registry: inout SessionRegistry) -> Bool {
+            guard Int.random(in: 0..<4, using: &random) > 0 else {
+                registry.rollback()
+                return false
+            }
+            registry.commit()
+            if let session = group.sessions.last {
+                let known = stored?.markers ?? []
+                stored = session
+                stored?.markers = known
+            }
+            for (_, marker) in group.markers { stored?.add(marker) }
+            for command in registry.takeMessages().commands where command.request.action == .flush {
+                hasAnswered = false
+                answers.append(command.request.id ?? "")
+            }
+            return true
+        }
+        var pending: [(SessionRequest.Verb, String)] = [(.start, #"{"name":"walk","within_s":1}"#)]
+        var steps = 0
+        while steps < 300 {
+            steps += 1
+            seconds += Double.random(in: 0.1...2, using: &random)
+            if steps == 60 { pending.append((.stop, "")) }
+            if steps > 2, steps < 60, Int.random(in: 0..<5, using: &random) == 0 {
+                let id = "m\(steps)"
+                markers.insert(id)
+                pending.append((.mark, #"{"id":"\#(id)","text":"x"}"#))
+            }
+            if Int.random(in: 0..<20, using: &random) == 0, let session = stored {
+                // SIGKILL: nothing of the transaction is left.
+                registry = SessionRegistry([session], at: moment(seconds))
+            }
+            for (verb, text) in pending { try send(verb, text, seconds) }
+            // The device accepts a batch, which arrives now or later.
+            accepted += 1
+            waiting.insert(accepted)
+            let arriving = waiting.filter { _ in steps > 100 || Bool.random(using: &random) }
+            tick(seconds, [epoch: received])
+            let runs = arriving.sorted().map { sessionRun(seconds, pi, hz: 10, seq: $0, isLive: $0 == accepted) }
+            let group = take(runs, seconds)
+            if end(group, &registry) {
+                pending = []
+                waiting.subtract(arriving)
+                received.received.formUnion(SequenceSet(arriving.sorted().map { $0...$0 }))
+            }
+            for id in answers where Bool.random(using: &random) && !hasAnswered {
+                hasAnswered = true
+                registry.receive(
+                    AgentReply(id: id, outcome: .flushed(batches: 0), newest: [epoch: accepted]), of: address,
+                    at: moment(seconds))
+            }
+            answers = []
+            if stored?.state == .complete { break }
+        }
+        let session = try #require(stored)
+        #expect(session.state == .complete, "seed \(seed): \(session)")
+        #expect(Set(session.markers.map(\.id)) == markers && session.markers.count == markers.count, "seed \(seed)")
+        let last = try #require(session.devices[pi]?.lastNumbers?[epoch])
+        let first = session.devices[pi]?.firstNumbers?[epoch] ?? 1
+        #expect(SequenceSet([first...last]).subtracting(received.received).isEmpty, "seed \(seed)")
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import LockstepWire
+import Testing
+
+@Suite("Sessions with the real programs")
+struct SessionSystemTests {
+    private func record(_ system: TestSystem, _ arguments: [String]) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run(
+            Programs.built("lockstep"), ["record"] + arguments + ["--broker", system.broker.url])
+    }
+
+    private func read(_ system: TestSystem, _ arguments: [String]) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run(Programs.built("lockstep"), arguments + ["--store", "sqlite:\(system.storePath)"])
+    }
+
+    @Test("killed programs and a device that was offline leave a session complete, with its markers in place")
+    func faults() async throws {
+        try await withSystem { system in
+            var collector = try system.startCollector()
+            try await system.waitForSubscription()
+            let names = ["left", "middle", "right"]
+            var agents: [String: RunningProgram] = [:]
+            for (seed, name) in names.enumerated() {
+                agents[name] = try system.startAgent(name, source: "simulate:\(seed)")
+            }
+            let client = try await system.connect()
+            for name in names {
+                await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
+            }
+            let started = try await record(
+                system, ["start", "walk 3", "--rate", "motion/accelerometer=200", "--label", "subject=7"])
+            #expect(started.status == 0 && started.text.contains("walk-3: recording since"), "\(started.text)")
+            // Any client can mark: here, with a text alone and twice with the same id.
+            let topic = "lockstep/default/$session/walk-3"
+            _ = await client.publish(topic + "/mark", "turn")
+            for _ in 1...2 { _ = await client.publish(topic + "/mark", #"{"id":"a","text":"jump","value":2}"#) }
+            // 'right' loses its network; 'left' and the collector are killed, and return.
+            agents["right"]?.signal(SIGSTOP)
+            await agents["left"]?.stop(SIGKILL)
+            await collector.stop(SIGKILL)
+            agents["left"] = try system.startAgent("left", source: "simulate:0")
+            let mark = Task { try await record(system, ["mark", "restart", "--session", "walk-3"]) }
+            collector = try system.startCollector()
+            #expect(try await mark.value.status == 0)
+            let stop = Task { try await record(system, ["stop"]) }
+            await client.expectMessage { $0.topic == topic && $0.text.contains(#""state":"stopping""#) }
+            agents["right"]?.signal(SIGCONT)
+            let stopped = try await stop.value
+            #expect(stopped.status == 0 && stopped.text.contains(": complete"), "\(stopped.text)")
+            let session = try #require(try await system.reader().sessions().first)
+            #expect(session.state == .complete && session.labels == ["subject": "7"])
+            #expect(session.markers.map(\.text).sorted() == ["jump", "restart", "turn"])
+            let (start, end) = (try #require(session.start), try #require(session.end))
+            #expect(session.markers.allSatisfy { start < $0.time && $0.time < end })
+            #expect(try await read(system, ["record", "list", "--label", "subject=7"]).text.contains("walk-3"))
+            #expect(try await read(system, ["record", "show", "walk 3"]).status == 0)
+            for name in names { await agents[name]?.stop() }
+            let verified = try await system.verify(names)
+            #expect(verified.status == 0, "\(verified.text)")
+            // One folder that pandas reads.
+            let out = system.folder + "/walk-3"
+            let exported = try await read(system, ["export", "session", "walk 3", "--out", out])
+            #expect(exported.status == 0, "\(exported.text)")
+            let rows = try String(contentsOfFile: out + "/accelerometer.csv", encoding: .utf8).split(separator: "\n")
+            let times = rows.dropFirst().compactMap { Int64($0.split(separator: ",")[2]) }
+            #expect(times.count == rows.count - 1)
+            #expect(times.allSatisfy { (start.microseconds..<end.microseconds).contains($0) })
+            #expect(Set(rows.dropFirst().map { $0.split(separator: ",")[1] }) == Set(names.map { $0[...] }))
+            #expect(try String(contentsOfFile: out + "/markers.csv", encoding: .utf8).contains(",jump,"))
+        }
+    }
+
+    @Test(
+        "a device that never returns leaves a session incomplete, with the exact gap; when it returns, it is complete")
+    func absentDevice() async throws {
+        try await withSystem { system in
+            _ = try system.startCollector()
+            try await system.waitForSubscription()
+            let left = try system.startAgent("left")
+            var right = try system.startAgent("right", source: "simulate:2")
+            let client = try await system.connect()
+            for name in ["left", "right"] {
+                await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
+            }
+            let started = try await record(
+                system,
+                ["start", "walk", "--device", "left", "--device", "right", "--rate", "motion/accelerometer=100"])
+            #expect(started.status == 0, "\(started.text)")
+            await client.expectMessage { $0.topic == "lockstep/default/$session/walk" && !$0.isRetained }
+            await right.stop(SIGKILL)
+            // The session goes on without it for a second.
+            let seen = client.messages.count
+            await expectEventually {
+                client.messages.dropFirst(seen).count { $0.topic == "lockstep/default/left/motion/accelerometer" } >= 8
+            }
+            let stopped = try await record(system, ["stop"])
+            #expect(stopped.status == 2 && stopped.text.contains("has not answered since the end"), "\(stopped.text)")
+            let shown = try await read(system, ["record", "show", "walk"])
+            let session = try #require(try await system.reader().sessions().first)
+            #expect(session.state == .incomplete)
+            let end = try #require(session.end)
+            // The gap is that between the last stored sample and the end.
+            let address = DeviceAddress(group: .standard, device: DeviceID(unchecked: "right"))
+            let stored = try await system.reader().timeRanges(of: .accelerometer, devices: [address])
+            let newest = try #require(stored[address]?.upperBound)
+            let line = try #require(shown.text.split(separator: "\n").last { $0.contains(" to \(end), ") })
+            let gap = try #require(Double(line.split(separator: " ").dropLast().last ?? ""))
+            #expect(shown.status == 2 && abs(gap - Double(end - newest) / 1e6) < 0.01, "\(shown.text)")
+            right = try system.startAgent("right", source: "simulate:2")
+            await expectEventually { (try? await system.reader().sessions().first?.state) == .complete }
+            await left.stop()
+            await right.stop()
+        }
+    }
+}
