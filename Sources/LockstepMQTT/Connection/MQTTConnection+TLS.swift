@@ -71,6 +71,9 @@ extension MQTTConnection {
         if let lastProblem { return MQTTError(.tls, "the broker closed the TLS connection: \(lastProblem)") }
         return hasCertificateDecision
             ? MQTTError(.connectionLost, "the broker closed the connection without answering CONNECT")
-            : MQTTError(.handshakeAborted, "the broker aborted the TLS handshake: see the broker's log for the reason")
+            : MQTTError(
+                .handshakeAborted,
+                "the broker aborted the TLS handshake: check that the port uses TLS; if not, use mqtt://; or see its log"
+            )
     }
 }

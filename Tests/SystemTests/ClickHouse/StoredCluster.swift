@@ -109,7 +109,7 @@ struct StoredCluster {
             SELECT concat(group_name, '/', device, ' ', toString(seq)),
                 concat(states.state, ' ', toString(states.since), ' ', states.reason)
             FROM (SELECT device_id, seq, state, since, reason FROM states) AS states
-            ANY INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
+            ANY LEFT JOIN (SELECT device_id, group_name, device FROM devices) AS named USING device_id
             """)
         #expect(!stored.isEmpty)
         for (key, versions) in texts { #expect(versions.count == 1, "\(key): \(versions)") }

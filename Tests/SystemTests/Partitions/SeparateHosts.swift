@@ -299,7 +299,7 @@ struct SeparateHosts {
             """
             SELECT concat('lockstep/', group_name, '/', device, '/state ', toString(last))
             FROM (SELECT device_id, max(seq) AS last FROM states GROUP BY device_id) AS states
-            ANY INNER JOIN (SELECT device_id, group_name, device FROM devices) USING device_id
+            ANY LEFT JOIN (SELECT device_id, group_name, device FROM devices) AS named USING device_id
             """)
     }
 }

@@ -53,7 +53,7 @@ struct Credentials {
         return pairs.flatMap { name, path in path.map { [name, $0] } ?? [] }
     }
 
-    /// Creates a certificate of a user that expired yesterday, with the same key.
+    /// Creates a certificate of a user that expires at once, with the same key. OpenSSL 3.5 creates none that has expired.
     /// - Returns: The path.
     func expired(_ user: String, _ extensions: String = "") async throws -> String {
         let subject = user.replacing("/", with: "\\/")
@@ -63,7 +63,7 @@ struct Credentials {
             ["req", "-new", "-key", path + ".key", "-subj", "/CN=\(subject)", "-out", path + ".request"],
             [
                 "x509", "-req", "-in", path + ".request", "-CA", authority, "-CAkey", folder + "/ca.key",
-                "-set_serial", "4711", "-days", "-1", "-extfile", path + ".extensions", "-out", path + ".expired",
+                "-set_serial", "4711", "-days", "0", "-extfile", path + ".extensions", "-out", path + ".expired",
             ],
         ] {
             let run = try await RunningProgram.run("/usr/bin/openssl", arguments)
