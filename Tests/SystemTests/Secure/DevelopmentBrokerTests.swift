@@ -1,4 +1,5 @@
 import Foundation
+import LockstepMQTT
 import LockstepModel
 import LockstepTestSupport
 import LockstepWire
