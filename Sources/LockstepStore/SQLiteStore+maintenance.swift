@@ -92,7 +92,7 @@ extension SQLiteStore {
         } catch { didFailToMerge(error) }
     }
 
-    private func didFailToMerge(_ error: any Error) {
+    func didFailToMerge(_ error: any Error) {
         hasMergeFailed = true
         mergeError = error
     }

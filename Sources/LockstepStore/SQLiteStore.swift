@@ -320,7 +320,7 @@ public final class SQLiteStore: SampleStore {
 
     /// Records how many samples a transaction has stored while others are to leave.
     private func didStore(_ result: IngestResult) {
-        let mustRemove = needsRemoval
+        let mustRemove = needsRemoval || waitsForMerge
         for (_, counts) in result.counts {
             if mustRemove { retention.owed += counts.stored }
             retention.late += counts.expired

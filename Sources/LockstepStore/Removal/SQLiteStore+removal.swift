@@ -18,13 +18,15 @@ extension SQLiteStore {
     /// Whether rows are to leave, or a look whether some are is due.
     var needsRemoval: Bool {
         guard retention.retryAt.map({ $0 <= .now }) ?? true else { return false }
-        if let removal = retention.removal, removal.step != .done {
-            // Otherwise the merge is next.
-            guard case .merging = removal.step else { return true }
-            return !isMerging || hasMergeFailed
-        }
+        if retention.removal != nil { return !waitsForMerge }
         return deletions.pending != nil && !hasMergeFailed
             || !retention.settings.keepsEverything && retention.due <= .now
+    }
+
+    /// Whether what leaves waits for the merge that is under way.
+    var waitsForMerge: Bool {
+        guard isMerging, !hasMergeFailed, case .merging = retention.removal?.step else { return false }
+        return true
     }
 
     /// Removes rows for a few milliseconds, or looks whether some are to leave.
@@ -44,9 +46,15 @@ extension SQLiteStore {
     /// Removes in proportion to what the commits store, if they leave no time for it in between.
     func keepRemovalPace() {
         let end = ContinuousClock.now + Self.maxShare
-        while retention.owed > Self.maxOwed, needsRemoval, .now < end {
+        while retention.owed > Self.maxOwed, .now < end {
             let before = retention.removedRows
-            performRemoval(maxDuration: .milliseconds(2))
+            if waitsForMerge {
+                do { try mergeSlice(maxDuration: .milliseconds(2)) } catch { didFailToMerge(error) }
+            } else if needsRemoval {
+                performRemoval(maxDuration: .milliseconds(2))
+            } else {
+                return
+            }
             retention.owed = max(0, retention.owed - max(retention.removedRows - before, Self.leastPaid))
             if needsCheckpoint { checkpoint() }
         }
@@ -128,7 +136,12 @@ extension SQLiteStore {
             try database.transaction {
                 retention.holds = nil
                 defer { retention.holds = nil }
-                repeat { try removeNext(&removal, &limits, until: end) } while removal.step != .done && .now < end
+                // Some empty ranges more, so that the removal gets on whatever interrupts it.
+                var steps = 0
+                repeat {
+                    try removeNext(&removal, &limits, until: end)
+                    steps += 1
+                } while removal.step != .done && (.now < end || removal.rows == rows && steps < 32)
             }
         }()
         for (series, limit) in limits { tables[series.table].keep(from: limit, device: series.device) }
