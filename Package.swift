@@ -113,8 +113,8 @@ let package = Package(
         module("SQLite", "CSQLite"),
         // The sample store, which holds each sample once.
         module("Store", "Model SQLite"),
-        // Requests of HTTP and SMTP. The only module that owns handles of libcurl.
-        module("Transfer", "CCurl"),
+        // Requests of HTTP and SMTP, and gzip. The only module that owns handles of libcurl and zlib.
+        module("Transfer", "CCurl CZlib"),
         // The sample store in a ClickHouse database.
         module("ClickHouse", "CCurl Model Store Transfer"),
         // File formats of exported samples.
@@ -138,17 +138,18 @@ let package = Package(
         // From foreign formats to the broker, and from Lockstep's messages to Home Assistant and Sparkplug.
         module(
             "Gateway",
-            "CCurl CSodium CZlib Model Wire MQTT SQLite Transfer Agent Logging ServiceLifecycle "
+            "CCurl CSodium Model Wire MQTT SQLite Transfer Agent Logging ServiceLifecycle "
                 + "SwiftProtobuf", exclude: ["Page", "Sparkplug/Messages/Schema"]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         module("Live", "Model Wire MQTT Logging"),
         // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
         module(
-            "HTTP", "CZlib Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
+            "HTTP",
+            "Transfer Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
         // The HTTP server: its routes, rights and limits.
         module(
             "Serve",
-            "CSodium Model Wire MQTT SQLite Store ClickHouse Export Live HTTP HTTPTypes Hummingbird "
+            "CSodium Model Wire MQTT SQLite Store Transfer ClickHouse Export Live HTTP HTTPTypes Hummingbird "
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle", exclude: ["Page"]),
         // Shared by the programs: settings, rule files, errors, terminal output.
         module(
@@ -166,11 +167,11 @@ let package = Package(
         program("lockstep-serve", "Model Wire MQTT ClickHouse HTTP Serve CommandLine ArgumentParser Logging"),
         program(
             "lockstep-gateway",
-            "Model Wire MQTT Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
+            "Model Wire MQTT Transfer Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
                 + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle"),
         program(
             "lockstep",
-            "CSodium CZlib Model Wire MQTT SQLite Store ClickHouse Export Motion Sensors System Agent Rules Live "
+            "CSodium Model Wire MQTT SQLite Store Transfer ClickHouse Export Motion Sensors System Agent Rules Live "
                 + "CommandLine ArgumentParser"),
 
         // Helpers for tests: brokers, child processes, temporary folders, deadlines.
@@ -199,13 +200,13 @@ let package = Package(
                 + "Logging"),
         tests(
             "GatewayTests",
-            "CSodium Model Wire MQTT SQLite Store Export Agent Gateway TestSupport Logging ServiceLifecycle",
+            "CSodium Model Wire MQTT SQLite Store Transfer Export Agent Gateway TestSupport Logging ServiceLifecycle",
             exclude: ["Bridge/home_assistant.py"]),
         tests("LiveTests", "Model Wire MQTT Live TestSupport Logging"),
         // The HTTP server: its parts, and the built program with a real broker and a real store.
         tests(
             "ServeTests",
-            "Model Wire MQTT Store ClickHouse Export Live HTTP Serve TestSupport HTTPTypes HummingbirdCore "
+            "Model Wire MQTT Store Transfer ClickHouse Export Live HTTP Serve TestSupport HTTPTypes HummingbirdCore "
                 + "Logging NIOCore NIOEmbedded NIOHTTPTypes lockstep lockstep-agent lockstep-collector lockstep-serve",
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         tests("CommandLineTests", "Model MQTT CommandLine TestSupport ArgumentParser Logging"),
@@ -231,7 +232,7 @@ let package = Package(
                 "truth.py", "unit",
             ]),
         // Randomly damaged input for every decoder.
-        tests("FuzzTests", "Model Wire Sensors Gateway CommandLine"),
+        tests("FuzzTests", "Model Wire Sensors Transfer Gateway CommandLine"),
         // Runs a cluster on this machine and lets its programs fail, for deploy/cluster.
         program("lockstep-cluster", "Sensors System ArgumentParser", path: "Tests/Cluster"),
         // Processes are killed at random, and no sample may be lost.

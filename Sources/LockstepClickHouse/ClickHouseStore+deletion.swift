@@ -100,7 +100,8 @@ extension ClickHouseStore {
             let known = deletions.map(\.stored.deletion.id) + transaction.deletions.keys
             guard !known.contains(request.id) else { continue }
             transaction.deletions[request.id] = DeletionRecord(
-                stored: StoredDeletion(deletion: request, count: 0, refused: 0, done: nil),
+                stored: StoredDeletion(
+                    deletion: request, count: 0, refused: 0, done: request.onlyRefuses ? request.at : nil),
                 deviceID: devices[try change(request.device)].id)
         }
     }
@@ -202,7 +203,7 @@ extension ClickHouseStore {
 
     /// Returns the tables with rows of a deletion, and the number of its samples. Summaries come after the samples: of a
     /// minute without one, everything is computed from the samples.
-    private func tables(of record: DeletionRecord) throws(StoreError) -> (tables: [String], samples: Int64) {
+    func tables(of record: DeletionRecord) throws(StoreError) -> (tables: [String], samples: Int64) {
         let deletion = record.stored.deletion
         var candidates: [(table: String, isSamples: Bool)] = []
         let covered = try StreamDefinition.catalog(client).streams.filter(deletion.covers)

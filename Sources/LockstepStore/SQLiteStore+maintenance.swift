@@ -6,22 +6,20 @@ import LockstepSQLite
 extension SQLiteStore {
     /// Whether there is maintenance to do: a checkpoint, a merge, or samples that leave.
     public var needsMaintenance: Bool {
-        !hasLostFiles && (needsCheckpoint || (isMerging || isDeleting ? !hasMergeFailed : needsRetention))
+        !hasLostFiles && (needsCheckpoint || isMerging && !hasMergeFailed || needsRemoval)
     }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
-    /// few milliseconds, or deletes those that a person does not want, or whose time is over, for as long.
+    /// few milliseconds, or removes those that a person has deleted, or whose time is over, for as long.
     public func performMaintenance() {
         // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
         // commit reports a full disk.
         // A reader with an old snapshot can prevent a complete checkpoint for hours. Merge nevertheless.
         if needsCheckpoint, checkpoint() { return }
-        if isMerging || isDeleting {
-            // What overwrites free pages counts as content meanwhile, so that nothing must leave for a limit of size.
-            guard !hasMergeFailed else { return }
-            do { try isMerging ? mergeSlice() : deletionSlice() } catch { didFailToMerge(error) }
-        } else if needsRetention {
-            performRetention(maxDuration: limits.slice)
+        if isMerging, !hasMergeFailed {
+            do { try mergeSlice() } catch { didFailToMerge(error) }
+        } else if needsRemoval {
+            performRemoval(maxDuration: limits.slice)
         }
     }
 
@@ -50,7 +48,7 @@ extension SQLiteStore {
         for index in tables.indices { tables[index].commit() }
     }
 
-    private var needsCheckpoint: Bool { database.logPages >= nextCheckpoint }
+    var needsCheckpoint: Bool { database.logPages >= nextCheckpoint || isRoomScarce }
 
     /// Adapts the length of the next checkpoint to that of the write-ahead log after a transaction.
     func didChangeLogLength() {
@@ -64,7 +62,8 @@ extension SQLiteStore {
     /// Copies the write-ahead log into the database as far as readers allow.
     /// - Returns: whether the whole log was copied.
     @discardableResult
-    private func checkpoint() -> Bool {
+    func checkpoint() -> Bool {
+        isRoomScarce = false
         nextCheckpoint = database.logPages + Self.pages(limits.checkpointRetryPages, of: pageSize)
         isLogPinned = (try? database.checkpoint()) != true
         return !isLogPinned
@@ -93,7 +92,7 @@ extension SQLiteStore {
         } catch { didFailToMerge(error) }
     }
 
-    private func didFailToMerge(_ error: any Error) {
+    func didFailToMerge(_ error: any Error) {
         hasMergeFailed = true
         mergeError = error
     }
@@ -134,6 +133,7 @@ extension SQLiteStore {
         for index in tables.indices { tables[index].commit() }
         waiting.forgetFrozen()
         merge = nil
+        retention.removal?.didMerge()
     }
 
     /// Lets transactions wait for the disk again, as the options of the store say.
@@ -152,22 +152,22 @@ extension SQLiteStore {
             }
             var block = SampleBlock(stream: tables[stream.table].stream)
             let table = tables[stream.table]
-            let limit = table.kept[Int(device)] ?? .min
-            let first = stream.rows.first?.first ?? .max
-            let held = first < limit ? try heldRanges(of: stream.table, device: device) : []
-            var expired = 0
+            let first = stream.rows.map(\.first).min() ?? .max
+            let last = stream.rows.map(\.last).max() ?? first
+            let filter = try removedTimes(of: stream.table, device, in: first...max(first, last), areNew: false)
+            var removed: [RemovedTimes.Reason: Int] = [:]
             for row in stream.rows {
                 try waiting.read(row.n) { row throws(SQLiteError) in
                     table.decode(row) { time, values in
-                        guard !KeepRules.isExpired(time, before: limit, held: held) else {
-                            expired += 1
-                            return
+                        if let reason = filter?.reason(time) {
+                            removed[reason, default: 0] += 1
+                        } else {
+                            block.append(time: Timestamp(microseconds: time), values: values)
                         }
-                        block.append(time: Timestamp(microseconds: time), values: values)
                     }
                 }
             }
-            try didExpire(expired, isStored: true, table: stream.table, device: device)
+            try count(removed, areNew: false, of: stream.table, device)
             try tables[stream.table].insert(block.times.indices, of: block, device: device)
         }
         for number in content.scopes { try received.persist(scopes.scope(number, device: device)) }

@@ -37,12 +37,9 @@ extension SQLiteStore {
         receipt.table = table
         var ranges = [samples]
         let newest = try tables[table].newestTime(of: device, waiting, table)
-        let kept = try undeleted(samples, of: run.samples, device: device)
-        let limit = tables[table].kept[Int(device)] ?? .min
-        if kept != nil || !order.isIncreasing || order.least <= newest || order.least < limit {
-            let late = counts.expired
-            let new = try newSamples(kept ?? Array(samples), of: run, table: table, device: device, &counts)
-            try didExpire(counts.expired - late, isStored: false, table: table, device: device)
+        let removed = try removedTimes(of: table, device, in: order.least...order.greatest, areNew: true)
+        if removed != nil || !order.isIncreasing || order.least <= newest {
+            let new = try newSamples(samples, of: run, table: table, device: device, unless: removed, &counts)
             ranges = new.increasingRanges(times)
         }
         if let least = ranges.map({ times[$0.lowerBound] }).min(),
@@ -56,16 +53,17 @@ extension SQLiteStore {
         if observed[table] { observe(ranges, of: run, device: device) }
     }
 
-    /// Returns whether times strictly increase, and the least one.
-    private func order(_ times: ArraySlice<Int64>) -> (isIncreasing: Bool, least: Int64) {
+    /// Returns whether times strictly increase, the least and the greatest one.
+    private func order(_ times: ArraySlice<Int64>) -> (isIncreasing: Bool, least: Int64, greatest: Int64) {
         var last = times[times.startIndex]
-        var (isIncreasing, least) = (true, last)
+        var (isIncreasing, least, greatest) = (true, last, last)
         for time in times.dropFirst() {
             if time <= last { isIncreasing = false }
             least = min(least, time)
+            greatest = max(greatest, time)
             last = time
         }
-        return (isIncreasing, least)
+        return (isIncreasing, least, greatest)
     }
 
     /// Returns what a row tells of some batches, without their samples.
@@ -106,16 +104,16 @@ extension SQLiteStore {
 
     /// Returns those samples that are not stored yet, and have not left already.
     private func newSamples(
-        _ samples: [Int], of run: SampleRun, table: Int, device: Int64, _ counts: inout IngestResult.Counts
+        _ samples: Range<Int>, of run: SampleRun, table: Int, device: Int64, unless filter: RemovedTimes?,
+        _ counts: inout IngestResult.Counts
     ) throws(SQLiteError) -> [Int] {
         let block = run.samples
         var stored = try storedRows(samples.map { block.times[$0] }, of: table, device: device)
         var new: [Int] = []
-        let limit = tables[table].kept[Int(device)] ?? .min
-        let held = samples.contains { block.times[$0] < limit } ? try heldRanges(of: table, device: device) : []
+        var removed: [RemovedTimes.Reason: Int] = [:]
         for index in samples {
-            guard !KeepRules.isExpired(block.times[index], before: limit, held: held) else {
-                counts.expired += 1
+            if let reason = filter?.reason(block.times[index]) {
+                removed[reason, default: 0] += 1
                 continue
             }
             guard let values = stored[block.times[index]] else {
@@ -133,6 +131,8 @@ extension SQLiteStore {
                 counts.duplicates += 1
             }
         }
+        counts.expired += removed[.expired] ?? 0
+        try count(removed, areNew: true, of: table, device)
         return new
     }
 

@@ -23,10 +23,11 @@ import LockstepSQLite
 /// Counters of `_devices` (samples, times of messages), ranges in `_batches` and estimates in `_clocks` wait in the same
 /// rows, so that a commit does not rewrite a page for each device. The views `devices`, `batches` and `clocks` have both.
 ///
-/// Samples leave by the rules of ``Retention`` or because the store is too large: from their tables, in transactions of their own
-/// between the commits, each of which raises `from_t` in `expired` over what it deletes. So all samples of a series in its table are
-/// from `from_t` on or held, whenever the store is killed. A sample from before it that arrives or is merged later counts as
-/// expired. Batch numbers stay.
+/// Samples leave by the rules of ``Retention``, because the store is too large, or because a person has deleted them: from their
+/// tables, in transactions of their own between the commits (``Removal``). Each of the first two kinds raises `from_t` in `expired`
+/// over what it deletes; a deletion is in `deletions` before its first row leaves. So whenever the store is killed, all samples of a
+/// series in its table are from `from_t` on or held, and ``RemovedTimes`` tells of any sample that arrives or is merged later whether
+/// it counts as expired, as deleted, or is stored. Batch numbers stay.
 ///
 /// What is durable when. Everything that ``add(_:)`` receives is in one transaction until ``commit()`` returns, which waits for
 /// the disk. Merges and deletions do not wait: merges only move what is durable, and the next commit syncs them. A checkpoint syncs the
@@ -93,12 +94,6 @@ public final class SQLiteStore: SampleStore {
     let events: EventTable
     /// What people have deleted.
     var deletions: DeletionTable
-    /// The deletion before which everything was merged.
-    var mergedDeletion: Int64?
-    /// The deletion whose rows are gone, and whose free pages are being overwritten.
-    var emptiedDeletion: Int64?
-    /// Whether rows of zeros have taken all free pages, and are being deleted.
-    var hasFilledFreePages = false
     /// Evaluates new rows, or nil if nothing does.
     var observer: (any IngestObserver)?
     /// Whether the observer watches the table with this index.
@@ -128,6 +123,8 @@ public final class SQLiteStore: SampleStore {
     var nextCheckpoint: Int
     /// The size of a page, in bytes.
     let pageSize: Int
+    /// Whether the disk has so little room that the log must be written to the file early.
+    var isRoomScarce = false
     /// Whether a slice of a merge has failed since the last commit, for example because the disk is full.
     var hasMergeFailed = false
     /// The error of the last slice of a merge, or nil if it succeeded.
@@ -182,7 +179,7 @@ public final class SQLiteStore: SampleStore {
             events = try EventTable(in: database)
             deletions = try DeletionTable(in: database)
             waiting = try WaitingTable(in: database)
-            retention = try RetentionState(options.retention, in: database)
+            retention = RetentionState(options.retention)
             files = try StoreFiles(path: path)
             try recover()
         } catch {
@@ -198,7 +195,7 @@ public final class SQLiteStore: SampleStore {
         do {
             if !database.isInTransaction {
                 try keepPace()
-                keepRetentionPace()
+                keepRemovalPace()
                 try restoreSync()
                 try database.execute("BEGIN IMMEDIATE")
             }
@@ -227,6 +224,7 @@ public final class SQLiteStore: SampleStore {
             var result = try result()
             result.deliveries = unreturnedDeliveries + (try writeOutcome())
             try devices.writeRest()
+            try checkRoom()
             result.acknowledged = acknowledged
             try database.execute("COMMIT")
             observer?.didCommit()
@@ -296,7 +294,7 @@ public final class SQLiteStore: SampleStore {
         received.rollBack()
         dropped.rollBack()
         reports.rollBack()
-        conflicts.rollBack()
+        conflicts.forgetCount()
         deletions.rollBack()
         waiting.rollBack()
         for index in tables.indices { tables[index].rollBack() }
@@ -322,9 +320,9 @@ public final class SQLiteStore: SampleStore {
 
     /// Records how many samples a transaction has stored while others are to leave.
     private func didStore(_ result: IngestResult) {
-        retention.hasFailed = false
+        let mustRemove = needsRemoval || waitsForMerge
         for (_, counts) in result.counts {
-            if retention.pass != nil { retention.owed += counts.stored }
+            if mustRemove { retention.owed += counts.stored }
             retention.late += counts.expired
         }
     }

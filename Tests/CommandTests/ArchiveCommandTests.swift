@@ -38,6 +38,8 @@ struct ArchiveCommandTests {
             #expect(
                 first.status == 0 && first.text.contains("2 files written with 3 samples, 0 unchanged"), "\(first.text)"
             )
+            #expect(first.text.contains("everything before 2026-01-01"), "\(first.text)")
+            #expect(first.text.contains("Not taken: samples from then to 2026-01-05T00:00:00Z"), "\(first.text)")
             let manifest = try String(contentsOfFile: folder + "/manifest.csv", encoding: .utf8)
             let lines = manifest.split(separator: "\n").map(String.init)
             #expect(

@@ -1,4 +1,5 @@
 import LockstepClickHouse
+import LockstepCommandLine
 import LockstepModel
 import LockstepSQLite
 import LockstepStore
@@ -98,6 +99,56 @@ struct StoreCopyTests {
                 }
                 let states = try server.store().observerStates()
                 #expect(states == [ObserverState(rule: "high", device: left, json: #"{"live":{}}"#)])
+            }
+        }
+    }
+
+    @Test("what was deleted or has expired is so in the copy, also if an earlier copy has it")
+    func removed() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            let day: Int64 = 86_400_000_000
+            let now = Moment.now().wall.microseconds
+            let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+            let times = [now - 30 * day, now - 2, now - 1, now]
+            try write(IngestGroup(batches: [received(block(times, x: [1, 2, 3, 4]), "left", nil)]), to: path)
+            try await withClickHouse { server in
+                func copy() throws -> StoreCopy.Report {
+                    var copy = StoreCopy(
+                        source: try StoreReader(path: path), target: try open(server.url()),
+                        check: try StoreReader(ClickHouseAddress(server.url()))
+                    ) { _, _, _ in }
+                    return try copy.run()
+                }
+                #expect(try copy().isComplete)
+                var options = SQLiteStore.Options()
+                options.retention.rules = try KeepRules([(StreamPattern("*"), 10 * day)])
+                options.retention.isConfirmed = true
+                try {
+                    let store = try SQLiteStore(path: path, options: options)
+                    var group = IngestGroup()
+                    group.deletions = [
+                        Deletion(
+                            id: "d", device: left, stream: "motion/accelerometer", times: now - 2..<now - 1,
+                            at: Timestamp(microseconds: now), who: "anna")
+                    ]
+                    try store.write(group)
+                    #expect(throws: CommandFailure.self) { try copy() }
+                    while store.needsMaintenance { store.performMaintenance() }
+                    store.close()
+                }()
+                for _ in 0..<2 { #expect(try copy().isComplete) }
+                // What has expired leaves the copy by the rules of its own collector.
+                #expect(try await server.execute("SELECT x FROM accelerometer ORDER BY t") == ["1", "3", "4"])
+                let (source, target) = (try StoreReader(path: path), try StoreReader(ClickHouseAddress(server.url())))
+                #expect(try target.deletions(of: nil) == source.deletions(of: nil))
+                #expect(try source.deletions(of: nil).map(\.count) == [1])
+                #expect(try target.expiries() == source.expiries() && source.expiries().map(\.samples) == [1])
+                let result = try server.store().write(
+                    IngestGroup(batches: [received(block([now - 31 * day, now - 2], x: [1, 2]), "left", nil)]))
+                #expect(result.devices[left] == .init(expired: 1))
+                let comparison = try target.compare(block([now - 31 * day, now - 2], x: [1, 2]), of: left)
+                #expect(comparison.deleted == 1 && comparison.expired == 1 && comparison.missing.isEmpty)
             }
         }
     }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepTransfer
 
 @testable import LockstepGateway
 

@@ -1,5 +1,5 @@
 import Foundation
-import LockstepGateway
+import LockstepTransfer
 import Testing
 
 @Suite("Unpacking")

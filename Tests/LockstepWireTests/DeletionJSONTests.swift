@@ -16,7 +16,7 @@ struct DeletionJSONTests {
     func encoding() throws {
         let all = Deletion(
             id: "a", device: device, stream: "location", times: Deletion.earliest..<5, at: Timestamp(microseconds: 9),
-            who: "anna", reason: "why", isSecure: true)
+            who: "anna", reason: "why", isSecure: true, onlyRefuses: true)
         #expect(try decode(String(decoding: DeletionJSON.encode(all), as: UTF8.self)) == all)
         let least = Deletion(id: "a", device: device, times: 1..<2, at: Timestamp(microseconds: 9))
         #expect(try decode(String(decoding: DeletionJSON.encode(least), as: UTF8.self)) == least)

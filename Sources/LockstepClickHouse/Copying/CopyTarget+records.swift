@@ -1,9 +1,54 @@
+import Glibc
 package import LockstepModel
 package import LockstepStore
 
 // Copying what a store knows besides samples, batch numbers and states. All of it may be copied again.
 
 extension CopyTarget {
+    /// Deletes what was deleted from the source since an earlier copy, and records all deletions, so that no sample of them is
+    /// stored when it arrives again. Call it before samples are inserted.
+    package func insert(_ deletions: [StoredDeletion]) throws(StoreError) {
+        let known = Set(try client.rows("SELECT request FROM deletions").compactMap { $0[0] })
+        var rows = RowBinary()
+        for stored in deletions {
+            let record = DeletionRecord(stored: stored, deviceID: DeviceRecord.id(of: stored.deletion.device))
+            if !known.contains(stored.deletion.id) {
+                for table in try store.tables(of: record).tables {
+                    try client.execute("ALTER TABLE \(table) DELETE WHERE \(record.condition(in: table))")
+                    while try client.rows(
+                        """
+                        SELECT count() FROM system.mutations
+                        WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
+                        """
+                    ).first?[0] != "0" { usleep(200_000) }
+                }
+            }
+            // More were refused at a later copy; a collector of this database has higher versions.
+            record.append(to: &rows, version: UInt64(clamping: stored.deletion.at.microseconds + stored.refused))
+        }
+        try insert(rows, into: "received_deletions", DeletionRecord.columns + ["version"])
+    }
+
+    /// Inserts before which times samples have left by the rules of retention, so that those are not missing.
+    package func insert(_ expiries: [SeriesExpiry]) throws(StoreError) {
+        var known: [[String?]: (limit: Int64, samples: Int64)] = [:]
+        for row in try client.rows("SELECT device_id, stream, from_t, samples FROM expired") {
+            known[Array(row[..<2])] = (row[2].flatMap { Int64($0) } ?? .min, row[3].flatMap { Int64($0) } ?? 0)
+        }
+        var rows = RowBinary()
+        for expiry in expiries {
+            let id = DeviceRecord.id(of: expiry.device)
+            let earlier = known[["\(id)", expiry.stream]]
+            guard expiry.before > earlier?.limit ?? .min else { continue }
+            rows.append(id)
+            rows.append(expiry.stream)
+            rows.append(expiry.before)
+            rows.append(max(0, expiry.samples - (earlier?.samples ?? 0)))
+            rows.endRow()
+        }
+        try insert(rows, into: "received_expired", ["device_id", "stream", "from_t", "samples"])
+    }
+
     /// Inserts estimates of clocks.
     package func insert(_ clocks: [DeviceClock]) throws(StoreError) {
         for part in clocks.chunks(of: Self.maxRows) {

@@ -12,7 +12,8 @@ package final class CopyTarget {
     /// The age in µs from which rejected messages are deleted.
     package static let rejectedAge = ClickHouseSchema.rejectedDays * Int64(ClickHouseSchema.day)
 
-    let client: ClickHouseClient
+    let store: ClickHouseStore
+    var client: ClickHouseClient { store.client }
 
     /// Opens the database, and creates its tables if they do not exist.
     package init(
@@ -24,7 +25,7 @@ package final class CopyTarget {
         // A collector may use the database.
         options.recoversRules = false
         // A store creates the tables, and checks the streams and what the server can do.
-        client = try ClickHouseStore(address, options: options, catalog: catalog).client
+        store = try ClickHouseStore(address, options: options, catalog: catalog)
     }
 
     /// Returns what is stored of a device and stream, by hour.

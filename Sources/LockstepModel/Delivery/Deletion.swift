@@ -23,11 +23,14 @@ public struct Deletion: Hashable, Sendable {
     public var reason: String?
     /// Whether the space that becomes free is overwritten.
     public var isSecure: Bool
+    /// Whether no stored sample is deleted: those of these times are only not stored any more from now on.
+    public var onlyRefuses: Bool
 
     /// Creates a request.
     public init(
         id: String, device: DeviceAddress, stream: String? = nil, times: Range<Int64>, at: Timestamp,
-        who: String? = nil, reason: String? = nil, isSecure: Bool = false
+        who: String? = nil, reason: String? = nil, isSecure: Bool = false,
+        onlyRefuses: Bool = false
     ) {
         self.id = id
         self.device = device
@@ -37,6 +40,7 @@ public struct Deletion: Hashable, Sendable {
         self.who = who
         self.reason = reason
         self.isSecure = isSecure
+        self.onlyRefuses = onlyRefuses
     }
 
     /// Whether it is about everything of the device before the end of the range.

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import LockstepHTTP
+import LockstepTransfer
 import NIOCore
 
 /// Compresses documents for clients that accept it, and keeps those that do not change.
@@ -31,7 +32,7 @@ actor AnswerCompression {
         }
         let collected = CollectedBody()
         try await response.body.write(collected)
-        let buffer = ByteBuffer(bytes: Gzip.document(Array(collected.bytes.readableBytesView)))
+        let buffer = ByteBuffer(bytes: Gzip().compress(Array(collected.bytes.readableBytesView), .end))
         answer.body = ResponseBody(byteBuffer: buffer)
         if let key { await keep(buffer, key) }
         return answer

@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import LockstepHTTP
 import LockstepLive
+import LockstepTransfer
 import NIOCore
 
 /// Sends a subscription as Server-Sent Events.
@@ -46,13 +47,13 @@ enum EventStream {
                     withExtendedLifetime(place) {}
                 }
                 try await request.body.consumeWithCancellationOnInboundClose { _ in
-                    let gzip = isCompressed ? Gzip() : nil
+                    let gzip = isCompressed ? Gzip(isSmall: true) : nil
                     for await events in subscription {
                         // One buffer of the exact size: all events of a client are one write.
                         var buffer = ByteBuffer()
                         buffer.reserveCapacity(events.reduce(0) { $0 + $1.count })
                         for event in events { buffer.writeBytes(event) }
-                        if let gzip { buffer = ByteBuffer(bytes: gzip.part(Array(buffer.readableBytesView))) }
+                        if let gzip { buffer = ByteBuffer(bytes: gzip.compress(Array(buffer.readableBytesView), .allSoFar)) }
                         try await memory.write(buffer, to: &writer)
                     }
                 }

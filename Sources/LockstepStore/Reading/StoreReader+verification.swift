@@ -154,15 +154,12 @@ extension StoreReader {
         _ comparison: inout BlockComparison, _ stream: SensorStream, _ device: DeviceAddress
     ) throws {
         guard !comparison.missing.isEmpty, let id = try driver.id(of: device) else { return }
-        let deleted = try deletedTimes(of: stream, device)
-        let limit = try expiryLimit(of: stream, device: id)
+        let removed = try removedTimes(of: stream, device, id: id)
         comparison.missing.removeAll { time in
-            if deleted.contains(where: { $0.contains(time) }) {
-                comparison.deleted += 1
-            } else if KeepRules.isExpired(time, before: limit, held: []) {
-                comparison.expired += 1
-            } else {
-                return false
+            switch removed.reason(time) {
+            case .deleted: comparison.deleted += 1
+            case .expired: comparison.expired += 1
+            case nil: return false
             }
             return true
         }

@@ -9,14 +9,11 @@ struct ConflictTable {
     private var count: Int64?
     private let insert: SQLiteStatement
     private let select: SQLiteStatement
-    private let delete: SQLiteStatement
 
     init(limit: Int, in database: SQLiteDatabase) throws(SQLiteError) {
         self.limit = limit
         select = try database.prepare(
             "SELECT 1 FROM conflicts WHERE device_id = ? AND stream = ? AND t = ? AND received = ?", persistent: true)
-        delete = try database.prepare(
-            "DELETE FROM conflicts WHERE device_id = ? AND stream = ? AND t >= ? AND t < ?", persistent: true)
         insert = try database.prepare(
             """
             INSERT INTO conflicts (device_id, stream, t, stored, received, epoch, seq, at)
@@ -49,20 +46,8 @@ struct ConflictTable {
         return true
     }
 
-    /// Deletes the conflicts of a range of times, as part of the current transaction.
-    mutating func delete(
-        _ stream: String, device: Int64, _ times: Range<Int64>, in database: SQLiteDatabase
-    ) throws(SQLiteError) {
-        try delete.bind(device, at: 1)
-        try delete.bind(stream, at: 2)
-        try delete.bind(times.lowerBound, at: 3)
-        try delete.bind(times.upperBound, at: 4)
-        try delete.run()
-        if database.changes > 0 { count = nil }
-    }
-
-    /// Discards the cached row count. Call after the transaction was rolled back.
-    mutating func rollBack() { count = nil }
+    /// Discards the cached row count, after rows were deleted or the transaction was rolled back.
+    mutating func forgetCount() { count = nil }
 
     /// Returns whether the table contains sample `index` of `block`.
     private func isRecorded(_ index: Int, of block: SampleBlock, device: Int64) throws(SQLiteError) -> Bool {

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import LockstepModel
 
 /// The JSON encoding of a request to delete samples: `{"id":"3f2a","from":1700000000000000,"to":1700000060000000}`, with the
-/// optional members `stream`, `who`, `reason` and `secure`. The device is part of the topic.
+/// optional members `stream`, `who`, `reason`, `secure` and `only_refuse`. The device is part of the topic.
 public enum DeletionJSON {
     /// The maximum length of `id`, `stream` and `who`, in bytes.
     public static let maxNameBytes = 128
@@ -19,6 +19,7 @@ public enum DeletionJSON {
         object.member("who", ifPresent: deletion.who)
         object.member("reason", ifPresent: deletion.reason)
         if deletion.isSecure { object.member("secure", true) }
+        if deletion.onlyRefuses { object.member("only_refuse", true) }
         return object.finish()
     }
 
@@ -43,7 +44,8 @@ public enum DeletionJSON {
         let deletion = Deletion(
             id: try object.required("id"), device: device, stream: try object.optional("stream"), times: from..<end,
             at: now, who: try object.optional("who"), reason: try object.optional("reason"),
-            isSecure: try object.optional("secure") ?? false)
+            isSecure: try object.optional("secure") ?? false,
+            onlyRefuses: try object.optional("only_refuse") ?? false)
         for (name, text, limit) in [
             ("id", deletion.id, maxNameBytes), ("stream", deletion.stream, maxNameBytes),
             ("who", deletion.who, maxNameBytes), ("reason", deletion.reason, maxReasonBytes),

@@ -4,6 +4,7 @@ import HummingbirdCore
 import LockstepGateway
 import LockstepHTTP
 import LockstepModel
+import LockstepTransfer
 import LockstepWire
 import Logging
 import NIOCore

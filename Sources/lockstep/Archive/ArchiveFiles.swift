@@ -1,65 +1,86 @@
+import CSodium
 import Glibc
 import LockstepCommandLine
 import LockstepExport
 import LockstepModel
 import LockstepStore
+import LockstepTransfer
 
-/// Writes and reads the files of an archive: CSV as of `lockstep query --csv`, compressed with gzip.
+/// Writes and reads the files of an archive: CSV, compressed with gzip.
 struct ArchiveFiles {
     let folder: String
 
-    /// Writes the samples of a month.
+    /// Writes the samples of a month, as `lockstep query --csv` does.
     /// - Returns: the entry with what was written, or nil if there are no samples.
     func write(_ entry: ArchiveEntry, of stream: SensorStream, from reader: StoreReader) throws -> ArchiveEntry? {
+        var writer = CSVWriter(columns: stream.columns.map(ExportColumn.init))
+        return try write(entry, begin: { writer.begin(into: &$0) }) { add in
+            try reader.query(
+                stream: stream, detail: .samples, group: entry.device.group, devices: [entry.device.device],
+                from: Timestamp(microseconds: entry.times.lowerBound),
+                to: Timestamp(microseconds: entry.times.upperBound), limit: nil
+            ) { row in try add(row.time) { writer.write(row, into: &$0) } }
+        }
+    }
+
+    /// Writes conflicts, in order of time, with the stored and the received values as JSON.
+    func write(_ entry: ArchiveEntry, _ conflicts: [DeviceHealth.Conflict]) throws -> ArchiveEntry? {
+        try write(entry, begin: { $0.append("group,device,stream,t,stored,received,at\n") }) { add in
+            for conflict in conflicts.sorted(by: { $0.time < $1.time }) {
+                let values = [conflict.stored, conflict.received].map { json in
+                    "\"" + json.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+                        + "\""
+                }
+                let line =
+                    "\(entry.device.group),\(entry.device.device),\(conflict.stream),\(conflict.time.microseconds),"
+                    + "\(values[0]),\(values[1]),\(conflict.receivedAt.microseconds)\n"
+                try add(conflict.time) { $0.append(line) }
+            }
+        }
+    }
+
+    private func write(
+        _ entry: ArchiveEntry, begin: (inout OutputBuffer) -> Void,
+        _ body: (_ add: (Timestamp, (inout OutputBuffer) -> Void) throws -> Void) throws -> Void
+    ) throws -> ArchiveEntry? {
         var entry = entry
         try createFolders(of: entry.file)
         let file = try ExportFile(path: "\(folder)/\(entry.file)", replaces: true)
         defer { file.discard() }
-        let gzip = GzipWriter()
+        let gzip = Gzip()
         var (buffer, hash, content) = (OutputBuffer(), SHA256(), SHA256())
-        func flush(isLast: Bool = false) throws {
+        func flush(_ flush: Gzip.Flush = .nothing) throws {
             content.update(buffer.bytes)
-            let bytes = gzip.compress(buffer.bytes, isLast: isLast)
+            let bytes = gzip.compress(buffer.bytes, flush)
             buffer.removeAll()
             hash.update(bytes)
             entry.bytes += Int64(bytes.count)
             if !bytes.isEmpty { try file.write(bytes) }
         }
         (entry.samples, entry.bytes) = (0, 0)
-        var writer = CSVWriter(columns: stream.columns.map(ExportColumn.init))
-        writer.begin(into: &buffer)
-        try reader.query(
-            stream: stream, detail: .samples, group: entry.device.group, devices: [entry.device.device],
-            from: Timestamp(microseconds: entry.times.lowerBound), to: Timestamp(microseconds: entry.times.upperBound),
-            limit: nil
-        ) { row in
-            if entry.samples == 0 { entry.first = row.time.microseconds }
-            entry.last = row.time.microseconds
+        begin(&buffer)
+        try body { time, append in
+            if entry.samples == 0 { entry.first = time.microseconds }
+            entry.last = time.microseconds
             entry.samples += 1
-            writer.write(row, into: &buffer)
+            append(&buffer)
             if buffer.isFull { try flush() }
         }
         guard entry.samples > 0 else { return nil }
-        try flush(isLast: true)
+        try flush(.end)
         entry.hash = hash.digits
         try file.finish()
         // What counts is what can be read again.
         var (lines, readBack): (Int64, SHA256) = (0, SHA256())
-        try read(entry) { part in
+        let reader = try ArchiveFileReader(folder: folder, entry)
+        while try reader.next({ part in
             readBack.update(part)
             lines += Int64(part.count { $0 == UInt8(ascii: "\n") })
-        }
+        }) {}
         guard readBack.digits == content.digits, lines == entry.samples + 1 else {
             throw CommandFailure("\(folder)/\(entry.file) is not what was written to it: check the disk")
         }
         return entry
-    }
-
-    /// Calls `body` with the content of a file, part by part.
-    /// - Throws: ``CommandFailure`` if it is missing, damaged or not the file of the manifest, or the error of `body`.
-    func read(_ entry: ArchiveEntry, _ body: (ArraySlice<UInt8>) throws -> Void) throws {
-        let reader = try ArchiveFileReader(folder: folder, entry)
-        while try reader.next(body) {}
     }
 
     private func createFolders(of file: String) throws {
@@ -70,5 +91,25 @@ struct ArchiveFiles {
                 throw CommandFailure("cannot create the folder \(path): \(String(cString: strerror(errno)))")
             }
         }
+    }
+}
+
+/// The SHA-256 of parts of a file.
+struct SHA256 {
+    private var state = crypto_hash_sha256_state()
+
+    init() { crypto_hash_sha256_init(&state) }
+
+    mutating func update(_ bytes: some Collection<UInt8>) {
+        let bytes = Array(bytes)
+        crypto_hash_sha256_update(&state, bytes, UInt64(bytes.count))
+    }
+
+    /// The hash as lower-case hexadecimal digits.
+    var digits: String {
+        var state = state
+        var digest = [UInt8](repeating: 0, count: 32)
+        crypto_hash_sha256_final(&state, &digest)
+        return digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 }

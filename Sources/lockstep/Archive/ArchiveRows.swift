@@ -2,13 +2,14 @@ import Glibc
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
+import LockstepTransfer
 
 /// Reads a file of an archive, part by part, and compares it with its SHA-256.
 final class ArchiveFileReader {
     private let path: String
     private let entry: ArchiveEntry
     private let descriptor: Int32
-    private let gzip = GzipReader()
+    private let content = Inflate()
     private var hash = SHA256()
     private var bytes = [UInt8](repeating: 0, count: 65_536)
 
@@ -30,10 +31,10 @@ final class ArchiveFileReader {
         guard count >= 0 else { throw CommandFailure("cannot read \(path): \(String(cString: strerror(errno)))") }
         guard count == 0 else {
             hash.update(bytes[..<count])
-            guard try gzip.decompress(Array(bytes[..<count]), body) else { throw damage }
+            do { try content.unpack(Array(bytes[..<count]), body) } catch is Inflate.Problem { throw damage }
             return true
         }
-        guard hash.digits == entry.hash, gzip.isAtEnd else { throw damage }
+        guard hash.digits == entry.hash, content.isAtEnd else { throw damage }
         return false
     }
 

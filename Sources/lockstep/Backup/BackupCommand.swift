@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
@@ -30,6 +31,12 @@ struct BackupCommand: ParsableCommand {
     @Flag(help: "Replace an existing file.")
     var force = false
 
+    @Option(
+        help:
+            "Greatest number of bytes to copy in a second, such as 20M, so that others can use the disk (default: none).",
+        transform: byteCount)
+    var limit: Int?
+
     @Flag(help: "Print one JSON object.")
     var json = false
 
@@ -48,6 +55,8 @@ struct BackupCommand: ParsableCommand {
             summary = try StoreBackup(of: path, to: to).run(replacing: force) { copied, all in
                 if interrupt.isSet { throw StoreBackup.Cancelled() }
                 progress.show(BackupProgress.line(copied, of: all))
+                let due = start + .seconds(Double(copied) / Double(limit ?? .max))
+                while ContinuousClock.now < due, !interrupt.isSet { usleep(20_000) }
             }
         } catch is StoreBackup.Cancelled {
             throw ExitCode(128 + (interrupt.signal ?? 0))

@@ -13,7 +13,8 @@ struct CopyCommand: ParsableCommand {
             samples of each device, stream and hour. Hours that are equal are skipped, so that an interrupted copy \
             continues where it ended, and a later copy adds what is new. Estimates of clocks, conflicting samples, \
             rejected messages of the last 30 days, and events with their notifications and the states of their rules \
-            are copied too, each once. Events get new numbers. Refined data are not copied.
+            are copied too, each once. Events get new numbers. Refined data are not copied. What people have deleted is \
+            deleted from the target, too, and like what has expired, it is not stored when it arrives again.
 
             The exit status is 1 if a sample of the source is not in the target.
 

@@ -1,4 +1,5 @@
 import LockstepClickHouse
+import LockstepCommandLine
 import LockstepModel
 import LockstepStore
 
@@ -54,6 +55,15 @@ struct StoreCopy {
         // The states of rules are those of the devices at the same time.
         let (ruleStates, devices) = try source.snapshot { (try source.ruleStates(), try source.storedDevices()) }
         report.devices = devices.count
+        // First, because what is copied now was not deleted.
+        let deletions = try source.deletions(of: nil)
+        if let pending = deletions.first(where: { $0.done == nil })?.deletion {
+            throw CommandFailure(
+                "samples of \(pending.device) are being deleted from the source: repeat the command when 'lockstep delete "
+                    + "--list' says that this is done. The collector does it, or goes on with it when it starts")
+        }
+        try target.insert(deletions)
+        try target.insert(try source.expiries())
         for stream in try source.catalog().streams {
             for device in devices.map(\.record.address) { try copy(stream, of: device) }
         }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import LockstepHTTP
+import LockstepTransfer
 import Testing
 
 @Suite("Compressed answers")

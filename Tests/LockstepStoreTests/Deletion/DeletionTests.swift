@@ -150,7 +150,7 @@ struct DeletionTests {
                 store = try SQLiteStore(path: path, options: options)
             }
         }
-        #expect(pieces > 8)
+        #expect(pieces > 5)
         let last = try #require(store)
         #expect(try times(last).count == 1000 && last.database.rows("SELECT count FROM deletions") == ["9000"])
         #expect(try StoreReader(path: path).devices().map(\.samples) == [1000])

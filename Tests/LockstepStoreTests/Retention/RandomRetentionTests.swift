@@ -18,6 +18,8 @@ struct RandomRetentionTests {
         var sent: [String: Set<Int64>] = [:]
         /// The active holds of each device.
         var holds: [(id: Int64, device: String, times: Range<Int64>)] = []
+        /// What a person has deleted of each device.
+        var deleted: [(device: String, times: Range<Int64>)] = []
         var seqs: [String: Int64] = [:]
 
         init(seed: UInt64) { random = SplitMix64(seed: seed) }
@@ -33,13 +35,14 @@ struct RandomRetentionTests {
         /// The times that a device must have at the end.
         func kept(_ name: String, from limit: Int64) -> Set<Int64> {
             (sent[name] ?? []).filter { time in
-                time >= limit || holds.contains { $0.device == name && $0.times.contains(time) }
+                !deleted.contains { $0.device == name && $0.times.contains(time) }
+                    && (time >= limit || holds.contains { $0.device == name && $0.times.contains(time) })
             }
         }
     }
 
     @Test(
-        "after a year of late samples, holds, failures and kills, the rows are those of the rule, and the file is steady"
+        "after a year of late samples, holds, deletions, failures and kills, the rows are those of the rule, and the file is steady"
     )
     func year() throws {
         let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
@@ -69,12 +72,13 @@ struct RandomRetentionTests {
                 try store.write(IngestGroup(batches: batches))
             }
             try changeHolds(&year, day, path)
+            if year.chance(4) { try delete(&year, day, store) }
             switch Int.random(in: 0..<10, using: &year.random) {
             case 0:
                 // As killed in the middle of whatever it does.
                 store.retention.due = .now
                 store.retention.rulesDue = .now
-                for _ in 0..<Int.random(in: 1...4, using: &year.random) { store.performRetention(maxDuration: .zero) }
+                for _ in 0..<Int.random(in: 1...4, using: &year.random) { store.performRemoval(maxDuration: .zero) }
                 withExtendedLifetime(consume store) {}
                 store = try open(path, clock)
             case 1:
@@ -89,6 +93,8 @@ struct RandomRetentionTests {
             }
             if day >= 100, day % 10 == 9 { sizes.append(try reader.integer("PRAGMA page_count")) }
         }
+        while store.needsMaintenance { store.performMaintenance() }
+        #expect(store.deletions.pending == nil)
         try store.mergeAll()
         store.retention.appliedHolds = nil
         store.applyRetention()
@@ -117,6 +123,22 @@ struct RandomRetentionTests {
             WHEN (SELECT armed FROM trap) BEGIN SELECT RAISE(ABORT, 'trap'); END
             """)
         return store
+    }
+
+    /// Deletes some hours of a device, or of one stream of it.
+    private func delete(_ year: inout Year, _ day: Int64, _ store: SQLiteStore) throws {
+        let first = start + max(0, day - Int64.random(in: 0...50, using: &year.random)) * Self.day
+        let times = first..<first + Int64.random(in: 1...Self.day, using: &year.random)
+        let name = ["one", "two"].randomElement(using: &year.random) ?? ""
+        guard year.sent[name] != nil else { return }
+        var group = IngestGroup()
+        group.deletions = [
+            Deletion(
+                id: "\(day)", device: device(name), stream: year.chance(50) ? nil : "motion/accelerometer",
+                times: times, at: time(0), isSecure: year.chance(20))
+        ]
+        try store.write(group)
+        year.deleted.append((name, times))
     }
 
     /// Adds a hold of samples that have not left, or removes one.

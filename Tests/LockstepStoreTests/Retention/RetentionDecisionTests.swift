@@ -81,9 +81,11 @@ struct RetentionDecisionTests {
         "more than half of a stream does not leave at once",
         arguments: [(3, 4, true), (4, 4, true), (5, 4, false), (0, 0, true)])
     func share(leaving: Int, staying: Int, isAllowed: Bool) {
-        var pass = RetentionPass(
-            [.init(table: 0, device: 1, to: start), .init(table: 1, device: 1, to: start)],
-            checks: [ShareCheck(table: 0, limits: [(1, start), (2, .min)], far: [1])])
+        let targets = [0, 1].map {
+            Removal.Target(table: "_\($0)", key: "device_id = 1", range: 0..<start, series: .init(table: $0, device: 1))
+        }
+        var pass = Removal(
+            .rules, targets, checks: [ShareCheck(table: 0, limits: [(1, start), (2, .min)], far: [1])])
         var rest = [1: leaving, 2: staying]
         var failed: ShareCheck?
         while let part = pass.checks.first?.part {
@@ -94,7 +96,7 @@ struct RetentionDecisionTests {
             failed = pass.didCount(count, last: max(part.times.lowerBound, KeepRules.earliest) + 1, limit: 2)
         }
         #expect((failed == nil) == isAllowed)
-        #expect(pass.current?.table == (isAllowed ? 0 : 1))
+        #expect(pass.current?.table == (isAllowed ? "_0" : "_1"))
     }
 
     @Test("streams leave a full store in the order of the settings, then those with the highest rate")
@@ -139,5 +141,37 @@ struct RetentionDecisionTests {
         #expect(readers.oldest(at: 40) == .init(process: 414, age: 30))
         readers.record([], at: 50)
         #expect(readers.oldest(at: 50) == nil)
+    }
+
+    @Test("rows leave in pieces, without those that are held, one target after the other")
+    func pieces() {
+        var removal = Removal(
+            .rules,
+            [
+                .init(table: "a", key: "", range: 0..<100, isSamples: true), .init(table: "b", key: "", range: 0..<10),
+            ])
+        #expect(removal.piece(holds: [20..<30]) == 0..<20)
+        removal.didRemove(7, before: 15)
+        #expect(removal.piece(holds: [20..<30]) == 15..<20)
+        removal.didRemove(2, before: 20)
+        #expect(removal.piece(holds: [20..<30]) == 30..<100)
+        removal.didRemove(5, before: 100)
+        #expect(removal.piece(holds: [20..<30]) == nil && removal.samples == 14)
+        removal.endTarget()
+        #expect(removal.current?.table == "b" && removal.piece(holds: []) == 0..<10)
+        removal.didRemove(3, before: 10)
+        #expect(removal.samples == 14 && removal.rows == 17)
+    }
+
+    @Test("a sample is not stored if it was deleted, or is before the limit and not held")
+    func reasons() {
+        let removed = RemovedTimes(
+            limit: KeepRules.earliest + 100, held: [KeepRules.earliest + 10..<KeepRules.earliest + 20],
+            deleted: [(3, KeepRules.earliest + 5..<KeepRules.earliest + 15), (4, 1..<2)])
+        let expected: [Int64: RemovedTimes.Reason?] = [
+            0: .expired, 5: .deleted(3), 14: .deleted(3), 15: nil, 19: nil, 20: .expired, 99: .expired, 100: nil,
+        ]
+        for (offset, reason) in expected { #expect(removed.reason(KeepRules.earliest + offset) == reason) }
+        #expect(removed.reason(1) == .deleted(4) && removed.reason(2) == nil)
     }
 }

@@ -34,15 +34,15 @@ extension StoreReader {
         }
     }
 
-    /// Returns the times of a stream of a device that were deleted.
-    func deletedTimes(of stream: SensorStream, _ device: DeviceAddress) throws(StoreError) -> [Range<Int64>] {
-        try deletions(of: device).map(\.deletion).filter { $0.covers(stream) }.map(\.times)
+    /// Returns which samples of a series have left.
+    func removedTimes(of stream: SensorStream, _ device: DeviceAddress, id: Int64) throws -> RemovedTimes {
+        let deletions = try driver.deletions(of: id).map(\.deletion).filter { $0.covers(stream) }
+        return RemovedTimes(limit: try expiryLimit(of: stream, device: id), deleted: deletions.map { (0, $0.times) })
     }
 }
 
 extension SQLiteDriver {
     func deletions(of device: Int64?) throws -> [StoredDeletion] {
-        guard let device else { return try DeletionTable.read(in: database).map(\.stored) }
-        return try DeletionTable.read(of: device, in: database).map(\.stored)
+        try DeletionTable.read(of: device, in: database).map(\.stored)
     }
 }

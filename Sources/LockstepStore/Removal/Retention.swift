@@ -15,6 +15,8 @@ public struct Retention: Sendable {
     public var report: (@Sendable (Event) -> Void)?
     /// Returns the wall clock, in µs since 1970. Tests replace it.
     package var wallTime: @Sendable () -> Int64 = { Moment.now().wall.microseconds }
+    /// Returns the free space of the disk of a file, in bytes, or nil if it is unknown.
+    package var freeSpace: @Sendable (String) -> Int64? = { diskSpace(at: $0)?.free }
     /// The time after which the rules are applied again.
     package var interval = Duration.seconds(60)
 

@@ -1,0 +1,50 @@
+import LockstepModel
+import LockstepSQLite
+
+/// What a store knows of the samples that leave it.
+struct RetentionState {
+    let settings: Retention
+    /// What leaves at present, or nil: by the rules, for space, or because a person has deleted it.
+    var removal: Removal?
+    /// When to look again whether something is to leave, and when to apply the rules again.
+    var due = ContinuousClock.now
+    var rulesDue = ContinuousClock.now
+    /// Whether the last slice has failed, for example because the disk is full, and when to try again.
+    var hasFailed = false
+    var retryAt: ContinuousClock.Instant?
+    /// The number of samples that were stored while others are to leave, and that are not made up for.
+    var owed = 0
+    /// The number of all rows that have left since the store was opened.
+    var removedRows = 0
+    /// The numbers of samples that have expired and that arrived too late, since the store was opened.
+    var deleted = 0
+    var late = 0
+    /// What has not left because a confirmation is missing, by table, with the greatest limit.
+    var refusals: [Int: (refusal: Retention.Refusal, to: Int64)] = [:]
+    /// The holds as of the last application of the rules to all series, or nil if there was none.
+    var appliedHolds: [Hold]?
+    /// The holds as the current transaction has read them, or nil.
+    var holds: [(device: Int64, hold: Hold)]?
+    /// Whether samples leave until the store is smaller.
+    var isShedding = false
+    var isTooSmall = false
+    var forecast = SpaceForecast()
+    var readers = LogReaders()
+    /// The last report that the store fills up, in µs of the boot clock.
+    var reportedFull: Int64?
+
+    init(_ settings: Retention) { self.settings = settings }
+
+    /// Lets all rules be applied again, because a deletion goes before what leaves at present.
+    mutating func applyRulesAgain() {
+        removal = nil
+        (due, rulesDue, appliedHolds) = (.now, .now, nil)
+    }
+
+    /// Returns streams in the order in which they leave a store that is too large.
+    static func order(_ streams: [(table: Int, name: String, rate: Double)], by order: [StreamPattern]) -> [Int] {
+        streams.map { stream in
+            (stream, order.firstIndex { $0.selects(stream.name) } ?? order.count)
+        }.sorted { ($0.1, $1.0.rate, $0.0.table) < ($1.1, $0.0.rate, $1.0.table) }.map(\.0.table)
+    }
+}

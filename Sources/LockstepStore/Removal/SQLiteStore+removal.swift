@@ -1,0 +1,280 @@
+import LockstepModel
+import LockstepSQLite
+
+// How rows leave: in slices, each a transaction of its own between the commits of ingest, which records what it has removed.
+// So a store that is killed goes on with what is left. Samples of a series that leave by the rules raise its limit in
+// `expired`; what a person has deleted is in `deletions` before the first row leaves. No sample of these times is stored again.
+
+extension SQLiteStore {
+    /// The duration for which a transaction of a busy collector removes at most.
+    private static let maxShare = Duration.milliseconds(10)
+    /// The number of stored samples from which a busy collector removes as many.
+    private static let maxOwed = 50_000
+    /// The number of samples that 2 ms of it make up for at least.
+    private static let leastPaid = 2500
+    /// The time after which a removal that has failed is tried again. On a full disk, it is what makes room.
+    private static let retryInterval = Duration.seconds(10)
+
+    /// Whether rows are to leave, or a look whether some are is due.
+    var needsRemoval: Bool {
+        guard retention.retryAt.map({ $0 <= .now }) ?? true else { return false }
+        if retention.removal != nil { return !waitsForMerge }
+        return deletions.pending != nil && !hasMergeFailed
+            || !retention.settings.keepsEverything && retention.due <= .now
+    }
+
+    /// Whether what leaves waits for the merge that is under way.
+    var waitsForMerge: Bool {
+        guard isMerging, !hasMergeFailed, case .merging = retention.removal?.step else { return false }
+        return true
+    }
+
+    /// Removes rows for a few milliseconds, or looks whether some are to leave.
+    func performRemoval(maxDuration: Duration) {
+        do {
+            try removalSlice(until: .now + maxDuration)
+            retention.hasFailed = false
+        } catch {
+            retention.retryAt = .now + Self.retryInterval
+            // On a full disk, a log that begins again has room for the next attempt.
+            checkpoint()
+            if !retention.hasFailed { retention.settings.report?(.failed("\(StoreError(error, path: path))")) }
+            retention.hasFailed = true
+        }
+    }
+
+    /// Removes in proportion to what the commits store, if they leave no time for it in between.
+    func keepRemovalPace() {
+        let end = ContinuousClock.now + Self.maxShare
+        while retention.owed > Self.maxOwed, .now < end {
+            let before = retention.removedRows
+            if waitsForMerge {
+                do { try mergeSlice(maxDuration: .milliseconds(2)) } catch { didFailToMerge(error) }
+            } else if needsRemoval {
+                performRemoval(maxDuration: .milliseconds(2))
+            } else {
+                return
+            }
+            retention.owed = max(0, retention.owed - max(retention.removedRows - before, Self.leastPaid))
+            if needsCheckpoint { checkpoint() }
+        }
+    }
+
+    /// Adds the deletions of a group, before its samples.
+    func write(_ requests: [Deletion]) throws(SQLiteError) {
+        for deletion in requests {
+            try deletions.add(deletion, of: devices.id(of: deletion.device), in: database)
+        }
+    }
+
+    // MARK: What is not stored again
+
+    /// Returns which samples of a series between two times are not stored, as the current transaction sees it; nil if none.
+    /// - Parameter areNew: whether they arrive. Otherwise they have waited: what waits of a deletion is moved before it is deleted,
+    ///   and what waits of a request that only refuses stays.
+    func removedTimes(
+        of table: Int, _ device: Int64, in times: ClosedRange<Int64>, areNew: Bool
+    ) throws(SQLiteError) -> RemovedTimes? {
+        var removed = RemovedTimes()
+        if areNew { removed.deleted = deletions.times(of: tables[table].stream, device, in: times) }
+        if let limit = tables[table].kept[Int(device)], times.lowerBound < limit {
+            removed.limit = limit
+            removed.held = try heldRanges(of: table, device: device)
+        } else if removed.deleted.isEmpty {
+            return nil
+        }
+        return removed
+    }
+
+    /// Records samples that are not stored, or have waited and do not reach their table, as part of the current transaction.
+    func count(
+        _ removed: [RemovedTimes.Reason: Int], areNew: Bool, of table: Int, _ device: Int64
+    ) throws(SQLiteError) {
+        for (reason, count) in removed {
+            switch reason {
+            case .deleted(let number): try deletions.count(refused: count, of: number, device, in: database)
+            case .expired:
+                guard let stream = tables[table].id, let limit = tables[table].kept[Int(device)] else { continue }
+                try ExpiredTable.add(
+                    samples: areNew ? 0 : count, late: areNew ? count : 0, of: device, stream: stream, before: limit,
+                    in: database)
+            }
+        }
+    }
+
+    /// Returns the ranges of a series that are held, as the current transaction sees them.
+    func heldRanges(of table: Int, device: Int64) throws(SQLiteError) -> [Range<Int64>] {
+        let holds: [(device: Int64, hold: Hold)]
+        if let known = retention.holds { holds = known } else { holds = try HoldTable.read(in: database) }
+        retention.holds = holds
+        return holds.ranges(of: tables[table].stream.name, device: device)
+    }
+
+    // MARK: Slices
+
+    private func removalSlice(until end: ContinuousClock.Instant) throws {
+        try chooseRemoval()
+        try countShares(until: end)
+        guard var removal = retention.removal, removal.checks.isEmpty else { return }
+        if let row = removal.deletion, case .merging(let count) = removal.step {
+            guard count == 0 else {
+                if !isMerging { try startMerge() }
+                return
+            }
+            removal.begin(try targets(of: row))
+        }
+        // A slice that a power failure undoes is repeated.
+        try database.execute("PRAGMA synchronous = NORMAL")
+        isSyncLowered = true
+        defer { try? restoreSync() }
+        if removal.isSecure { try database.execute("PRAGMA secure_delete = ON") }
+        defer { if removal.isSecure { try? database.execute("PRAGMA secure_delete = FAST") } }
+        let (samples, rows) = (removal.samples, removal.rows)
+        var limits: [(series: Removal.Series, to: Int64)] = []
+        try {
+            defer { didChangeLogLength() }
+            try database.transaction {
+                retention.holds = nil
+                defer { retention.holds = nil }
+                // Some empty ranges more, so that the removal gets on whatever interrupts it.
+                var steps = 0
+                repeat {
+                    try removeNext(&removal, &limits, until: end)
+                    steps += 1
+                } while removal.step != .done && (.now < end || removal.rows == rows && steps < 32)
+            }
+        }()
+        for (series, limit) in limits { tables[series.table].keep(from: limit, device: series.device) }
+        retention.removal = removal
+        retention.removedRows += removal.rows - rows
+        if removal.deletion == nil { retention.deleted += removal.samples - samples }
+        if removal.step == .done { didEnd(removal) }
+    }
+
+    /// A deletion goes before the rules, unless what waits cannot be merged: on a full disk, the rules may make room.
+    private func chooseRemoval() throws {
+        if let removal = retention.removal, removal.deletion != nil {
+            guard case .merging = removal.step, hasMergeFailed else { return }
+            retention.removal = nil
+        }
+        if let row = deletions.pending, !hasMergeFailed {
+            if retention.removal != nil { retention.applyRulesAgain() }
+            let waits = [waiting.open, waiting.frozen].map { $0.devices[Int(row.device)] != nil }
+            let merges = waits[0] ? (isMerging ? 2 : 1) : (waits[1] ? 1 : 0)
+            retention.removal = Removal(.deletion(row), step: .merging(merges))
+        } else if retention.removal == nil, !retention.settings.keepsEverything {
+            try startPass()
+        }
+    }
+
+    /// Counts whether too much would leave.
+    private func countShares(until end: ContinuousClock.Instant) throws {
+        while let check = retention.removal?.checks.first, let part = check.part, .now < end {
+            let limit = 20_000
+            let key = "device_id = \(part.device) AND t >= \(part.times.lowerBound) AND t < \(part.times.upperBound)"
+            let select = try database.prepare(
+                """
+                SELECT count(*), max(t) FROM (
+                    SELECT t FROM \(tables[check.table].stream.rowTable) WHERE \(key) ORDER BY t LIMIT \(limit))
+                """)
+            guard try select.step() else { return }
+            let failed = retention.removal?.didCount(
+                Int(select.int64(at: 0)), last: select.optionalInt64(at: 1), limit: limit)
+            if let failed = failed.flatMap({ $0 }) {
+                refuse(failed)
+            } else if retention.removal?.checks.first?.table != check.table {
+                retention.refusals[check.table] = nil
+            }
+        }
+    }
+
+    /// Removes one piece, or ends a target, as part of the current transaction.
+    private func removeNext(
+        _ removal: inout Removal, _ limits: inout [(series: Removal.Series, to: Int64)],
+        until end: ContinuousClock.Instant
+    ) throws {
+        guard let target = removal.current else { return try complete(&removal, until: end) }
+        let isByRule = removal.deletion == nil
+        var held: [Range<Int64>] = []
+        if isByRule, let series = target.series { held = try heldRanges(of: series.table, device: series.device) }
+        guard let range = removal.piece(holds: held) else {
+            if isByRule, target.isSamples, let series = target.series, let stream = tables[series.table].id {
+                try ExpiredTable.add(
+                    of: series.device, stream: stream, before: target.range.upperBound, in: database)
+                limits.append((series, target.range.upperBound))
+            }
+            return removal.endTarget()
+        }
+        let column = target.column
+        let rest = "\(target.key) AND \(column) >= \(range.lowerBound) AND \(column) <"
+        let next = try database.prepare(
+            """
+            SELECT \(column) FROM \(target.table) WHERE \(rest) \(range.upperBound) ORDER BY \(column)
+            LIMIT 1 OFFSET \(Removal.pieceSize)
+            """)
+        // Conflicts may have the same time.
+        let stop = try next.step() ? max(next.int64(at: 0), range.lowerBound + 1) : range.upperBound
+        next.reset()
+        try database.execute(
+            "DELETE FROM \(target.table) WHERE \(rest) \(stop)\(target.condition.map { " AND \($0)" } ?? "")")
+        let count = database.changes
+        if count > 0, target.isSamples, let series = target.series {
+            if let row = removal.deletion {
+                try deletions.count(deleted: count, of: row.number, row.device, in: database)
+            } else if let stream = tables[series.table].id {
+                try ExpiredTable.add(
+                    samples: count, of: series.device, stream: stream, before: stop, in: database)
+                limits.append((series, stop))
+            }
+        }
+        if count > 0, target.table == "conflicts" { conflicts.forgetCount() }
+        removal.didRemove(count, before: stop)
+    }
+
+    /// Ends a removal whose rows are gone, as part of the current transaction.
+    private func complete(_ removal: inout Removal, until end: ContinuousClock.Instant) throws {
+        guard let row = removal.deletion else {
+            removal.step = .done
+            return
+        }
+        if removal.isSecure {
+            // Nothing of its times comes back meanwhile.
+            if removal.step == .rows { removal.step = .filling }
+            if removal.step == .filling, try fillFreePages(until: end) { removal.step = .clearing }
+            guard removal.step == .clearing, try deleteZeros(until: end) else { return }
+        }
+        removal.step = .done
+        try database.execute(
+            "UPDATE deletions SET done = \(Moment.now().wall.microseconds) WHERE deletion_id = \(row.number)")
+        try updateNewest(of: row.device)
+    }
+
+    private func didEnd(_ removal: Removal) {
+        retention.removal = nil
+        retention.owed = 0
+        if removal.deletion != nil {
+            deletions.didComplete()
+            // The log has the deleted content until it is written again.
+            if removal.isSecure { try? truncateLog() }
+            return
+        }
+        let isForSpace = if case .space = removal.reason { true } else { false }
+        if isForSpace { retention.due = .now }
+        if removal.samples > 0 {
+            retention.settings.report?(.expired(samples: removal.samples, isForSpace: isForSpace))
+        }
+    }
+
+    /// Corrects the time of a device's newest sample.
+    private func updateNewest(of device: Int64) throws(SQLiteError) {
+        let newest = tables.filter { $0.id != nil }.map {
+            "SELECT max(t) AS t FROM \($0.stream.rowTable) WHERE device_id = \(device)"
+        }
+        guard !newest.isEmpty else { return }
+        try database.execute(
+            """
+            UPDATE _devices SET last_t = (SELECT max(t) FROM (\(newest.joined(separator: " UNION ALL "))))
+            WHERE device_id = \(device)
+            """)
+    }
+}
