@@ -27,8 +27,8 @@ public final class ClickHouseStore: SampleStore {
         /// The groups whose devices the collector has, or empty for all. Other collectors may store other devices in the
         /// same database.
         public var groups: Set<GroupID> = []
-        /// Whether the store continues with the events of rules when it is opened, and not only when devices are taken over.
-        public var recoversRules = true
+        /// Whether the store has its devices from the start. Otherwise it has none until they are taken over.
+        public var ownsDevices = true
         /// The minimum time between two commits. Each commit creates a file for each table, which ClickHouse has to
         /// merge later.
         public var minInterval = Duration.milliseconds(200)
@@ -136,8 +136,12 @@ public final class ClickHouseStore: SampleStore {
         try schema.deleteOldRejections(client, at: Moment.now().wall) { error in
             options.reportMaintenanceProblem?("cannot delete old rejected messages", "\(error)")
         }
-        expiry = try SampleExpiry(client: client, retention: options.retention)
-        for record in try DeviceRecord.read(client) { try register(record) }
+        expiry = try SampleExpiry(
+            client: client, retention: options.retention, isForAllDevices: options.groups.isEmpty)
+        // Whatever is known of other devices, their collectors write it, and delete what is to be deleted of them.
+        if options.ownsDevices {
+            for record in try DeviceRecord.read(client) where collects(record.address) { try register(record) }
+        }
         while needsMaintenance { performMaintenance() }
         try readDeletions()
         for table in [
@@ -147,10 +151,7 @@ public final class ClickHouseStore: SampleStore {
             let newest = try client.binary("SELECT max(version) FROM \(table)") { try $0.unsigned() }
             lastVersion = max(lastVersion, newest.first ?? 0)
         }
-        if options.recoversRules {
-            let groups = options.groups
-            try recoverRules { groups.isEmpty || groups.contains($0.group) }
-        }
+        if options.ownsDevices { try recoverRules(owning: collects) }
     }
 
     /// Adds a group to the current transaction.
@@ -245,7 +246,9 @@ public final class ClickHouseStore: SampleStore {
     }
 
     /// Whether old samples or those of a request have to be deleted, or minutes to be summarised.
-    public var needsMaintenance: Bool { expiry.isDue || isDeletionDue || averages.isDue(at: .now) }
+    public var needsMaintenance: Bool {
+        !devices.isEmpty && (expiry.isDue || isDeletionDue || averages.isDue(at: .now))
+    }
 
     /// Searches for samples whose time is over, or deletes some; deletes what people have asked for; or summarises some
     /// minutes.

@@ -34,7 +34,7 @@ private enum Ports {
 package func boundSocket(port: UInt16) -> Int32? { loopbackSocket(port: port, bind) }
 
 /// Returns a connection to a loopback port, or nil if no program listens.
-func connectedSocket(port: UInt16) -> Int32? { loopbackSocket(port: port, connect) }
+package func connectedSocket(port: UInt16) -> Int32? { loopbackSocket(port: port, connect) }
 
 private func loopbackSocket(
     port: UInt16, _ body: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32

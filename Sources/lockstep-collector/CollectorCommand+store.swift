@@ -21,8 +21,8 @@ extension CollectorCommand {
             address.password = try options.storePassword.read(settings)
             var store = try clickHouseOptions(settings)
             // A cluster's collector continues with events when it has taken over a share.
-            store.recoversRules = try clusterShares(settings) == nil
-            if store.recoversRules {
+            store.ownsDevices = try clusterShares(settings) == nil
+            if store.ownsDevices {
                 store.groups = Set(try settings.values(options.group) { try GroupID(validating: $0) })
             }
             store.retention.report = { logger.log(retention: $0) }

@@ -62,7 +62,7 @@ struct CollectorCommand: AsyncParsableCommand {
                 cluster: shares.cluster, shares: shares.shares, collector: configuration,
                 leaseServer: try leaseServer(settings, of: configuration))
             // Wrong settings of the store are an error at the start, as without a cluster.
-            try StorePatience.open(openStore).close()
+            try StorePatience.open(logger: logger, openStore)?.close()
             try await checkLeaseServer(cluster)
             let collector = ClusterCollector(
                 cluster, logger: logger, supervisor: Supervisor(), makeStore: openStore)
@@ -71,9 +71,8 @@ struct CollectorCommand: AsyncParsableCommand {
         guard settings.place(of: options.leaseServer) == nil else {
             throw CommandFailure("--lease-server is only for collectors of a cluster: add --cluster")
         }
-        let collector = Collector(configuration, logger: logger, supervisor: Supervisor()) {
-            try StorePatience.open(openStore)
-        }
+        let collector = Collector(
+            configuration, logger: logger, supervisor: Supervisor(), makeStore: openStore)
         try await run(collector, hasRules: configuration.loadRules != nil) { collector.reloadRules() }
     }
 

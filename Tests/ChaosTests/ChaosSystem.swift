@@ -78,10 +78,12 @@ final class ChaosSystem {
             try restart(program)
         case .clock(let target, let offset): try program(target)?.clock.set(wall: offset)
         case .restore(let copiesFiles, let time, let isOlder, let kills):
+            await waitForCollector()
             try await copyStore(asFiles: copiesFiles)
             try await wait(time)
             try await replaceStore(by: isOlder ? copies[copies.count / 2] : copies[copies.count - 1], kills: kills)
         case .group(let time):
+            await waitForCollector()
             await collector.stop(SIGTERM)
             try collector.start(["--store", "sqlite:\(otherStore)", "--group", "other"])
             try await wait(time)
@@ -123,6 +125,14 @@ final class ChaosSystem {
         if program === collector { try startCollector() } else { try program.start() }
     }
 
+    /// Waits until the collector has connected.
+    ///
+    /// After the store was replaced and the broker was killed, it may look for another collector for 30 s. If it were always
+    /// stopped before, nothing would be stored any more, and the run would prove little.
+    private func waitForCollector() async {
+        _ = await collector.program?.waitForOutput("connected to broker", within: .seconds(60))
+    }
+
     /// Not waiting for an event: the next one can come at any moment.
     private func wait(_ milliseconds: Int) async throws { try await Task.sleep(for: .milliseconds(milliseconds)) }
 
@@ -144,7 +154,9 @@ final class ChaosSystem {
             note("collector had ended: \(last.text)")
             last = try system.startCollector(arguments)
         }
-        for device in Self.devices { try await system.drain(device) }
+        do {
+            for device in Self.devices { try await system.drain(device) }
+        } catch { throw ProgramError("\(error)\nThe collector: \(last.text.suffix(5000))") }
         let reader = try await system.reader()
         await expectEventually("\(lastEvents)\n\(last.text)") {
             (try? reader.devices())?.allSatisfy { $0.state == .terminated } ?? false

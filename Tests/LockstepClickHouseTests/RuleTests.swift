@@ -205,7 +205,7 @@ struct RuleTests {
         var options = ClickHouseStore.Options()
         options.survivesPowerLoss = false
         options.minInterval = .zero
-        options.recoversRules = recovers
+        options.ownsDevices = recovers
         let store = try ClickHouseStore(ClickHouseAddress(server.url()), options: options)
         try observe(store)
         return store

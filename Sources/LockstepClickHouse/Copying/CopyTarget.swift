@@ -23,7 +23,7 @@ package final class CopyTarget {
         options.survivesPowerLoss = survivesPowerLoss
         options.quorum = quorum
         // A collector may use the database.
-        options.recoversRules = false
+        options.ownsDevices = false
         // A store creates the tables, and checks the streams and what the server can do.
         store = try ClickHouseStore(address, options: options, catalog: catalog)
     }

@@ -46,7 +46,7 @@ extension ClickHouseStore {
     }
 
     /// Returns whether this store's collector has a device. Other collectors may use the same database.
-    private func collects(_ device: DeviceAddress) -> Bool {
+    func collects(_ device: DeviceAddress) -> Bool {
         options.groups.isEmpty || options.groups.contains(device.group)
     }
 

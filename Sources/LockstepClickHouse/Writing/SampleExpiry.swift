@@ -11,6 +11,8 @@ struct SampleExpiry {
 
     let client: ClickHouseClient
     let retention: Retention
+    /// Whether rules for all devices may delete those of all collectors, in whole partitions.
+    private let areRulesForAll: Bool
     /// The time of the last search for expired samples, or nil if there was none.
     var lastSearch: ContinuousClock.Instant?
     /// The time before which the samples of each device have left, by stream.
@@ -22,9 +24,11 @@ struct SampleExpiry {
     private var refused: Set<String> = []
 
     /// Reads the limits of earlier runs.
-    init(client: ClickHouseClient, retention: Retention) throws(StoreError) {
+    /// - Parameter isForAllDevices: whether the rules hold for the samples of all collectors.
+    init(client: ClickHouseClient, retention: Retention, isForAllDevices: Bool) throws(StoreError) {
         self.client = client
         self.retention = retention
+        areRulesForAll = isForAllDevices && retention.rules.areForAllDevices
         for row in try client.rows("SELECT device_id, stream, from_t FROM expired") {
             guard let device = row[0].flatMap({ Int64($0) }), let stream = row[1],
                 let time = row[2].flatMap({ Int64($0) })
@@ -75,7 +79,7 @@ struct SampleExpiry {
                 new[device.id] = max(limit, known ?? limit)
             }
             guard !new.isEmpty else { continue }
-            if retention.rules.areForAllDevices {
+            if areRulesForAll {
                 conditions = new.values.min().map { ["t < \($0)"] } ?? []
             } else {
                 for (limit, ids) in Dictionary(grouping: new.keys, by: { new[$0] ?? 0 }) {
@@ -102,8 +106,13 @@ struct SampleExpiry {
         }
         let samples = counts.reduce(0) { $0 + $1.samples }
         if samples > 0, isFar, !retention.isConfirmed {
-            let all = try client.rows("SELECT count() FROM \(stream.receivedTable) WHERE t >= \(KeepRules.earliest)")
-            let others = (all.first?[0].flatMap { Int($0) } ?? 0) - samples
+            let all = try client.rows(
+                "SELECT device_id, count() FROM \(stream.receivedTable) WHERE t >= \(KeepRules.earliest) GROUP BY device_id"
+            )
+            let others = all.reduce(-samples) { sum, row in
+                guard areRulesForAll || row[0].flatMap({ Int64($0) }).flatMap({ new[$0] }) != nil else { return sum }
+                return sum + (row[1].flatMap { Int($0) } ?? 0)
+            }
             guard others >= samples else {
                 guard refused.insert(stream.name).inserted else { return }
                 retention.report?(.refused(.init(stream: stream.name, samples: samples, others: others)))
@@ -125,7 +134,7 @@ struct SampleExpiry {
         try client.insert(
             expired.bytes, into: "received_expired", columns: ["device_id", "stream", "from_t", "samples"])
         for table in [stream.receivedTable, stream.minuteTable] {
-            if retention.rules.areForAllDevices, let limit = new.values.min() {
+            if areRulesForAll, let limit = new.values.min() {
                 remaining += try partitions(of: table, before: limit).map {
                     "ALTER TABLE \(table) DROP PARTITION \($0)"
                 }

@@ -38,18 +38,13 @@ final class StoreWriter: Sendable {
     private let queue = DispatchQueue(label: "lockstep.collector.store")
     /// The number of queued groups.
     private let pending = Atomic<Int>(0)
-    /// Whether the store needed maintenance after the last commit or piece.
-    private let needsMaintenance: Atomic<Bool>
     /// The number of interruptions of the maintenance by the owner. Pieces that were queued before the last one are
     /// skipped.
     let interruptions = Atomic<Int>(0)
-    /// The number of interruptions at the last start of maintenance.
+    /// The number of interruptions at the start of the maintenance that runs, or -1 if none does.
     private let maintenanceStart = Atomic<Int>(-1)
 
-    init(_ store: sending any SampleStore) {
-        needsMaintenance = Atomic(store.needsMaintenance)
-        state = Mutex(State(store: store))
-    }
+    init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
 
     /// Returns the stored life cycle of every device.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] {
@@ -131,17 +126,16 @@ final class StoreWriter: Sendable {
         if !isIdle { finish() }
         return state.withLock { state in
             if !group.isEmpty { state.add(group) }
-            let result = state.commit()
-            needsMaintenance.store(state.store.needsMaintenance, ordering: .releasing)
-            return result
+            return state.commit()
         }
     }
 
-    /// Starts the store's maintenance, if it needs any. It continues until it is done or the owner adds or commits a
-    /// group. Call this between two transactions.
+    /// Starts the store's maintenance, if it needs any now. It continues until nothing is due or the owner adds or commits a
+    /// group. Call this between two transactions, also if there was none for a while: a store may wait for its server before
+    /// the next piece.
     func performMaintenance() {
         let current = interruptions.load(ordering: .acquiring)
-        guard needsMaintenance.load(ordering: .acquiring),
+        guard isIdle, state.withLockIfAvailable({ $0.store.needsMaintenance }) == true,
             maintenanceStart.exchange(current, ordering: .acquiringAndReleasing) != current
         else { return }
         enqueuePiece(unlessInterruptedAfter: current)
@@ -154,11 +148,10 @@ final class StoreWriter: Sendable {
             let isUnfinished = state.withLock { state in
                 guard interruptions.load(ordering: .acquiring) == start else { return false }
                 state.store.performMaintenance()
-                let isUnfinished = state.store.needsMaintenance
-                needsMaintenance.store(isUnfinished, ordering: .releasing)
-                return isUnfinished
+                return state.store.needsMaintenance
             }
-            if isUnfinished { enqueuePiece(unlessInterruptedAfter: start) }
+            if isUnfinished { return enqueuePiece(unlessInterruptedAfter: start) }
+            _ = maintenanceStart.compareExchange(expected: start, desired: -1, ordering: .acquiringAndReleasing)
         }
     }
 

@@ -75,7 +75,11 @@ public final class Collector: Service {
     /// Opens the store. A standby waits before.
     /// - Returns: nil if the collector was stopped while it waited.
     private func openStore() throws -> sending (any SampleStore)? {
-        guard case .standby(let storeProblem) = configuration.sessionClaim else { return try makeStore() }
+        guard case .standby(let storeProblem) = configuration.sessionClaim else {
+            return try StorePatience.open(
+                logger: logger, wakeup: thread.wakeup, until: { thread.isStopping },
+                didFail: { supervisor.didTurn("the store cannot be opened") }, makeStore)
+        }
         let standby = StandbyLoop(
             configuration, storeProblem: storeProblem, wakeup: thread.wakeup, logger: logger, supervisor: supervisor)
         return standby.run(until: { thread.isStopping }, makeStore: makeStore)

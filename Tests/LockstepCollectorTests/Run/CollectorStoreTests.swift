@@ -10,7 +10,9 @@ import Testing
 
 @Suite("The store of a collector")
 struct CollectorStoreTests {
-    @Test("the maintenance left by an earlier collector runs without a commit, and the store is closed once at the end")
+    @Test(
+        "maintenance runs without a commit, at the start and when it becomes due, and the store is closed once at the end"
+    )
     func maintenance() async throws {
         let record = RecordingStore.Record()
         record.neededPieces.withLock { $0 = 3 }
@@ -22,10 +24,12 @@ struct CollectorStoreTests {
             makeStore: { RecordingStore(record) })
         let run = Task { try await collector.run() }
         await expectEventually { record.count(of: .maintenance) == 3 }
+        record.neededPieces.withLock { $0 = 1 }
+        await expectEventually { record.count(of: .maintenance) == 4 }
         #expect(record.count(of: .close) == 0)
         run.cancel()
         try await run.value
-        #expect(record.calls.withLock { $0 } == [.maintenance, .maintenance, .maintenance, .close])
+        #expect(record.calls.withLock { $0 } == Array(repeating: .maintenance, count: 4) + [.close])
     }
 
     @Test(

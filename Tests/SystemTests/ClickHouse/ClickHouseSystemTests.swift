@@ -71,7 +71,8 @@ struct ClickHouseSystemTests {
         }
     }
 
-    @Test("a server that does not run and a database without a store are reported")
+    @Test(
+        "a server that does not run and a database without a store are reported, and a collector waits for its server")
     func unreachable() async throws {
         try await withClickHouse { server in
             let deliveries = try await lockstep(["deliveries"], server)
@@ -82,6 +83,17 @@ struct ClickHouseSystemTests {
             await server.stop(SIGTERM)
             let stopped = try await lockstep(["devices"], server)
             #expect(stopped.status != 0 && stopped.text.contains("does not answer"), "\(stopped.text)")
+            try await withSystem { system in
+                let collector = try start(server, in: system)
+                #expect(
+                    await collector.waitForOutput("cannot open the store, retrying"), "\(collector.text)")
+                await collector.stop(SIGTERM)
+                #expect(!collector.text.contains("collector started"), "\(collector.text)")
+                let patient = try start(server, in: system)
+                #expect(await patient.waitForOutput("cannot open the store, retrying"), "\(patient.text)")
+                try await server.start()
+                #expect(await patient.waitForOutput("collector started"), "\(patient.text)")
+            }
         }
     }
 
