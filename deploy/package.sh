@@ -31,7 +31,7 @@ use_programs() {
 
 # lay_out PART DESTDIR BIN UNITS UDEV: copies the files of a part (agent, collector, serve, gateway or tools) into
 # DESTDIR: the program into BIN, the systemd unit into UNITS, the udev rules into UDEV, and pages into share/lockstep
-# beside BIN, the completion of bash into share/bash-completion, and manual pages into share/man. The commands `lockstep up` and `lockstep certs` use the
+# beside BIN, and the completion of bash into share/bash-completion. The commands `lockstep up` and `lockstep certs` use the
 # configurations of a broker, so that they are installed, too.
 # Settings are copied by lay_out_settings.
 lay_out() {
@@ -39,7 +39,6 @@ lay_out() {
     [[ $part != tools ]] || program=lockstep
     install -D -m 755 -- "$binaries/$program" "$destination$bin/$program"
     lay_out_completion "$program" "$destination${bin%/*}/share/bash-completion/completions"
-    "$root/deploy/manual" "$binaries/$program" "$destination${bin%/*}/share/man/man1"
     if [[ $part == tools ]]; then
         local file
         for file in development.conf production.conf production.acl; do

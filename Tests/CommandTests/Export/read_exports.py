@@ -69,7 +69,7 @@ def parquet(path, rows):
         t, text = expected.pop("t"), expected.pop("time")
         assert round(time.timestamp() * 1e6) == t and expected == row, (expected, row, text)
         count += 1
-    found = duckdb.sql(f"SELECT count(*), min(time), count(DISTINCT device) FROM '{path}'").fetchone()
+    found = duckdb.sql(f"SELECT count(*), min(time), count(DISTINCT device) FROM '{path}'").fetchall()[0]
     assert found[0] == count and found[1] == min(table["time"].to_pylist()), found
     print(count, "rows,", len(table.schema.names), "columns,", pyarrow.parquet.ParquetFile(path).num_row_groups, "groups")
 
