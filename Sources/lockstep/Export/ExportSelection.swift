@@ -100,8 +100,11 @@ struct ExportSelection {
     }
 
     /// Reads the samples and writes the file.
+    /// - Parameter isPart: whether the file is one of several, so that nothing is printed, and there may be no samples.
+    /// - Returns: whether there is a file.
     /// - Throws: ``CommandFailure``, ``ExportInterruption`` or `StoreError`. Then no file is left.
-    func run(gap: Int64, to destination: ExportDestination) throws {
+    @discardableResult
+    func run(gap: Int64, to destination: ExportDestination, isPart: Bool = false) throws -> Bool {
         var progress = ProgressLine(isShown: !destination.isTerminal)
         let start = ContinuousClock.now
         var bytes: Int64 = 0
@@ -124,6 +127,7 @@ struct ExportSelection {
                     progress.show(
                         ExportProgress.line(state, bytes: bytes, elapsed: start.duration(to: .now)))
                 })
+            if isPart, samples == 0 { return false }
             guard samples > 0 else {
                 throw CommandFailure("no sample has a position: the receivers had no fix in this time range")
             }
@@ -133,11 +137,12 @@ struct ExportSelection {
             destination.discard()
             throw error
         }
-        if case .file(let file) = destination {
+        if case .file(let file) = destination, !isPart {
             Terminal.output.write(
                 "\(file.path): \(counted(samples, "sample")) of \(counted(ranges.count, "device")), "
                     + counted(bytes, "byte") + "\n")
         }
+        return true
     }
 }
 
