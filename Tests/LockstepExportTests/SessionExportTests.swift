@@ -15,7 +15,8 @@ struct SessionExportTests {
         session.labels = ["subject": "7"]
         session.devices[DeviceID(unchecked: "left")] = .init(joined: session.created)
         session.devices[DeviceID(unchecked: "left")]?.clockBound = 310
-        session.add(.init(id: "a", time: Timestamp(microseconds: 1_500_000), clock: .client, text: "turn, left", value: 2))
+        session.add(
+            .init(id: "a", time: Timestamp(microseconds: 1_500_000), clock: .client, text: "turn, left", value: 2))
         session.add(
             .init(id: "b", time: Timestamp(microseconds: 1_600_000), clock: .arrival, text: "ä", duration: 500_000))
         self.session = session

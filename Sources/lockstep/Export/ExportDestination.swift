@@ -26,12 +26,15 @@ enum ExportDestination {
     /// - Parameters:
     ///   - subject: what is exported, such as `2 devices`.
     ///   - clock: the conversion of times, for a warning.
-    ///   - body: writes, and returns what was written, such as `5 samples`.
+    ///   - isPart: whether the file is one of several, so that it is not reported.
+    ///   - body: writes, and returns what was written, such as `5 samples`, or nil if there is to be no file.
+    /// - Returns: whether there is a file.
     /// - Throws: ``ExportInterruption``, or the error of `body`. Then no file is left.
+    @discardableResult
     func receive(
-        _ subject: String, clock: CollectorTime?,
-        _ body: (_ write: ([UInt8]) throws -> Void, _ update: (SampleExport.Progress) throws -> Void) throws -> String
-    ) throws {
+        _ subject: String, clock: CollectorTime?, isPart: Bool = false,
+        _ body: (_ write: ([UInt8]) throws -> Void, _ update: (SampleExport.Progress) throws -> Void) throws -> String?
+    ) throws -> Bool {
         var progress = ProgressLine(isShown: !isTerminal)
         let start = ContinuousClock.now
         var bytes: Int64 = 0
@@ -39,7 +42,7 @@ enum ExportDestination {
         func check() throws {
             if let signal = interrupt?.signal { throw ExportInterruption(signal: signal) }
         }
-        let result: String
+        let result: String?
         do {
             defer { progress.end() }
             result = try body(
@@ -52,15 +55,20 @@ enum ExportDestination {
                     try check()
                     progress.show(ExportProgress.line(state, bytes: bytes, elapsed: start.duration(to: .now)))
                 })
+            guard result != nil else {
+                discard()
+                return false
+            }
             try finish()
             TimeReference.warn(clock)
         } catch {
             discard()
             throw error
         }
-        if case .file(let file) = self {
+        if case .file(let file) = self, let result, !isPart {
             Terminal.output.write("\(file.path): \(result) of \(subject), \(counted(bytes, "byte"))\n")
         }
+        return true
     }
 
     func write(_ bytes: [UInt8]) throws {

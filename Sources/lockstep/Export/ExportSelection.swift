@@ -93,12 +93,17 @@ struct ExportSelection {
     }
 
     /// Reads the samples and writes the file.
+    /// - Parameter isPart: whether the file is one of several, so that nothing is printed, and there may be no samples.
+    /// - Returns: whether there is a file.
     /// - Throws: ``CommandFailure``, ``ExportInterruption`` or `StoreError`. Then no file is left.
-    func run(gap: Int64, to destination: ExportDestination) throws {
-        try destination.receive(counted(ranges.count, "device"), clock: export.collectorTime) { write, update in
+    @discardableResult
+    func run(gap: Int64, to destination: ExportDestination, isPart: Bool = false) throws -> Bool {
+        let devices = counted(ranges.count, "device")
+        return try destination.receive(devices, clock: export.collectorTime, isPart: isPart) { write, update in
             let samples = try export.run(
                 ranges: ranges, in: reader, gap: gap, creator: "lockstep \(lockstepVersion)", write: write,
                 update: update)
+            if isPart, samples == 0 { return nil }
             guard samples > 0 else {
                 throw CommandFailure("no sample has a position: the receivers had no fix in this time range")
             }

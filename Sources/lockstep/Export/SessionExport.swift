@@ -35,11 +35,15 @@ struct SessionExport {
     }
 
     /// Writes one file.
-    func write(_ subject: ExportSubject, _ format: ExportFormat, to file: ExportFile) throws {
+    /// - Returns: whether there are samples.
+    @discardableResult
+    func write(
+        _ subject: ExportSubject, _ format: ExportFormat, to file: ExportFile, isPart: Bool = false
+    ) throws -> Bool {
         let export = SampleExport(subject, format: format, from: start, to: end, collectorTime: time)
         let selection = try ExportSelection(export, of: session.addresses, in: reader)
-        guard !selection.isEmpty else { return }
-        try selection.run(gap: 1, to: .file(file))
+        guard !selection.isEmpty else { return false }
+        return try selection.run(gap: 1, to: .file(file), isPart: isPart)
     }
 
     /// Writes a folder with a CSV file for each stream, the markers, and the session itself. It appears under its name only
@@ -56,8 +60,9 @@ struct SessionExport {
         do {
             for stream in streams {
                 let name = "\(stream.table).csv"
-                names.append(name)
-                try write(.stream(stream), .csv, to: ExportFile(path: "\(part)/\(name)", replaces: false))
+                // The nearest samples of a slow stream may be before the start or after the end.
+                let file = try ExportFile(path: "\(part)/\(name)", replaces: false)
+                if try write(.stream(stream), .csv, to: file, isPart: true) { names.append(name) }
             }
             for (name, text) in [
                 ("markers.csv", markerCSV(session.markers)),

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepModel
+import LockstepSensors
 import LockstepStore
 import LockstepWire
 import SensorTestSupport

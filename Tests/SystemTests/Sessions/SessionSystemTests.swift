@@ -42,14 +42,14 @@ struct SessionSystemTests {
             await agents["left"]?.stop(SIGKILL)
             await collector.stop(SIGKILL)
             agents["left"] = try system.startAgent("left", source: "simulate:0")
-            let mark = Task { try await record(system, ["mark", "restart", "--session", "walk-3"]) }
+            let broker = ["--broker", system.broker.url]
+            let mark = try system.start("lockstep", ["record", "mark", "restart", "--session", "walk-3"] + broker)
             collector = try system.startCollector()
-            #expect(try await mark.value.status == 0)
-            let stop = Task { try await record(system, ["stop"]) }
+            #expect(await mark.waitForExit() == 0, "\(mark.text)")
+            let stop = try system.start("lockstep", ["record", "stop"] + broker)
             await client.expectMessage { $0.topic == topic && $0.text.contains(#""state":"stopping""#) }
             agents["right"]?.signal(SIGCONT)
-            let stopped = try await stop.value
-            #expect(stopped.status == 0 && stopped.text.contains(": complete"), "\(stopped.text)")
+            #expect(await stop.waitForExit() == 0 && stop.text.contains(": complete"), "\(stop.text)")
             let session = try #require(try await system.reader().sessions().first)
             #expect(session.state == .complete && session.labels == ["subject": "7"])
             #expect(session.markers.map(\.text).sorted() == ["jump", "restart", "turn"])
