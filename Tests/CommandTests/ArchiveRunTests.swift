@@ -42,7 +42,8 @@ struct ArchiveRunTests {
                 while try reader.next({ text += $0 }) {}
                 let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
                 #expect(lines.first == "group,device,stream,t,stored,received,at")
-                #expect(lines[1].hasPrefix("default,left,motion/accelerometer,\(begin),\"{\"\"x\"\":1,"), "\(lines[1])")
+                #expect(
+                    lines[1].hasPrefix("default,left,motion/accelerometer,\(begin),\"{\"\"x\"\":1.0,"), "\(lines[1])")
             }
         }
     }

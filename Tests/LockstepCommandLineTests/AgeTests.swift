@@ -54,7 +54,7 @@ struct AgeTests {
         let error = #expect(throws: CommandFailure.self) { try time(text, now: now) }
         #expect(
             error?.description
-                == "'\(text)' is not a time: use 2026-11-21T09:30:00Z, µs since 1970, now, or a duration before now such as -5m"
+                == "'\(text)' is not a time: use 2026-11-21T09:30:00Z or with another zone such as +01:00, µs since 1970, now, or a duration before now such as -5m"
         )
     }
 }

@@ -84,7 +84,7 @@ struct WireFormatTests {
             "forget": { ForgetJSON.encode(try ForgetJSON.decodeRequest($0)) },
             "delete": {
                 DeletionJSON.encode(
-                    try DeletionJSON.decode($0, of: exampleDevice, at: Timestamp(microseconds: 0)))
+                    try DeletionJSON.decode($0, of: exampleDevice, at: Timestamp(microseconds: 1_700_000_060_000_000)))
             },
             "forgotten": { ForgetJSON.encode(try ForgetJSON.decodeAnswer($0)) },
             "ping": { data in ClockJSON.encode(try data.withUnsafeBytes { try ClockJSON.decodePing($0) }) },

@@ -53,7 +53,9 @@ enum EventStream {
                         var buffer = ByteBuffer()
                         buffer.reserveCapacity(events.reduce(0) { $0 + $1.count })
                         for event in events { buffer.writeBytes(event) }
-                        if let gzip { buffer = ByteBuffer(bytes: gzip.compress(Array(buffer.readableBytesView), .allSoFar)) }
+                        if let gzip {
+                            buffer = ByteBuffer(bytes: gzip.compress(Array(buffer.readableBytesView), .allSoFar))
+                        }
                         try await memory.write(buffer, to: &writer)
                     }
                 }

@@ -37,8 +37,8 @@ struct ExportCommand: ParsableCommand {
               lockstep export motion --store sqlite:samples.db --device left --out m.mcap
               lockstep export track --store sqlite:samples.db --format gpx | gzip > t.gpx.gz
               lockstep export accelerometer,gyroscope --resample 100 --from -5m --out table.csv
-              lockstep export session "walk 3" --store sqlite:samples.db --out walk-3
-              lockstep export session "walk 3" --store sqlite:samples.db --out walk-3.xdf
+              lockstep export session walk-3 --store sqlite:samples.db --out walk-3
+              lockstep export session walk-3 --store sqlite:samples.db --out walk-3.xdf
             """)
 
     @Argument(help: "Name of a stream or of its table, or track, motion or session.")
