@@ -194,7 +194,7 @@ public final class Outbox {
         checkpoint()
         while let addition = result.unwritten.first {
             do {
-                let (entries, dropped) = try commit([addition], at: boot)
+                let (entries, dropped) = try writeBatches([addition], at: boot)
                 result.entries += entries
                 result.dropped.formUnion(dropped)
                 result.unwritten.removeFirst()
@@ -209,6 +209,7 @@ public final class Outbox {
         }
         checkpoint()
         result.entries.removeAll(where: result.dropped.contains)
+        didAccept(result.entries)
         return result
     }
 
@@ -223,6 +224,25 @@ public final class Outbox {
     /// - Returns: the batches that were written, and those dropped because of the limits.
     /// - Throws: ``OutboxError``. The outbox is unchanged in this case.
     public func commit(
+        _ additions: [Addition], removing removed: [Int: [Epoch: SequenceSet]] = [:], at boot: Int64,
+        also writeTables: TableWriter? = nil
+    ) throws -> (entries: [Entry], dropped: Dropped) {
+        let result = try writeBatches(additions, removing: removed, at: boot, also: writeTables)
+        didAccept(result.entries)
+        return result
+    }
+
+    /// Counts new batches as unpublished until ``didPublish(_:of:)``. Before that, no transaction may save them as such:
+    /// they are published at once, without another record.
+    private func didAccept(_ entries: [Entry]) {
+        guard owner.keepsEpochs else { return }
+        for entry in entries {
+            guard let row = devices[entry.device].row(of: entry.position) else { continue }
+            contents.unpublished.rows.insert(row)
+        }
+    }
+
+    private func writeBatches(
         _ additions: [Addition], removing removed: [Int: [Epoch: SequenceSet]] = [:], at boot: Int64,
         also writeTables: TableWriter? = nil
     ) throws -> (entries: [Entry], dropped: Dropped) {
@@ -298,9 +318,7 @@ public final class Outbox {
                 .text(row == last && !unpublished.isEmpty ? unpublished.text : nil), .blob(body))
             contents.bytes += Int64(body.count)
             entries.append(entry)
-            guard owner.keepsEpochs else { continue }
-            contents.unpublished.rows.insert(row)
-            if let time = samples.times.last {
+            if owner.keepsEpochs, let time = samples.times.last {
                 contents.devices[device].newest[samples.stream.name, default: time].formMaximum(time)
             }
         }

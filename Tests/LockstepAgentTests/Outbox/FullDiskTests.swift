@@ -48,6 +48,18 @@ struct FullDiskTests {
         #expect(outbox.droppedSamples == 200 * lost.count && dropped.samples == outbox.droppedSamples)
     }
 
+    @Test("an outbox whose agent was killed on a full disk is not mistaken for an older one")
+    func killed() throws {
+        let outbox = try full()
+        for seq in 1...60 as ClosedRange<Int64> { outbox.didPublish(BatchPosition(epoch: outbox.epoch, seq: seq)) }
+        let accepted = try outbox.accept(blocks(61..<71), at: 61)
+        #expect(accepted.wasDiskFull && accepted.entries.count == 10)
+        for entry in accepted.entries { outbox.didPublish(entry.position) }
+        let again = try Outbox(path: try copyOutbox())
+        #expect(again.pending == outbox.pending)
+        #expect(!again.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 70)))
+    }
+
     @Test("acknowledged batches are removed before any batch is dropped")
     func removesFirst() throws {
         let outbox = try full()

@@ -68,6 +68,32 @@ struct RestoredOutboxTests {
         #expect(try !openOutbox().isOlder(than: Acknowledgement(epoch: epoch, through: 5)))
     }
 
+    @Test("an outbox whose agent was killed after publishing new batches is not mistaken for an older one")
+    func killedAfterPublishing() throws {
+        let outbox = try outbox(holding: 2)
+        publish(1...2, of: outbox)
+        _ = try outbox.commit(appending: [block([2])], removing: [outbox.epoch: [1...2]], at: 2)
+        publish(3...3, of: outbox)
+        // This commit also deletes the rows of batches 1 and 2, and therefore saves the state.
+        _ = try outbox.commit(appending: [block([3])], at: 2 + AcknowledgedRows.deletionDelay)
+        publish(4...4, of: outbox)
+        let again = try Outbox(path: try copyOutbox())
+        #expect(again.pending == [outbox.epoch: [3...4]])
+        #expect(!again.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 4)))
+    }
+
+    @Test("an outbox whose agent was killed while batches are dropped is not mistaken for an older one")
+    func killedWhileDropping() throws {
+        let outbox = try openOutbox(limits: .init(bytes: 300))
+        for number in 1...10 as ClosedRange<Int64> {
+            _ = try outbox.commit(appending: [block([number])], at: number)
+            publish(number...number, of: outbox)
+        }
+        #expect(!outbox.droppedBatches.isEmpty)
+        let again = try Outbox(path: try copyOutbox())
+        #expect(!again.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 10)))
+    }
+
     @Test("an acknowledgement of dropped batches does not make the outbox look older")
     func dropped() throws {
         let outbox = try openOutbox(limits: .init(bytes: 300))
