@@ -91,6 +91,7 @@ extension ClickHouseStore {
     /// Reads what people have deleted, for devices that are registered.
     func readDeletions() throws(StoreError) {
         deletions = try DeletionRecord.readAll(client, addresses: addresses)
+        deletionIndexes = Dictionary(grouping: deletions.indices) { deletions[$0].deviceID }
         deletion = nil
     }
 
@@ -109,9 +110,9 @@ extension ClickHouseStore {
     /// Returns the deletions of a device that cover a stream.
     func deletions(of stream: SensorStream, device: Int64) -> [Deletion] {
         guard !deletions.isEmpty || !transaction.deletions.isEmpty else { return [] }
-        return (deletions + transaction.deletions.values).filter {
-            $0.deviceID == device && $0.stored.deletion.covers(stream)
-        }.map(\.stored.deletion)
+        let stored = (deletionIndexes[device] ?? []).map { deletions[$0].stored.deletion }
+        let added = transaction.deletions.values.filter { $0.deviceID == device }.map(\.stored.deletion)
+        return (stored + added).filter { $0.covers(stream) }
     }
 
     /// Counts a sample that is not inserted.
@@ -137,6 +138,7 @@ extension ClickHouseStore {
             if let index = deletions.firstIndex(where: { $0.stored.deletion.id == id }) {
                 deletions[index] = record
             } else {
+                deletionIndexes[record.deviceID, default: []].append(deletions.count)
                 deletions.append(record)
             }
         }
@@ -168,14 +170,16 @@ extension ClickHouseStore {
         else {
             deletion = DeletionProgress(request: record.stored.deletion.id, tables: nil, due: .now)
             let (tables, count) = try tables(of: record)
-            deletions[index] = record.with(count: max(count, record.stored.count))
-            try write([deletions[index]])
+            let counted = record.with(count: max(count, record.stored.count))
+            try write([counted])
+            deletions[index] = counted
             deletion = DeletionProgress(request: record.stored.deletion.id, tables: tables, due: .now)
             return
         }
         guard let table = remaining.first else {
-            deletions[index] = record.with(done: Moment.now().wall)
-            try write([deletions[index]])
+            let done = record.with(done: Moment.now().wall)
+            try write([done])
+            deletions[index] = done
             if let device = deviceIndexes[record.stored.deletion.device] {
                 devices[device].counts.stored = max(0, devices[device].counts.stored - Int(record.stored.count))
                 dirtyDevices.insert(device)
@@ -213,12 +217,18 @@ extension ClickHouseStore {
         }
         if deletion.isWhole { candidates += [("received_clocks", false), ("received_events", false)] }
         var (tables, samples): ([String], Int64) = ([], 0)
+        // Minutes may be summarised while their samples are being deleted.
+        var minutes: Set<String> = []
         for (table, isSamples) in candidates {
             guard try client.rows("EXISTS TABLE \(table)").first?[0] == "1" else { continue }
             let rows = try client.rows("SELECT uniqExact(t) FROM \(table) WHERE \(record.condition(in: table))")
-            guard let count = rows.first?[0].flatMap({ Int64($0) }), count > 0 else { continue }
+            guard let count = rows.first?[0].flatMap({ Int64($0) }), count > 0 || minutes.contains(table) else {
+                continue
+            }
             tables.append(table)
-            if isSamples { samples += count }
+            guard isSamples else { continue }
+            samples += count
+            if let stream = covered.first(where: { $0.receivedTable == table }) { minutes.insert(stream.minuteTable) }
         }
         return (tables, samples)
     }

@@ -87,6 +87,8 @@ public final class ClickHouseStore: SampleStore {
     var observed: [Bool]
     /// What people have deleted.
     var deletions: [DeletionRecord] = []
+    /// The positions of those of each device.
+    var deletionIndexes: [Int64: [Int]] = [:]
     /// The deletion that is under way, or nil.
     var deletion: DeletionProgress?
     /// What the store knows of rules and their events.
@@ -207,7 +209,6 @@ public final class ClickHouseStore: SampleStore {
             try removeOutdatedStates()
             try checkOwnership()
             // The order matters: see the description of the type.
-            try write(transaction.deletions.values)
             let samples = transaction.samples.sorted { $0.key < $1.key }.map(\.value)
             try client.insert(samples.filter { !$0.isEmpty }.map(TableInsert.init))
             try insertChanges(of: transaction)
@@ -221,6 +222,8 @@ public final class ClickHouseStore: SampleStore {
             due =
                 areCountersDue ? dirtyDevices.union(changed).union(reopened) : transaction.urgentDevices.union(reopened)
             try write(due.map { transaction.devices[$0] ?? devices[$0] })
+            // After the samples that came before a request: 'lockstep archive' reads them when it sees the request.
+            try write(transaction.deletions.values)
             try write(transaction.numbers)
         } catch {
             if !isConcluded || outcome.isEmpty { observer?.didRollBack() }

@@ -12,7 +12,9 @@ extension CopyTarget {
         var rows = RowBinary()
         for stored in deletions {
             let record = DeletionRecord(stored: stored, deviceID: DeviceRecord.id(of: stored.deletion.device))
-            if !known.contains(stored.deletion.id) {
+            // A request that only refuses is done at once, and has deleted nothing.
+            let hasDeleted = stored.count > 0 || stored.done != stored.deletion.at
+            if hasDeleted, !known.contains(stored.deletion.id) {
                 for table in try store.tables(of: record).tables {
                     try client.execute("ALTER TABLE \(table) DELETE WHERE \(record.condition(in: table))")
                     while try client.rows(

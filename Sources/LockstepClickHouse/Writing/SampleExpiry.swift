@@ -75,8 +75,10 @@ struct SampleExpiry {
                 guard let age = retention.rules.age(of: stream.name, device.address) else { continue }
                 let known = limits[stream.name]?[device.id]
                 let limit = KeepRules.limit(ofAge: age, at: now)
+                // A later limit is of an earlier, shorter rule, or of a store that was copied: this rule deletes nothing.
+                if let known, known > limit { continue }
                 if known.map({ limit - $0 > age / 2 }) ?? true { isFar = true }
-                new[device.id] = max(limit, known ?? limit)
+                new[device.id] = limit
             }
             guard !new.isEmpty else { continue }
             if areRulesForAll {

@@ -3,6 +3,7 @@ import FoundationEssentials
 import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
+import LockstepSQLite
 import LockstepStore
 
 struct ArchiveCommand: ParsableCommand {
@@ -63,6 +64,10 @@ struct ArchiveCommand: ParsableCommand {
         let known = try reader.devices().map(\.address)
         let devices = device.isEmpty ? Set(known) : try device.addresses(among: known)
         let streams = try streams(in: reader.catalog())
+        try FileManager.default.createDirectory(atPath: to, withIntermediateDirectories: true)
+        // Two runs would write the list of files of one another.
+        let lock = try FileLock(path: to + "/manifest.csv")
+        defer { withExtendedLifetime(lock) {} }
         let exists = FileManager.default.fileExists(atPath: to + "/manifest.csv")
         var run = ArchiveRun(
             ArchiveFiles(folder: to), reader, exists ? try ArchiveManifest(folder: to) : .init(), end: end,
@@ -103,8 +108,8 @@ struct ArchiveCommand: ParsableCommand {
                 + "\(run.kept) unchanged" + (delete ? ", \(counted(deleted, "sample")) deleted from the store" : "")
                 + "\nTaken: whole months, so everything before \(day). "
                 + (remains
-                    ? "Not taken: samples from then to \(limit.iso8601Seconds), until their month has ended.\n"
-                    : "Nothing else is older than \(limit.iso8601Seconds).\n"))
+                    ? "Not taken: samples from then to \(limit.shown), until their month has ended.\n"
+                    : "Nothing else is older than \(limit.shown).\n"))
         for note in run.notes { Terminal.writeError(note) }
     }
 

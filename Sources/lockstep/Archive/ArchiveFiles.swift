@@ -11,10 +11,13 @@ struct ArchiveFiles {
     let folder: String
 
     /// Writes the samples of a month, as `lockstep query --csv` does.
+    /// - Parameter known: the number of samples of the file that is replaced.
     /// - Returns: the entry with what was written, or nil if there are no samples.
-    func write(_ entry: ArchiveEntry, of stream: SensorStream, from reader: StoreReader) throws -> ArchiveEntry? {
+    func write(
+        _ entry: ArchiveEntry, of stream: SensorStream, from reader: StoreReader, atLeast known: Int64
+    ) throws -> ArchiveEntry? {
         var writer = CSVWriter(columns: stream.columns.map(ExportColumn.init))
-        return try write(entry, begin: { writer.begin(into: &$0) }) { add in
+        return try write(entry, atLeast: known, begin: { writer.begin(into: &$0) }) { add in
             try reader.query(
                 stream: stream, detail: .samples, group: entry.device.group, devices: [entry.device.device],
                 from: Timestamp(microseconds: entry.times.lowerBound),
@@ -40,7 +43,7 @@ struct ArchiveFiles {
     }
 
     private func write(
-        _ entry: ArchiveEntry, begin: (inout OutputBuffer) -> Void,
+        _ entry: ArchiveEntry, atLeast known: Int64 = 0, begin: (inout OutputBuffer) -> Void,
         _ body: (_ add: (Timestamp, (inout OutputBuffer) -> Void) throws -> Void) throws -> Void
     ) throws -> ArchiveEntry? {
         var entry = entry
@@ -67,6 +70,11 @@ struct ArchiveFiles {
             if buffer.isFull { try flush() }
         }
         guard entry.samples > 0 else { return nil }
+        guard entry.samples >= known else {
+            throw CommandFailure(
+                "samples have left the store while \(folder)/\(entry.file) was written, so the file of before is kept: "
+                    + "repeat the command")
+        }
         try flush(.end)
         entry.hash = hash.digits
         try file.finish()

@@ -37,14 +37,18 @@ struct ArchiveRun {
         var archived: (times: Range<Int64>, samples: Int64)?
         if let first = months.first, let last = months.last {
             let times = first.times.lowerBound..<last.times.upperBound
-            if isDeleting { try refuse(times) }
+            if isDeleting {
+                // What can fail comes first: the store would refuse late samples of months that stay.
+                for month in months where manifest.entries[file(stream, device, month)] == nil {
+                    _ = try write(month, of: stream, device)
+                }
+                try refuse(times)
+            }
             archived = (times, 0)
         }
         for month in months {
-            let entry = ArchiveEntry(
-                file: file(stream, device, month), device: device, stream: stream.name, times: month.times)
-            guard let new = try files.write(entry, of: stream, from: reader) else { continue }
-            try add(new)
+            guard let new = try write(month, of: stream, device) else { continue }
+            written += 1
             samples += new.samples
             archived?.samples += new.samples
         }
@@ -59,7 +63,10 @@ struct ArchiveRun {
                 file: "\(device)/conflicts/\(stream.table)-\(month.name).csv.gz", device: device, stream: "conflicts",
                 times: month.times)
             guard manifest.entries[entry.file]?.samples ?? 0 < conflicts.count else { continue }
-            if let new = try files.write(entry, conflicts) { try add(new) }
+            if let new = try files.write(entry, conflicts) {
+                try add(new)
+                written += 1
+            }
         }
         return archived
     }
@@ -94,11 +101,22 @@ struct ArchiveRun {
         return months
     }
 
+    /// Writes the file of a month. It never replaces one with more samples.
+    private mutating func write(
+        _ month: ArchiveMonth, of stream: SensorStream, _ device: DeviceAddress
+    ) throws -> ArchiveEntry? {
+        let entry = ArchiveEntry(
+            file: file(stream, device, month), device: device, stream: stream.name, times: month.times)
+        let known = manifest.entries[entry.file]?.samples ?? 0
+        guard let new = try files.write(entry, of: stream, from: reader, atLeast: known) else { return nil }
+        try add(new)
+        return new
+    }
+
     /// Adds a file to the list, after each file: an archive that is interrupted has what its list says.
     private mutating func add(_ entry: ArchiveEntry) throws {
         manifest.add(entry)
         try manifest.write(to: files.folder)
-        written += 1
     }
 
     private func file(_ stream: SensorStream, _ device: DeviceAddress, _ month: ArchiveMonth) -> String {

@@ -38,6 +38,8 @@ struct StoreCopy {
     /// Is called after each hour with the device and the stream.
     let update: (Report, DeviceAddress, SensorStream) -> Void
     private(set) var report = Report()
+    /// What people have deleted from the target only.
+    private var removed: [Deletion] = []
 
     init(
         source: StoreReader, target: CopyTarget, check: StoreReader,
@@ -63,6 +65,8 @@ struct StoreCopy {
                     + "--list' says that this is done. The collector does it, or goes on with it when it starts")
         }
         try target.insert(deletions)
+        let own = Set(deletions.map(\.deletion.id))
+        removed = try check.deletions(of: nil).map(\.deletion).filter { !own.contains($0.id) }
         try target.insert(try source.expiries())
         for stream in try source.catalog().streams {
             for device in devices.map(\.record.address) { try copy(stream, of: device) }
@@ -115,6 +119,10 @@ struct StoreCopy {
             guard let next = try nextTime(of: stream, device, from: hour) else { break }
             hour = HourSummary.hour(of: next)
             let block = try samples(of: stream, device, hour)
+            guard !block.times.isEmpty else {
+                hour += 1
+                continue
+            }
             var summary = HourSummary()
             summary.add(block)
             found[hour] = summary
@@ -153,11 +161,15 @@ struct StoreCopy {
 
     private func samples(of stream: SensorStream, _ device: DeviceAddress, _ hour: Int64) throws -> SampleBlock {
         var block = SampleBlock(stream: stream)
+        let removed = removed.filter { $0.device == device && $0.covers(stream) }
         try source.query(
             stream: stream, group: device.group, devices: [device.device],
             from: Timestamp(microseconds: hour * HourSummary.length),
             to: Timestamp(microseconds: (hour + 1) * HourSummary.length)
-        ) { block.append(time: $0.time, values: $0.values) }
+        ) { row in
+            guard !removed.contains(where: { $0.times.contains(row.time.microseconds) }) else { return }
+            block.append(time: row.time, values: row.values)
+        }
         return block
     }
 }
