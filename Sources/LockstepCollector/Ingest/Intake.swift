@@ -513,7 +513,7 @@ struct Intake {
         try checkSize(of: message)
         let request = try SessionJSON.decode(
             verb, Data(message.payload), of: key, at: moment.wall, streams: scope.root.streams)
-        let devices = registry.devices
+        let devices = verb == .start ? registry.devices : []
         try sessions.handle(
             request, of: key, known: { devices.lazy.filter { $0.group == key.group }.map(\.device) }, at: moment)
     }

@@ -114,6 +114,8 @@ extension CollectorLoop {
         }
         let returned = registry.commit()
         intake.sessions.commit()
+        // Under load, each review is in the middle of a transaction.
+        if ownership.mayRead { intake.sessions.readNumbers(at: .now(), numbers: writer.batchNumbers) }
         rules.settle(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
         for change in pending.transitions { announce(change) }

@@ -27,6 +27,9 @@ struct SessionMachine {
     /// The part of an asked rate at which a stream counts as arriving.
     static let tolerance = 0.9
 
+    /// The maximum number of devices.
+    static let maxDevices = 1000
+
     /// A request to a device.
     struct Command: Equatable {
         let device: DeviceID
@@ -55,11 +58,16 @@ struct SessionMachine {
     private var observed: [DeviceID: Observation] = [:]
     /// The number of requests, for their ids.
     private var requests: Int64
+    /// Whether something was observed since the last tick that can make the session complete.
+    private var isJudgementDue = true
+    /// Wall clock minus boot clock when the current state began, in µs: waits do not depend on steps of the clock.
+    private var clockOffset: Int64
 
     /// Creates the machine of a new or restored session.
     init(_ session: RecordingSession, at moment: Moment) {
         self.session = session
         requests = moment.wall.microseconds
+        clockOffset = moment.wall.microseconds - moment.boot
         for id in session.devices.keys { observed[id] = Observation(heard: moment.boot) }
     }
 
@@ -76,6 +84,7 @@ struct SessionMachine {
         session.end = session.start.map { max(now, $0) } ?? now
         session.start = session.start ?? session.end
         session.state = .stopping
+        clockOffset = now.microseconds - moment.boot
         for id in session.devices.keys {
             observed[id]?.nextRequest = .min
             observed[id]?.needsNumbers = true
@@ -95,7 +104,7 @@ struct SessionMachine {
 
     /// Adds a device of the group, which has just sent something.
     mutating func join(_ device: DeviceID, at moment: Moment) {
-        guard session.includesGroup, session.devices[device] == nil, session.devices.count < 1000,
+        guard session.includesGroup, session.devices[device] == nil, session.devices.count < Self.maxDevices,
             [.preparing, .armed, .recording].contains(session.state)
         else { return }
         session.devices[device] = .init(joined: moment.wall)
@@ -117,12 +126,36 @@ struct SessionMachine {
         if session.end != nil, session.devices[device]?.isSettled == false { observed[device]?.needsNumbers = true }
     }
 
+    /// Whether only an observation can change the session: it is incomplete, and nothing is to be read or asked.
+    func isWaiting(at moment: Moment) -> Bool {
+        session.state == .incomplete && !isJudgementDue
+            && observed.values.allSatisfy { !$0.needsNumbers && moment.boot < $0.nextRequest }
+    }
+
+    /// Whether what a device sends can change something. A session may be incomplete for ever.
+    func concerns(_ device: DeviceID) -> Bool {
+        session.state != .incomplete || session.devices[device]?.problem != nil
+    }
+
     /// Returns whether ``receive(_:at:)`` may change what has to survive a restart. Most runs do not.
     func isAffected(by run: SampleRun) -> Bool {
+        guard let batch = run.batches.last else { return false }
         guard let device = session.devices[run.device.device] else {
-            return session.includesGroup && session.end == nil
+            return session.includesGroup && session.end == nil && batch.isLive
+                && session.devices.count < Self.maxDevices
         }
-        return session.start != nil && !device.hasSamples || session.end != nil && device.lastNumbers == nil
+        if let end = session.end, device.lastNumbers == nil, batch.isLive, batch.receivedAt - end >= Self.liveDelay {
+            return true
+        }
+        return !device.hasSamples && isInside(run)
+    }
+
+    /// Whether a sample of a run is between start and end, on the collector's clock.
+    private func isInside(_ run: SampleRun) -> Bool {
+        guard let start = session.start?.microseconds else { return false }
+        let range = start..<max(start, session.end?.microseconds ?? .max)
+        let offset = observed[run.device.device]?.clock?.offset ?? 0
+        return run.samples.times.contains { range.contains($0 &- offset) }
     }
 
     mutating func receive(_ run: SampleRun, at moment: Moment) {
@@ -136,9 +169,9 @@ struct SessionMachine {
         {
             observed[id]?.needsNumbers = true
         }
-        if let start = session.start, session.devices[id]?.hasSamples == false {
-            let times = start.microseconds..<(session.end?.microseconds ?? .max)
-            session.devices[id]?.hasSamples = run.samples.times.contains { times.contains($0) }
+        if !device.hasSamples, isInside(run) {
+            session.devices[id]?.hasSamples = true
+            observed[id]?.needsNumbers = true
         }
         guard batch.isLive else { return }
         observed[id]?.heard = moment.boot
@@ -189,12 +222,24 @@ struct SessionMachine {
     mutating func didRead(_ numbers: [Epoch: BatchNumbers], of id: DeviceID) {
         guard var device = session.devices[id] else { return }
         observed[id]?.needsNumbers = false
-        let first = device.firstNumbers ?? numbers.mapValues { ($0.received.union($0.dropped).last ?? 0) + 1 }
+        isJudgementDue = true
+        let first = device.firstNumbers ?? numbers.mapValues { Self.first(after: $0, isLate: session.start != nil) }
         device.firstNumbers = first
         if session.end != nil {
             (device.onItsWay, device.missing) = Self.rest(numbers, from: first, to: device.lastNumbers ?? [:])
         }
         session.devices[id] = device
+    }
+
+    /// Returns the first number of a session in an epoch.
+    /// - Parameter isLate: whether the session has started. Then what is on its way may belong to it.
+    private static func first(after known: BatchNumbers, isLate: Bool) -> Int64 {
+        let settled = known.received.union(known.dropped)
+        guard let last = settled.last, last > 0 else { return 1 }
+        guard isLate else { return last + 1 }
+        guard let report = known.report else { return settled.watermark + 1 }
+        let open = SequenceSet([1...last]).subtracting(settled).subtracting(report.before).subtracting(report.gone)
+        return open.ranges.first?.lowerBound ?? last + 1
     }
 
     /// Returns the number of batches that a device still has, and of those that will never be stored.
@@ -229,21 +274,25 @@ struct SessionMachine {
                 Int64($0.at(collectorTime: moment.wall).bound.rounded(.up))
             }
         }
+        let state = session.state
+        isJudgementDue = false
         advance(at: moment)
+        if session.state != state { clockOffset = moment.wall.microseconds - moment.boot }
         return commands(at: moment)
     }
 
     private mutating func advance(at moment: Moment) {
         let now = moment.wall
+        let steady = Timestamp(microseconds: moment.boot + clockOffset)
         switch session.state {
         case .preparing:
             update(problems: readiness)
             let isReady = !session.devices.isEmpty && session.devices.values.allSatisfy { $0.problem == nil }
-            guard isReady || now - session.created >= session.patience else { return }
+            guard isReady || steady - session.created >= session.patience else { return }
             session.start = now + (isReady ? Self.countdown : 0)
             session.state = isReady ? .armed : .recording
         case .armed:
-            if let start = session.start, now >= start { session.state = .recording }
+            if let start = session.start, steady >= start { session.state = .recording }
         case .recording:
             update(
                 problems: observed.mapValues { observation in
@@ -253,9 +302,11 @@ struct SessionMachine {
                     }
                     return observation.refusal
                 })
-            guard let start = session.start, let length = session.length, now - start >= length else { return }
-            stop(at: Moment(wall: start + length, boot: moment.boot, awake: moment.awake))
-        case .stopping, .incomplete: judge(at: now)
+            guard let start = session.start, let length = session.length, steady - start >= length else { return }
+            // After a step of the clock, the samples until now have the new time.
+            let isStepped = abs(now - steady) > 1_000_000
+            stop(at: isStepped ? moment : Moment(wall: start + length, boot: moment.boot, awake: moment.awake))
+        case .stopping, .incomplete: judge(at: steady)
         case .complete, .deleted: break
         }
     }
@@ -292,7 +343,8 @@ struct SessionMachine {
                 if device.missing > 0 { return counted(device.missing, "batch", "batches") + " missing" }
                 if device.lastNumbers == nil { return "has not answered since the end" }
                 if device.onItsWay > 0 { return counted(device.onItsWay, "batch", "batches") + " on the way" }
-                return device.hasSamples ? nil : RecordingSession.noSamples
+                // Stopped before its start, it has no samples.
+                return device.hasSamples || session.start == session.end ? nil : RecordingSession.noSamples
             })
         let devices = session.devices
         if !devices.isEmpty, devices.allSatisfy({ $0.value.problem == nil && observed[$0.key]?.needsNumbers != true }) {

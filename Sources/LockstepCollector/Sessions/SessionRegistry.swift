@@ -70,7 +70,12 @@ struct SessionRegistry {
                 throw PayloadError("there are \(Self.maxSessions) sessions: delete some with 'lockstep record delete'")
             }
             if session.includesGroup {
-                for id in known() { session.devices[id] = .init(joined: moment.wall) }
+                let devices = known()
+                guard devices.count <= SessionMachine.maxDevices else {
+                    throw PayloadError(
+                        "the group has \(devices.count) devices: name at most \(SessionMachine.maxDevices)")
+                }
+                for id in devices { session.devices[id] = .init(joined: moment.wall) }
             }
             before[key] = .some(nil)
             machines[key] = SessionMachine(session, at: moment)
@@ -82,14 +87,26 @@ struct SessionRegistry {
         }
         guard machines[key] != nil, machines[key]?.session.state != .deleted else {
             // A request to delete may be delivered again.
-            if request == .delete { return }
+            if request == .delete {
+                // The broker may still have its state, if the collector was killed. An unknown session is published as deleted.
+                if machines[key] == nil { unpublished.insert(key) }
+                return
+            }
             throw PayloadError("there is no session '\(key.id)' in the group '\(key.group)'")
         }
         if case .mark(let marker) = request {
-            guard machines[key].map({ $0.session.markers.count < Self.maxMarkers }) == true else {
+            guard let known = machines[key]?.session.markers,
+                known.count < Self.maxMarkers || known.contains(where: { $0.id == marker.id })
+            else {
                 throw PayloadError("the session has \(Self.maxMarkers) markers")
             }
             markers.append((key, marker))
+        }
+        if case .edit(_, let labels, _) = request, var all = machines[key]?.session.labels {
+            for (label, value) in labels { all[label] = value }
+            guard all.count <= SessionJSON.maxLabels else {
+                throw PayloadError("a session has at most \(SessionJSON.maxLabels) labels")
+            }
         }
         change(key) { machine in
             switch request {
@@ -111,7 +128,7 @@ struct SessionRegistry {
         if isActive {
             for run in group.runs {
                 guard let keys = open[run.device.group] else { continue }
-                for key in keys {
+                for key in keys where machines[key]?.concerns(run.device.device) == true {
                     // Otherwise only figures change, without a copy of the session.
                     guard machines[key]?.isAffected(by: run) == true else {
                         machines[key]?.receive(run, at: moment)
@@ -155,7 +172,7 @@ struct SessionRegistry {
     }
 
     private mutating func observe(_ device: DeviceAddress, _ body: (inout SessionMachine) -> Void) {
-        for key in open[device.group] ?? [] { change(key, body) }
+        for key in open[device.group] ?? [] where machines[key]?.concerns(device.device) == true { change(key, body) }
     }
 
     // MARK: Time
@@ -168,24 +185,39 @@ struct SessionRegistry {
         at moment: Moment, isInTransaction: Bool, numbers: (DeviceAddress) -> [Epoch: BatchNumbers]?
     ) {
         guard isActive, moment.boot >= nextTick else { return }
+        if !isInTransaction { readNumbers(at: moment, numbers: numbers) }
         nextTick = moment.boot + Self.tickInterval
-        let readsNumbers = !isInTransaction && moment.boot >= nextRead
-        if readsNumbers { nextRead = moment.boot + Self.secondInterval }
         let showsFigures = moment.boot >= nextFigures
         if showsFigures { nextFigures = moment.boot + Self.secondInterval }
-        for key in open.values.flatMap(\.self) {
-            if readsNumbers {
-                for id in machines[key]?.devicesWithoutNumbers ?? [] {
-                    guard let found = numbers(DeviceAddress(group: key.group, device: id)) else { continue }
-                    change(key) { $0.didRead(found, of: id) }
-                }
-            }
+        for key in open.values.flatMap(\.self) where machines[key]?.isWaiting(at: moment) != true {
             var due: [SessionMachine.Command] = []
             change(key) { due = $0.tick(at: moment) }
             commands += due.map {
                 Command(device: DeviceAddress(group: key.group, device: $0.device), request: $0.request)
             }
             if showsFigures, machines[key]?.session.isRunning == true { unpublished.insert(key) }
+        }
+    }
+
+    /// Reads batch numbers for 50 ms at most; the others follow. Call it between two transactions.
+    mutating func readNumbers(at moment: Moment, numbers: (DeviceAddress) -> [Epoch: BatchNumbers]?) {
+        guard isActive, moment.boot >= nextRead else { return }
+        nextRead = moment.boot + Self.secondInterval
+        let end = ContinuousClock.now + .milliseconds(50)
+        // In another order each time, so that none waits for ever.
+        for key in open.values.flatMap(\.self).shuffled() {
+            for id in machines[key]?.devicesWithoutNumbers ?? [] {
+                guard let found = numbers(DeviceAddress(group: key.group, device: id)) else {
+                    // The store does not answer.
+                    nextRead = moment.boot + 10 * Self.secondInterval
+                    return
+                }
+                change(key) { $0.didRead(found, of: id) }
+                guard ContinuousClock.now < end else {
+                    nextRead = moment.boot + Self.tickInterval
+                    return
+                }
+            }
         }
     }
 
@@ -270,6 +302,8 @@ extension RecordingSession {
         for id in devices.keys {
             session.devices[id]?.rates = [:]
             session.devices[id]?.clockBound = nil
+            // It has figures, and is observed again after a restart.
+            if state == .preparing { session.devices[id]?.problem = nil }
         }
         return session
     }

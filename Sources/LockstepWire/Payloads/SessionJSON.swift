@@ -8,7 +8,7 @@ public enum SessionJSON {
     /// The maximum length of names, labels and texts, in bytes.
     public static let maxTextBytes = 1000
     /// The maximum number of labels, and of devices.
-    static let maxLabels = 100
+    package static let maxLabels = 100
     static let maxDevices = 1000
     /// The number of markers in a state, the newest ones.
     static let maxMarkers = 100
@@ -173,12 +173,13 @@ public enum SessionJSON {
             let start = payload.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
             guard start == UInt8(ascii: "{") else {
                 let text = try text("text", String(decoding: payload, as: UTF8.self))
-                return .mark(.init(id: "\(now.microseconds)", time: now, clock: .arrival, text: text))
+                // Messages that are read together have the same time.
+                return .mark(.init(id: "\(Epoch.random())", time: now, clock: .arrival, text: text))
             }
             let object = try JSONMembers(payload)
             let time: Timestamp? = try object.optional("t")
             let marker = try marker(
-                object, id: try object.optional("id") ?? "\((time ?? now).microseconds)",
+                object, id: try object.optional("id") ?? time.map { "\($0.microseconds)" } ?? "\(Epoch.random())",
                 clock: time == nil ? .arrival : .client, at: now)
             return .mark(marker)
         case .edit:

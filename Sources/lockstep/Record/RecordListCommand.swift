@@ -19,6 +19,8 @@ struct RecordListCommand: ParsableCommand {
         transform: sessionLabel)
     var label: [(key: String, value: String)] = []
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print a JSON array with one object per session.")
     var json = false
 
@@ -42,7 +44,7 @@ struct RecordListCommand: ParsableCommand {
             table.rows.append([
                 .init("\(session.key.group)/\(session.key.id)", .bold), .init(Terminal.escaped(session.name)),
                 .init(session.state.rawValue, session.state == .incomplete ? .red : .plain),
-                .init(session.start?.iso8601Seconds ?? "-"), .init(length ?? "-"), .init("\(session.devices.count)"),
+                .init(session.start?.shown ?? "-"), .init(length ?? "-"), .init("\(session.devices.count)"),
                 .init("\(session.markers.count)"), .init(Terminal.escaped(labels.joined(separator: " "))),
             ])
         }
@@ -68,6 +70,8 @@ struct RecordShowCommand: ParsableCommand {
     @Option(help: "Group of the session (default: any).", transform: groupID)
     var group: GroupID?
 
+    @OptionGroup var zone: ZoneOptions
+
     @Flag(help: "Print one JSON object, without gaps.")
     var json = false
 
@@ -84,7 +88,7 @@ struct RecordShowCommand: ParsableCommand {
                         + (series.gaps.isEmpty ? "\n" : ", \(counted(series.gaps.count, "gap"))\n"))
                 for gap in series.gaps.prefix(20) {
                     Terminal.output.write(
-                        "  nothing from \(gap.lowerBound) to \(gap.upperBound), "
+                        "  nothing from \(gap.lowerBound.shown(decimals: 3)) to \(gap.upperBound.shown(decimals: 3)), "
                             + "\(SessionText.seconds(gap.upperBound - gap.lowerBound))\n")
                 }
             }
@@ -94,7 +98,8 @@ struct RecordShowCommand: ParsableCommand {
                     marker.duration.map { "for " + SessionText.seconds($0) }, "clock \(marker.clock.rawValue)",
                 ].compactMap(\.self)
                 Terminal.output.write(
-                    "\(marker.time)  \(Terminal.escaped(marker.text))  \(details.joined(separator: ", "))\n")
+                    "\(marker.time.shown(decimals: 3))  \(Terminal.escaped(marker.text))  \(details.joined(separator: ", "))\n"
+                )
             }
         }
         if session.exitStatus != 0 { throw ExitCode(session.exitStatus) }

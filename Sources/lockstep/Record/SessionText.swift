@@ -28,7 +28,7 @@ enum SessionText {
     static func started(_ session: RecordingSession) -> String {
         var text =
             "\(session.key.id): \(session.state.rawValue)"
-            + (session.start.map { " since \($0)" } ?? "") + ", \(counted(session.devices.count, "device"))\n"
+            + (session.start.map { " since \($0.shown)" } ?? "") + ", \(counted(session.devices.count, "device"))\n"
         for (id, device) in session.devices.sorted(by: { $0.key < $1.key }) {
             if let problem = device.problem { text += "  \(id) is not ready: \(problem)\n" }
         }
@@ -40,7 +40,7 @@ enum SessionText {
         var text =
             "\(Terminal.escaped(session.name)) (\(session.key.group)/\(session.key.id)): \(session.state.rawValue)\n"
         if let start = session.start {
-            text += "  \(start) – \(session.end.map { "\($0), \(seconds($0 - start))" } ?? "now")\n"
+            text += "  \(start.shown) – \(session.end.map { "\($0.shown), \(seconds($0 - start))" } ?? "now")\n"
         }
         for (key, value) in session.labels.sorted(by: { $0.key < $1.key }) {
             text += "  \(Terminal.escaped(key))=\(Terminal.escaped(value))\n"
