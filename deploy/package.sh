@@ -150,7 +150,7 @@ make_repository() {
             -o "APT::FTPArchive::Release::Date=$(date --utc --rfc-email --date="@$SOURCE_DATE_EPOCH")" \
             release . >../Release.$$
         mv -- ../Release.$$ Release
-        sha256sum -- * | grep -v ' SHA256SUMS$' >SHA256SUMS.new
-        mv -- SHA256SUMS.new SHA256SUMS
+        sha256sum -- * >"../SHA256SUMS.$$"
+        mv -- "../SHA256SUMS.$$" SHA256SUMS
     )
 }

@@ -79,9 +79,11 @@ def main():
     def on_message(client, userdata, message):
         # A CBOR map begins with one of these bytes; a JSON object begins with a brace.
         is_cbor = message.payload and 0xA0 <= message.payload[0] <= 0xBF
-        if message.payload:
+        try:
             batch = read(message.payload) if is_cbor else json.loads(message.payload)
-            print(message.topic, json.dumps(batch), flush=True)
+        except ValueError:
+            return  # Empty, or no batch, such as the text of a marker.
+        print(message.topic, json.dumps(batch), flush=True)
 
     # Version 2 of paho-mqtt asks for the kind of its callbacks, which version 1 does not know.
     kind = getattr(mqtt, "CallbackAPIVersion", None)

@@ -45,16 +45,18 @@ export async function subscribe(url, topic, onMessage, { user, password, onClose
         const bytes = new Uint8Array(pending.length + data.byteLength);
         bytes.set(pending);
         bytes.set(new Uint8Array(data), pending.length);
+        const packets = [];
         let start = 0;
         for (;;) {
             let [at, length, shift] = [start + 1, 0, 0];
             while (bytes[at] > 0x7f) (length |= (bytes[at++] & 0x7f) << shift), (shift += 7);
             length |= bytes[at++] << shift;
             if (!(at + length <= bytes.length)) break;
-            handle(bytes[start], bytes.subarray(at, at + length));
+            packets.push([bytes[start], bytes.subarray(at, at + length)]);
             start = at + length;
         }
         pending = bytes.slice(start);
+        for (const [type, body] of packets) handle(type, body);
     };
     function handle(type, body) {
         if (type >> 4 === 2) {
@@ -63,7 +65,13 @@ export async function subscribe(url, topic, onMessage, { user, password, onClose
         } else if (type >> 4 === 3) {
             const end = 2 + (body[0] << 8) + body[1];
             const payload = body.subarray(end + ((type >> 1) & 3 ? 2 : 0));
-            if (payload.length) onMessage(new TextDecoder().decode(body.subarray(2, end)), decode(payload));
+            let value;
+            try {
+                value = decode(payload);
+            } catch {
+                return; // Empty, or neither JSON nor CBOR, such as the text of a marker.
+            }
+            onMessage(new TextDecoder().decode(body.subarray(2, end)), value);
         }
     }
     return socket;
@@ -157,7 +165,11 @@ function series(data) {
     return numbers.map((number) => Number(number) / 10 ** decimals);
 }
 
-if (globalThis.process?.argv[1] && import.meta.url === `file://${process.argv[1]}`) {
+const isProgram =
+    globalThis.process?.argv[1] &&
+    import.meta.url ===
+        (await import("node:url")).pathToFileURL((await import("node:fs")).realpathSync(process.argv[1])).href;
+if (isProgram) {
     const [url, topic = "lockstep/#"] = process.argv.slice(2);
     const onClose = (reason) => {
         console.error(reason);

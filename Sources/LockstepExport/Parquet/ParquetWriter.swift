@@ -49,7 +49,8 @@ public struct ParquetWriter: RowWriter {
         let size: Int
     }
 
-    private static let groupRows = 65_536
+    /// The number of rows of a group: fewer in wide tables, because a group is held in memory.
+    private let groupRows: Int
 
     private var columns: [Column]
     private let hasDevice: Bool
@@ -80,6 +81,7 @@ public struct ParquetWriter: RowWriter {
                     Column(name: column.name, type: .byteArray, words: words.map { Array($0.utf8) })
                 }
             }
+        groupRows = max(1, min(65_536, 4_000_000 / self.columns.count))
     }
 
     public mutating func begin(into output: inout OutputBuffer) { write(Array("PAR1".utf8), into: &output) }
@@ -94,7 +96,7 @@ public struct ParquetWriter: RowWriter {
         columns[index].append(UInt64(bitPattern: row.time.microseconds))
         for (number, value) in row.values.enumerated() { columns[index + 1 + number].append(value: value) }
         rows += 1
-        if rows == Self.groupRows { endGroup(into: &output) }
+        if rows == groupRows { endGroup(into: &output) }
     }
 
     public mutating func end(into output: inout OutputBuffer) {

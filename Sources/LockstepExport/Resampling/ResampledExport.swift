@@ -3,7 +3,7 @@ public import LockstepStore
 
 /// One table of the streams of several devices on one clock, with a row for each instant k / rate since 1970.
 ///
-/// Memory does not grow with the time range: it is read in parts of at most a million values.
+/// Memory does not grow with the time range: it is read in parts of at most a million values, with the samples beside them.
 public struct ResampledExport: Sendable {
     /// A stream of a device.
     private struct Series: Sendable {
@@ -32,26 +32,40 @@ public struct ResampledExport: Sendable {
     /// - Throws: ``StoreError`` if the store cannot be read.
     public init(
         _ streams: [SensorStream], of devices: [DeviceAddress], rate: Double, range: Range<Timestamp>,
-        isCollectorTime: Bool, gap: Int64?, in reader: any MergeReading
+        isCollectorTime: Bool, gap: Int64?, in reader: any MergeReading & ClockEstimateReading
     ) throws {
         precondition(rate > 0, "the rate must be above 0")
         (self.rate, self.range, self.isCollectorTime) = (rate, range, isCollectorTime)
         var series: [Series] = []
         for device in devices {
             for stream in streams {
-                var times: [Int64] = []
-                do {
-                    try reader.merge(streams: [stream], devices: [device], from: nil, to: nil) { row, _ in
-                        times.append(row.time.microseconds)
-                        if times.count == Self.firstSamples { throw Enough() }
-                    }
-                } catch is Enough {}
+                // The rate may have been another one before the range.
+                let clock =
+                    isCollectorTime
+                    ? try CollectorTime(of: [device], from: range.lowerBound, to: range.upperBound, in: reader) : nil
+                let own = clock?.deviceRange(of: device) ?? (range.lowerBound, range.upperBound)
+                var times = try Self.firstTimes(of: stream, device, from: own.0, to: own.1, reader)
+                if times.count < 2 { times = try Self.firstTimes(of: stream, device, from: nil, to: nil, reader) }
                 guard !times.isEmpty else { continue }
                 let resampler = SeriesResampler(stream, gap: gap ?? SeriesResampler.gap(of: times) ?? 0)
                 series.append(Series(device: device, stream: stream, resampler: resampler))
             }
         }
         self.series = series
+    }
+
+    /// Returns the times of the first samples in a range.
+    private static func firstTimes(
+        of stream: SensorStream, _ device: DeviceAddress, from: Timestamp?, to: Timestamp?, _ reader: any MergeReading
+    ) throws -> [Int64] {
+        var times: [Int64] = []
+        do {
+            try reader.merge(streams: [stream], devices: [device], from: from, to: to) { row, _ in
+                times.append(row.time.microseconds)
+                if times.count == firstSamples { throw Enough() }
+            }
+        } catch is Enough {}
+        return times
     }
 
     /// The columns of the table after `t` and `time`: `GROUP/DEVICE/TABLE_COLUMN`.
@@ -121,9 +135,18 @@ public struct ResampledExport: Sendable {
         var clock = isCollectorTime ? try CollectorTime(of: [series.device], from: from, to: to, in: reader) : nil
         let own = clock?.deviceRange(of: series.device) ?? (from, to)
         var samples: [(time: Int64, values: [Double])] = []
+        var next = 0
         try reader.merge(streams: [series.stream], devices: [series.device], from: own.0, to: own.1) { row, _ in
-            guard clock != nil else { return samples.append((row.time.microseconds, row.values)) }
-            guard let row = clock?.convert(row, columns: series.stream.columns, appendsBound: false) else { return }
+            let isConverted = clock != nil
+            guard
+                let row = isConverted
+                    ? clock?.convert(row, columns: series.stream.columns, appendsBound: false) : row
+            else { return }
+            // A sample without an instant between its neighbours is not needed: the rate may be far below the sensor's.
+            if samples.count > 1 {
+                while next < times.count, times[next] <= samples[samples.count - 2].time { next += 1 }
+                if next == times.count || times[next] >= row.time.microseconds { samples.removeLast() }
+            }
             samples.append((row.time.microseconds, row.values))
         }
         return samples

@@ -130,7 +130,8 @@ public struct FallDetector: Sendable {
         let count = quiet.reduce(0) { $0 + $1.count }
         let mean = quiet.reduce(0) { $0 + $1.magnitudes } / count
         let variance = quiet.reduce(0) { $0 + $1.squares } / count - mean * mean
-        guard variance <= Self.maxDeviation * Self.maxDeviation else { return nil }
+        // At rest there is gravity: a sensor that has failed may deliver zeros.
+        guard variance <= Self.maxDeviation * Self.maxDeviation, mean > 0.5 else { return nil }
         return (first.start, quiet.reduce(SIMD3.zero) { $0 + $1.sum } / count)
     }
 

@@ -35,7 +35,7 @@ struct ExportCommand: ParsableCommand {
               lockstep export steps --store sqlite:samples.db --from -1d --out steps.csv
               lockstep export track --store sqlite:samples.db --device left --out walk.gpx
               lockstep export motion --store sqlite:samples.db --device left --out m.mcap
-              lockstep export track --store sqlite:samples.db --format gpx | gzip > t.gpx.gz
+              lockstep export track --store sqlite:samples.db --format gpx | gzip > t.gz
               lockstep export accelerometer,gyroscope --resample 100 --out t.csv
               lockstep export session walk-3 --store sqlite:samples.db --out walk-3
               lockstep export session walk-3 --store sqlite:samples.db --out walk-3.xdf

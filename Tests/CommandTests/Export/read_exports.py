@@ -187,5 +187,5 @@ def recipes(page):
 
 
 if __name__ == "__main__":
-    {"gpx": gpx, "geojson": geojson, "mcap": mcap, "senml": senml, "csv": csv, "recipes": recipes}[sys.argv[1]](
-        *sys.argv[2:])
+    readers = [gpx, geojson, mcap, parquet, senml, csv, recipes]
+    {reader.__name__: reader for reader in readers}[sys.argv[1]](*sys.argv[2:])

@@ -90,7 +90,7 @@ extension Fleet {
         let pending = devices[device].delivery.pending(of: epoch)
         let presence = Presence(
             epoch: epoch, session: plan.run.microseconds, phase: phase, at: Moment.now().wall, reason: reason,
-            pending: pending.isEmpty ? [:] : [epoch: pending])
+            pending: pending.isEmpty ? [:] : [epoch: pending], sources: ["simulate": "running"])
         return MQTTMessage(
             topic: configuration.root.topic(address, .presence), payload: PresenceJSON.encode(presence),
             isRetained: true)

@@ -87,6 +87,17 @@ struct HomeAssistantDevice {
     mutating func note(_ samples: SampleBlock, at now: Timestamp) {
         guard let last = samples.times.max().map({ min($0, now.microseconds) }) else { return }
         newest = max(newest ?? last, last)
+        guard [.location, .battery, .steps].contains(samples.stream) else {
+            // The last value of each column: a stream may have a high rate.
+            for (index, column) in samples.stream.columns.enumerated() {
+                guard let row = samples.columns[index].lastIndex(where: \.isFinite) else { continue }
+                let key = HomeAssistantEntity.key(of: column, in: samples.stream)
+                let order = min(samples.times[row], now.microseconds)
+                guard order >= measurements[key]?.order ?? order else { continue }
+                measurements[key] = Measurement(order: order, value: samples.columns[index][row])
+            }
+            return
+        }
         for index in samples.times.indices {
             let (time, values) = (samples.times[index], samples.values(at: index))
             let order = min(time, now.microseconds)
@@ -111,12 +122,7 @@ struct HomeAssistantDevice {
                     isCharging: state == nil || state == "unknown" ? nil : state == "charging")
             case .steps:
                 steps.add(value("steps") ?? 0, distance: value("distance"), until: time)
-            default:
-                for (index, column) in samples.stream.columns.enumerated() where values[index].isFinite {
-                    let key = HomeAssistantEntity.key(of: column, in: samples.stream)
-                    guard order >= measurements[key]?.order ?? order else { continue }
-                    measurements[key] = Measurement(order: order, value: values[index])
-                }
+            default: break
             }
         }
     }
