@@ -1,4 +1,7 @@
+import Foundation
+import LockstepCommandLine
 import LockstepModel
+import LockstepSQLite
 import LockstepStore
 import LockstepTestSupport
 import Testing
@@ -45,6 +48,37 @@ struct ArchiveRunTests {
                 #expect(
                     lines[1].hasPrefix("default,left,motion/accelerometer,\(begin),\"{\"\"x\"\":1.0,"), "\(lines[1])")
             }
+        }
+    }
+
+    @Test("a file is never replaced by one with fewer samples, and what is deleted is written before it is refused")
+    func fewerSamples() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            let begin = try #require(Timestamp("2025-12-01T00:00:00Z")).microseconds
+            let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+            for time in [begin, begin + 1] {
+                try write(IngestGroup(batches: [received(block([time], x: [1]), "left", nil)]), to: path)
+            }
+            let end = try #require(ArchiveMonth.end(before: begin + 40 * 86_400_000_000))
+            var run = ArchiveRun(
+                ArchiveFiles(folder: folder + "/archive"), try StoreReader(path: path), ArchiveManifest(), end: end,
+                isDeleting: true)
+            let file = folder + "/archive/default/left/accelerometer/2025-12.csv.gz"
+            var size = 0
+            let error = #expect(throws: CommandFailure.self) {
+                try run.archive(.accelerometer, of: left) { _ in
+                    size = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
+                    // As by retention, between the count and the read.
+                    let database = try SQLiteDatabase(path: path)
+                    try database.execute(
+                        "DELETE FROM _waiting WHERE first_t > \(begin); DELETE FROM _accelerometer WHERE t > \(begin)")
+                }
+            }
+            #expect(
+                size > 0 && error?.description.contains("have left the store") == true, "\(String(describing: error))")
+            #expect(try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int == size)
+            #expect(run.manifest.entries.values.map(\.samples) == [2])
         }
     }
 }

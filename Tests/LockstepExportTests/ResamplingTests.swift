@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepStore
 import Testing
 
 @testable import LockstepExport
@@ -73,4 +74,75 @@ struct ResamplingTests {
         #expect(SeriesResampler.gap(of: [0, 10, 20, 1_000_000, 1_000_010, 1_000_020]) == 25)
         #expect(SeriesResampler.gap(of: [5]) == nil)
     }
+
+    /// Returns the lines of a table of the pressure of one device.
+    private func table(_ samples: StoredPressure, rate: Double, _ range: Range<Int64>) throws -> [String] {
+        let export = try ResampledExport(
+            [.pressure], of: [samples.device], rate: rate,
+            range: Timestamp(microseconds: range.lowerBound)..<Timestamp(microseconds: range.upperBound),
+            isCollectorTime: false, gap: nil, in: samples)
+        var bytes: [UInt8] = []
+        let rows = try export.run(
+            in: samples, writer: CSVWriter(columns: export.columns, hasDevice: false), write: { bytes += $0 })
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").dropFirst().map(String.init)
+        #expect(lines.count == rows)
+        return lines
+    }
+
+    @Test("a rate far below the sensor's gives the same values as all samples", arguments: [1, 0.3, 7, 130])
+    func lowRate(rate: Double) throws {
+        let samples = StoredPressure((0..<10_000).map { $0 * 10_000 + $0 % 7 })
+        let lines = try table(samples, rate: rate, 0..<100_000_000)
+        let resampler = SeriesResampler(.pressure, gap: 25_000)
+        let times = (0..<Int64(100 * rate)).map { Int64((Double($0) * 1e6 / rate).rounded()) }
+        let all = resampler.values(of: samples.times.map { ($0, [StoredPressure.value($0)]) }, at: times)
+        let expected = zip(times, all).filter { !$0.1[0].isNaN }.map(\.0)
+        #expect(lines.count == expected.count)
+        #expect(lines.map { $0.prefix { $0 != "," } } == expected.map { "\($0)"[...] })
+        // The pressure is the time in s.
+        #expect(
+            zip(lines, expected).allSatisfy { line, time in
+                abs((Double(line.split(separator: ",").last ?? "") ?? 0) - Double(time) / 1e6) < 1e-6
+            })
+    }
+
+    @Test("the usual interval is that of the range, whatever the rate was before")
+    func usualInterval() throws {
+        let fast = (0..<2000).map { Int64($0) * 5000 }
+        let slow = (0..<500).map { 10_000_000 + Int64($0) * 20_000 }
+        let lines = try table(StoredPressure(fast + slow), rate: 100, 12_000_000..<15_000_000)
+        #expect(lines.count == 300)
+    }
+}
+
+/// Samples of the stream pressure of one device: each is its time in s.
+private final class StoredPressure: MergeReading, ClockEstimateReading {
+    let device = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+    let times: [Int64]
+
+    init(_ times: [Int64]) { self.times = times }
+
+    static func value(_ time: Int64) -> Double { Double(time) / 1e6 }
+
+    func timeRanges(
+        of stream: SensorStream, devices: [DeviceAddress], from: Timestamp?, to: Timestamp?
+    ) throws(StoreError) -> [DeviceAddress: ClosedRange<Timestamp>] { [:] }
+
+    func merge(
+        streams: [SensorStream], devices: [DeviceAddress], from: Timestamp?, to: Timestamp?,
+        each: (SampleRow, Int) throws -> Void
+    ) throws {
+        for time in times.map(Timestamp.init(microseconds:)) where time >= from ?? time && to.map({ time < $0 }) ?? true
+        {
+            try each(SampleRow(device: device, time: time, values: [Self.value(time.microseconds)]), 0)
+        }
+    }
+
+    func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try body() }
+
+    func clockPoints(
+        of device: DeviceAddress, from: Timestamp?, to: Timestamp?, on timeLine: ClockTimeLine
+    ) throws(StoreError) -> [ClockPoint] { [] }
+
+    func newestClocks() throws(StoreError) -> [(device: DeviceAddress, point: ClockPoint)] { [] }
 }

@@ -268,6 +268,82 @@ struct SessionMachineTests {
         #expect(session.end == time(5))
     }
 
+    @Test("samples of a device whose clock is an hour ahead are inside, if the offset is known")
+    mutating func offset() {
+        record()
+        let point = ClockPoint(
+            collector: CollectorID(unchecked: "main"), time: time(5), segment: time(0), offset: 3_600_000_000, skew: 0,
+            bound: 100, skewBound: 0)
+        var ahead = RecordingSession(key: sessionKey, name: "walk", created: time(0))
+        ahead.devices[left] = .init(joined: time(0))
+        (ahead.state, ahead.start, ahead.end) = (.stopping, time(4), time(10))
+        machine = SessionMachine(ahead, at: moment(10))
+        machine.receive(point, of: left)
+        receive(9, left)
+        #expect(session.devices[left]?.hasSamples == false, "an hour before the start")
+        receive(3608, left)
+        #expect(session.devices[left]?.hasSamples == true)
+    }
+
+    @Test("a session that is stopped before its start is complete without samples")
+    mutating func stoppedBeforeStart() {
+        tick(0)
+        for id in [left, right] { read(id, received: [1...9]) }
+        machine.stop(at: moment(2))
+        for id in [left, right] {
+            flush(id, newest: 9, 2)
+            read(id, received: [1...9])
+        }
+        tick(2.2)
+        #expect(session.state == .complete && session.start == session.end)
+    }
+
+    @Test("waits do not depend on steps of the collector's clock", arguments: [-3600.0, 3600])
+    mutating func clockSteps(step: Double) {
+        var asked = session
+        asked.length = 100_000_000
+        asked.patience = 20_000_000
+        machine = SessionMachine(asked, at: moment(0))
+        func stepped(_ seconds: Double) -> Moment {
+            let boot = moment(seconds)
+            return Moment(wall: time(seconds + step), boot: boot.boot, awake: boot.awake)
+        }
+        _ = machine.tick(at: stepped(19))
+        #expect(session.state == .preparing)
+        _ = machine.tick(at: stepped(20))
+        #expect(session.state == .recording)
+        _ = machine.tick(at: stepped(119))
+        #expect(session.state == .recording)
+        _ = machine.tick(at: stepped(121))
+        #expect(session.state == .stopping)
+        _ = machine.tick(at: stepped(152))
+        #expect(session.state == .incomplete)
+    }
+
+    @Test("an incomplete session costs nothing until a device that it waits for sends something")
+    mutating func waiting() {
+        record()
+        machine.stop(at: moment(10))
+        tick(10)
+        flush(left, newest: 10, 10.1)
+        for id in [left, right] { read(id, received: [1...10]) }
+        tick(40)
+        tick(50)
+        #expect(session.state == .incomplete && machine.isWaiting(at: moment(60)))
+        #expect(!machine.concerns(left) && machine.concerns(right) && !machine.concerns(DeviceID(unchecked: "new")))
+        #expect(!machine.isAffected(by: sessionRun(60, left, seq: 11)))
+        machine.didReturn(right)
+        #expect(!machine.isWaiting(at: moment(60)))
+    }
+
+    @Test("what is on its way when the first numbers are read belongs to a session that has started")
+    mutating func lateNumbers() {
+        tick(30)
+        #expect(session.state == .recording)
+        read(left, received: [1...5, 9...9])
+        #expect(session.devices[left]?.firstNumbers == [epoch: 6])
+    }
+
     @Test("leases are renewed, and asked for at once when a device returns")
     mutating func leases() {
         record()

@@ -11,6 +11,7 @@ import Testing
 @Suite("Sessions of a collector")
 struct SessionRegistryTests {
     private let pi = DeviceID(unchecked: "pi")
+    private let otherKey = RecordingSession.Key(group: sessionKey.group, id: SessionID(unchecked: "all"))
     private var registry = SessionRegistry(at: moment(0))
 
     private mutating func send(_ verb: SessionRequest.Verb, _ text: String = "", _ seconds: Double = 0) throws {
@@ -108,6 +109,40 @@ struct SessionRegistryTests {
         do { try send(.mark, "turn") } catch let rejection as PayloadError { error = rejection }
         #expect(error?.description.contains("there is no session 'walk'") == true)
         try send(.delete)
+    }
+
+    @Test("markers of plain text that are read at the same moment are all kept")
+    mutating func markersAtOnce() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        for text in ["left", "right", #"{"text":"turn"}"#] { try send(.mark, text, 1) }
+        #expect(registry[sessionKey]?.markers.map(\.text).sorted() == ["left", "right", "turn"])
+        for _ in 1...2 { try send(.mark, #"{"text":"step","t":5}"#, 1) }
+        #expect(registry[sessionKey]?.markers.count == 4, "the time is the id of a marker without one")
+    }
+
+    @Test("the deletion of an unknown session is published, because the broker may still have it")
+    mutating func unknownDeletion() throws {
+        try send(.delete)
+        let messages = takeMessages()
+        #expect(messages.states == [nil])
+    }
+
+    @Test("labels and devices of a session are limited")
+    mutating func limits() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        let labels = { (from: Int) in
+            "{\"labels\":{" + (from..<from + 60).map { "\"k\($0)\":\"v\"" }.joined(separator: ",") + "}}"
+        }
+        try send(.edit, labels(0))
+        var errors: [String] = []
+        do { try send(.edit, labels(60)) } catch { errors.append("\(error)") }
+        let start = try SessionJSON.decode(.start, Data(#"{"name":"all"}"#.utf8), of: otherKey, at: moment(0).wall)
+        do {
+            try registry.handle(
+                start, of: otherKey, known: { (0...1000).map { DeviceID(unchecked: "d\($0)") } }, at: moment(0))
+        } catch { errors.append("\(error)") }
+        #expect(errors.count == 2 && errors[0].contains("100 labels") && errors[1].contains("1001 devices"))
+        #expect(registry[sessionKey]?.labels.count == 60 && registry[otherKey] == nil)
     }
 
     @Test("a restored session goes on: it asks again for leases, and for the end of those that had stopped")

@@ -63,6 +63,8 @@ struct DevelopmentBrokerTests {
             let client = TestClient(
                 BrokerAddress(host: "127.0.0.1", port: port), filters: ["lockstep/+/+/motion/accelerometer"])
             #expect(await client.waitUntilListening())
+            // A text, such as that of a marker, does not end the reader.
+            #expect(await client.publish("lockstep/default/plain/motion/accelerometer", "turn".utf8))
             for (device, encoding) in [("plain", "json"), ("packed", "cbor")] {
                 _ = try system.startAgent(device, ["--encoding", encoding], url: "mqtt://127.0.0.1:\(port)")
             }
