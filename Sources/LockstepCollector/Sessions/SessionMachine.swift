@@ -18,6 +18,8 @@ struct SessionMachine {
     static let retry: Int64 = 5_000_000
     /// The time between the moment at which all devices are ready and the start, in µs.
     static let countdown: Int64 = 1_000_000
+    /// The greatest number of further requests to a device that has returned and does not answer, each after twice the time.
+    static let maxAttempts = 8
     /// The time after the end from which what is on its way makes the session incomplete for now, in µs.
     static let grace: Int64 = 30_000_000
     /// The time without samples from which a device counts as silent, in µs.
@@ -41,6 +43,8 @@ struct SessionMachine {
         /// The time of the next request, in µs of the boot clock.
         var nextRequest = Int64.min
         var hasAnswered = false
+        /// The number of requests for its newest batch numbers since it has returned.
+        var attempts = 0
         /// Whether its connection has ended: nothing more comes before it returns.
         var isOffline = false
         /// Why the device has refused a request, or nil.
@@ -114,6 +118,7 @@ struct SessionMachine {
     /// The device can be reached again, or has restarted: it does not know its leases.
     mutating func didReturn(_ device: DeviceID) {
         observed[device]?.nextRequest = .min
+        observed[device]?.attempts = 0
         observed[device]?.isOffline = false
         didReport(device)
     }
@@ -385,8 +390,11 @@ struct SessionMachine {
             }
             if isOver {
                 if isUnanswered { add(.flush) }
-                // Later ones follow when the device returns.
-                if session.state != .stopping { observed[id]?.nextRequest = .max }
+                guard session.state != .stopping else { continue }
+                // A device may have returned before it could answer. Later requests follow when it returns again.
+                let isAskedAgain = isUnanswered && !observation.isOffline && observation.attempts < Self.maxAttempts
+                observed[id]?.nextRequest = isAskedAgain ? moment.boot + Self.retry << observation.attempts : .max
+                observed[id]?.attempts += 1
             }
         }
         return commands
