@@ -114,10 +114,10 @@ struct SessionRegistryTests {
     @Test("markers of plain text that are read at the same moment are all kept")
     mutating func markersAtOnce() throws {
         try send(.start, #"{"name":"walk"}"#)
-        for text in ["left", "right", #"{"text":"turn"}"#] { try send(.mark, text, 1) }
-        #expect(registry[sessionKey]?.markers.map(\.text).sorted() == ["left", "right", "turn"])
+        for text in ["left", "right", #"{"text":"turn"}"#, #"{"text":"back"}"#] { try send(.mark, text, 1) }
+        #expect(registry[sessionKey]?.markers.map(\.text).sorted() == ["back", "left", "right", "turn"])
         for _ in 1...2 { try send(.mark, #"{"text":"step","t":5}"#, 1) }
-        #expect(registry[sessionKey]?.markers.count == 4, "the time is the id of a marker without one")
+        #expect(registry[sessionKey]?.markers.count == 5, "the time is the id of a marker without one")
     }
 
     @Test("the deletion of an unknown session is published, because the broker may still have it")
