@@ -68,8 +68,9 @@ extension [DeviceArgument] {
             try argument.check(group: group)
             let selected = known.filter { argument.selects($0) && (group ?? $0.group) == $0.group }
             guard !selected.isEmpty else {
+                let suggestion = Suggestion.text(for: argument, among: known)
                 throw CommandFailure(
-                    "no device '\(argument)' \(place)\(Suggestion.text(for: argument, among: known)); list devices with "
+                    "no device '\(argument)' \(place)\(suggestion)\(suggestion.isEmpty ? "; list" : " List") devices with "
                         + "'lockstep \(place == "in the store" ? "devices" : "watch")'")
             }
             addresses.formUnion(selected)

@@ -49,7 +49,7 @@ extension StreamCatalog {
         if let stream = stream(named: name) { return stream }
         let suggestion = Suggestion.text(for: name, among: others + streams.flatMap { [$0.name, $0.table] })
         throw CommandFailure(
-            "unknown stream '\(name)'\(suggestion); known streams: "
+            "unknown stream '\(name)'\(suggestion)\(suggestion.isEmpty ? "; known" : " Known") streams: "
                 + (streams.map(\.name) + others).joined(separator: ", "))
     }
 }

@@ -32,7 +32,7 @@ struct DeviceArgumentTests {
         for (text, suggestion) in suggestions {
             #expect(
                 try found(text)
-                    == "no device '\(text)' in the store: \(suggestion); list devices with 'lockstep devices'")
+                    == "no device '\(text)' in the store: \(suggestion) List devices with 'lockstep devices'")
         }
         #expect(
             try found("thermometer") == "no device 'thermometer' in the store; list devices with 'lockstep devices'")

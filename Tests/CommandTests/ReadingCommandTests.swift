@@ -98,7 +98,7 @@ struct ReadingCommandTests {
         "invalid options are refused with a suggestion",
         arguments: [
             (["query", "thermometer"], "unknown stream 'thermometer'; known streams: motion/accelerometer"),
-            (["query", "stesp"], "unknown stream 'stesp': did you mean 'steps'?; known streams: motion/accelerometer"),
+            (["query", "stesp"], "unknown stream 'stesp': did you mean 'steps'? Known streams: motion/accelerometer"),
             (["query", "steps_refined", "--every", "1m"], "are not for 'steps_refined'"),
             (["query", "steps", "--from", "yesterday"], "'yesterday' is not a time: use 2026-"),
             (["query", "steps", "--device", "nobody"], "no device 'nobody' in the store"),

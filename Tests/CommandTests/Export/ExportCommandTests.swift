@@ -102,9 +102,9 @@ struct ExportCommandTests {
     @Test(
         "mistakes are refused with a suggestion, and leave no file",
         arguments: [
-            (["stesp"], "unknown stream 'stesp': did you mean 'steps'?; known streams: motion/acc"),
+            (["stesp"], "unknown stream 'stesp': did you mean 'steps'? Known streams: motion/acc"),
             (["thermometer"], "unknown stream 'thermometer'; known streams: motion/acc"),
-            (["track", "--device", "lfet"], "no device 'lfet' in the store: did you mean 'left'?; list devices"),
+            (["track", "--device", "lfet"], "no device 'lfet' in the store: did you mean 'left'? List devices"),
             (["track", "--device", "lab/left"], "no device 'lab/left' in the store"),
             (["track", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),
             (
