@@ -33,6 +33,23 @@ struct CollectorTimeTests {
         #expect(count > 0)
     }
 
+    @Test("the limits of a device's times include those before its clock lost its time")
+    func limits() throws {
+        // Right from hour 24 to 47, and then an hour after 1970 again.
+        func point(_ time: Int64, _ offset: Int64, _ segment: Int64) -> ClockPoint {
+            ClockPoint(
+                collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: time * Self.hour),
+                segment: Timestamp(microseconds: segment * Self.hour), offset: offset * Self.hour, skew: 0, bound: 1000,
+                skewBound: 0)
+        }
+        let points = (24..<48).map { point($0, 0, 24) } + [point(1, -49, 1), point(2, -49, 1)]
+        let clock = try CollectorTime(of: [Self.device], from: nil, to: nil, in: Estimates(points))
+        let stored = Timestamp(microseconds: Self.hour)...Timestamp(microseconds: 47 * Self.hour)
+        let limits = clock.limits(of: stored, of: Self.device)
+        #expect(limits.lowerBound <= Timestamp(microseconds: 24 * Self.hour))
+        #expect(limits.upperBound >= Timestamp(microseconds: 51 * Self.hour))
+    }
+
     private static func point(at collectorTime: Int64, offset: Int64) -> ClockPoint {
         ClockPoint(
             collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: collectorTime + offset),

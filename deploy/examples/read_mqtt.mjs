@@ -167,6 +167,8 @@ function series(data) {
 
 const isProgram =
     globalThis.process?.argv[1] &&
+    // After 'node -e', it is an argument.
+    (await import("node:fs")).existsSync(process.argv[1]) &&
     import.meta.url ===
         (await import("node:url")).pathToFileURL((await import("node:fs")).realpathSync(process.argv[1])).href;
 if (isProgram) {

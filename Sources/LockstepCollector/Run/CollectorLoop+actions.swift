@@ -114,8 +114,6 @@ extension CollectorLoop {
         }
         let returned = registry.commit()
         intake.sessions.commit()
-        // Under load, each review is in the middle of a transaction.
-        if ownership.mayRead { intake.sessions.readNumbers(at: .now(), numbers: writer.batchNumbers) }
         rules.settle(result.deliveries)
         for stored in result.acknowledged { confirm(stored) }
         for change in pending.transitions { announce(change) }
@@ -181,6 +179,9 @@ extension CollectorLoop {
                     payload: EventJSON.encode(delivery.event), qos: .atLeastOnce, isRetained: isRetained))
         }
         publishSessions()
+        // Under load, each review is in the middle of a transaction. After the messages: what is read changes sessions, which
+        // are published after the next commit.
+        if ownership.mayRead { intake.sessions.readNumbers(at: .now(), numbers: writer.batchNumbers) }
         reportMessagesOutside()
         report.publishIfDue(counting: fleet, over: link, at: moment)
     }

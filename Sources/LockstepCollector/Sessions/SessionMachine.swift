@@ -64,7 +64,8 @@ struct SessionMachine {
     private var requests: Int64
     /// Whether something was observed since the last tick that can make the session complete.
     private var isJudgementDue = true
-    /// Wall clock minus boot clock when the current state began, in µs: waits do not depend on steps of the clock.
+    /// The time that is compared with start and end, minus the boot clock, in µs. It is set together with these, so that waits
+    /// do not depend on steps of the clock.
     private var clockOffset: Int64
 
     /// Creates the machine of a new or restored session.
@@ -88,7 +89,8 @@ struct SessionMachine {
         session.end = session.start.map { max(now, $0) } ?? now
         session.start = session.start ?? session.end
         session.state = .stopping
-        clockOffset = now.microseconds - moment.boot
+        // After the clock was set back, the end may be ahead of it: the wait begins now.
+        clockOffset = (session.end ?? now).microseconds - moment.boot
         for id in session.devices.keys {
             observed[id]?.nextRequest = .min
             observed[id]?.needsNumbers = true
@@ -279,10 +281,8 @@ struct SessionMachine {
                 Int64($0.at(collectorTime: moment.wall).bound.rounded(.up))
             }
         }
-        let state = session.state
         isJudgementDue = false
         advance(at: moment)
-        if session.state != state { clockOffset = moment.wall.microseconds - moment.boot }
         return commands(at: moment)
     }
 
@@ -295,6 +295,7 @@ struct SessionMachine {
             let isReady = !session.devices.isEmpty && session.devices.values.allSatisfy { $0.problem == nil }
             guard isReady || steady - session.created >= session.patience else { return }
             session.start = now + (isReady ? Self.countdown : 0)
+            clockOffset = now.microseconds - moment.boot
             session.state = isReady ? .armed : .recording
         case .armed:
             if let start = session.start, steady >= start { session.state = .recording }

@@ -206,7 +206,7 @@ struct SessionRegistry {
         let end = ContinuousClock.now + .milliseconds(50)
         // In another order each time, so that none waits for ever.
         for key in open.values.flatMap(\.self).shuffled() {
-            for id in machines[key]?.devicesWithoutNumbers ?? [] {
+            for id in (machines[key]?.devicesWithoutNumbers ?? []).shuffled() {
                 guard let found = numbers(DeviceAddress(group: key.group, device: id)) else {
                     // The store does not answer.
                     nextRead = moment.boot + 10 * Self.secondInterval

@@ -110,6 +110,14 @@ public struct CollectorTime: Sendable {
         maps[device]?.convert(time).time ?? time
     }
 
+    /// Converts a range of times of a device. Where its clock was set, its first time is not that of the start.
+    public func limits(of range: ClosedRange<Timestamp>, of device: DeviceAddress) -> ClosedRange<Timestamp> {
+        guard let map = maps[device] else { return range }
+        let turns = map.turns.flatMap { [Timestamp(microseconds: $0.microseconds - 1), $0] }.filter(range.contains)
+        let times = ([range.lowerBound, range.upperBound] + turns).map { map.convert($0).time }
+        return (times.min() ?? range.lowerBound)...(times.max() ?? range.upperBound)
+    }
+
     /// Starts another pass over the same rows.
     public mutating func restart() { series = [:] }
 

@@ -24,14 +24,11 @@ extension ExportCommand {
         let clock = isCollectorTime ? try CollectorTime(of: devices, from: from, to: to, in: reader) : nil
         let stored = try streams.flatMap { stream in
             try reader.timeRanges(of: stream, devices: devices, from: nil, to: nil).map { device, range in
-                (
-                    clock?.time(range.lowerBound, of: device) ?? range.lowerBound,
-                    clock?.time(range.upperBound, of: device) ?? range.upperBound
-                )
+                clock?.limits(of: range, of: device) ?? range
             }
         }
-        let start = [from, stored.map(\.0).min()].compactMap(\.self).max()
-        let end = [to, stored.map(\.1).max().map { $0 + 1 }].compactMap(\.self).min()
+        let start = [from, stored.map(\.lowerBound).min()].compactMap(\.self).max()
+        let end = [to, stored.map(\.upperBound).max().map { $0 + 1 }].compactMap(\.self).min()
         let nothing = CommandFailure(
             "no samples of '\(subject)' of \(counted(devices.count, "device")) in this time range")
         guard let start, let end, start < end else { throw nothing }

@@ -325,6 +325,19 @@ struct SessionMachineTests {
         #expect(session.state == .incomplete)
     }
 
+    @Test("a session whose end is ahead of the clock, which was set back, waits as long as others")
+    mutating func setBack() {
+        record()
+        let boot = moment(10)
+        let back = Moment(wall: time(10 - 3600), boot: boot.boot, awake: boot.awake)
+        machine.stop(at: back)
+        #expect(session.end == session.start)
+        _ = machine.tick(at: back)
+        let later = moment(41)
+        _ = machine.tick(at: Moment(wall: time(41 - 3600), boot: later.boot, awake: later.awake))
+        #expect(session.state == .incomplete)
+    }
+
     @Test("an incomplete session costs nothing until a device that it waits for sends something")
     mutating func waiting() {
         record()
