@@ -106,7 +106,9 @@ struct SessionSystemTests {
             let address = DeviceAddress(group: .standard, device: DeviceID(unchecked: "right"))
             let stored = try await system.reader().timeRanges(of: .accelerometer, devices: [address])
             let newest = try #require(stored[address]?.upperBound)
-            let line = try #require(shown.text.split(separator: "\n").last { $0.contains(" to \("\(end)".prefix(22))") })
+            // Times are shown with three decimals.
+            let part = " to \("\(end)".prefix(22))"
+            let line = try #require(shown.text.split(separator: "\n").last { $0.contains(part) })
             let gap = try #require(Double(line.split(separator: " ").dropLast().last ?? ""))
             #expect(shown.status == 2 && abs(gap - Double(end - newest) / 1e6) < 0.01, "\(shown.text)")
             right = try system.startAgent("right", source: "simulate:2")
