@@ -90,6 +90,12 @@ struct SessionSystemTests {
                 ["start", "walk", "--device", "left", "--device", "right", "--rate", "motion/accelerometer=100"])
             #expect(started.status == 0, "\(started.text)")
             await client.expectMessage { $0.topic == "lockstep/default/$session/walk" && !$0.isRetained }
+            // Its samples are a part of the session.
+            let before = client.messages.count
+            await expectEventually {
+                client.messages.dropFirst(before).count { $0.topic == "lockstep/default/right/motion/accelerometer" }
+                    >= 5
+            }
             await right.stop(SIGKILL)
             // The session goes on without it for a second.
             let seen = client.messages.count
