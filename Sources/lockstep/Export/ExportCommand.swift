@@ -118,9 +118,12 @@ struct ExportCommand: ParsableCommand {
     /// Exports a session.
     private func exportSession() throws {
         guard let session else { throw CommandFailure("give the name of the session: lockstep export session NAME") }
-        guard selection.device.isEmpty, selection.timeRange.from == nil, selection.timeRange.to == nil, gap == nil
+        guard selection.device.isEmpty, selection.timeRange.from == nil, selection.timeRange.to == nil, gap == nil,
+            resample == nil, time != .device
         else {
-            throw CommandFailure("a session has its own devices and times: leave out --device, --from, --to and --gap")
+            throw CommandFailure(
+                "a session has its own devices, times and rates, on the collector's clock: leave out --device, --from, --to, "
+                    + "--gap, --resample and --time device")
         }
         guard let out else { throw CommandFailure("give a folder or a file to write: --out PATH") }
         let reader = try options.reader()

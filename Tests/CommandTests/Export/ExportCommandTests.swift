@@ -103,6 +103,8 @@ struct ExportCommandTests {
         "mistakes are refused with a suggestion, and leave no file",
         arguments: [
             (["stesp"], "unknown stream 'stesp': did you mean 'steps'? Known streams: motion/acc"),
+            (["session", "walk", "--resample", "10"], "a session has its own devices, times and rates"),
+            (["session", "walk", "--time", "device"], "a session has its own devices, times and rates"),
             (["thermometer"], "unknown stream 'thermometer'; known streams: motion/acc"),
             (["track", "--device", "lfet"], "no device 'lfet' in the store: did you mean 'left'? List devices"),
             (["track", "--device", "lab/left"], "no device 'lab/left' in the store"),
