@@ -224,13 +224,15 @@ public final class MQTTConnection {
         return id
     }
 
-    /// Subscribes to a topic filter. With MQTT 5, the client does not receive its own messages.
+    /// Subscribes to a topic filter. With MQTT 5, the client does not receive its own messages, unless the filter is shared.
     /// - Returns: the id of the subscription in ``Event/subscribed(id:isGranted:)``.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the filter.
     @discardableResult
     public func subscribe(to filter: String, qos: QualityOfService) throws(MQTTError) -> Int32 {
         var id: Int32 = 0
-        let options = self.options.version == .five ? Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue) : 0
+        // MQTT forbids this option for shared subscriptions: newer brokers end the connection.
+        let isLocalExcluded = self.options.version == .five && !filter.hasPrefix("$share/")
+        let options = isLocalExcluded ? Int32(MQTT_SUB_OPT_NO_LOCAL.rawValue) : 0
         try check(mosquitto_subscribe_v5(handle, &id, filter, qos.rawValue, options, nil))
         return id
     }
