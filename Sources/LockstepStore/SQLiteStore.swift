@@ -189,7 +189,7 @@ public final class SQLiteStore: SampleStore {
 
     /// Adds a group to the current transaction.
     ///
-    /// Samples are inserted immediately. ``commit()`` writes device rows and batch numbers, once for all groups.
+    /// Samples and batch numbers are inserted immediately. ``commit()`` writes device rows, once for all groups.
     /// - Throws: ``StoreError``. All groups added since the last commit are then discarded.
     public func add(_ group: IngestGroup) throws(StoreError) {
         do {

@@ -65,7 +65,7 @@ public struct Acknowledgement: Hashable, Sendable {
             epoch: epoch, through: received.watermark, missing: gaps, highest: received.last ?? 0, holdTime: holdTime)
     }
 
-    /// The acknowledged batches, which are on disk.
+    /// The acknowledged batches.
     public var stored: SequenceSet {
         guard highest >= 1 else { return SequenceSet() }
         return SequenceSet([1...highest]).subtracting(SequenceSet(missing))
