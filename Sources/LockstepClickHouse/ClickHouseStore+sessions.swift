@@ -60,12 +60,9 @@ extension ClickHouseStore {
 
     /// Inserts what a transaction changes of sessions.
     func insertSessions(of transaction: Transaction) throws(StoreError) {
-        let sessions = transaction.sessions
-        try insert(sessions.map(SessionTable.row), into: .sessions)
-        try insert(sessions.filter { $0.state != .deleted }.flatMap(SessionTable.deviceRows), into: .devices)
-        try insert(transaction.markers.map { SessionTable.row(of: $1, in: $0) }, into: .markers)
+        try insert(transaction.sessions, markers: transaction.markers) { _ in nextVersion() }
         // Until the mutations are done, the views hide the rows.
-        for session in sessions where session.state == .deleted {
+        for session in transaction.sessions where session.state == .deleted {
             let key = "group_name = '\(session.key.group)' AND session_id = '\(session.key.id)'"
             for table in SessionTable.allCases {
                 try client.execute("ALTER TABLE \(table.received) DELETE WHERE \(key)")
@@ -73,10 +70,25 @@ extension ClickHouseStore {
         }
     }
 
-    private func insert(_ rows: [[SessionTable.Value]], into table: SessionTable) throws(StoreError) {
+    /// Inserts rows of sessions. Of two rows with the same key, the one with the higher version counts.
+    func insert(
+        _ sessions: [RecordingSession], markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)],
+        version: (RecordingSession.Key) -> UInt64
+    ) throws(StoreError) {
+        try insert(sessions.map { (SessionTable.row(of: $0), version($0.key)) }, into: .sessions)
+        let devices = sessions.filter { $0.state != .deleted }.flatMap { session in
+            SessionTable.deviceRows(of: session).map { ($0, version(session.key)) }
+        }
+        try insert(devices, into: .devices)
+        try insert(markers.map { (SessionTable.row(of: $1, in: $0), version($0)) }, into: .markers)
+    }
+
+    private func insert(
+        _ rows: [(values: [SessionTable.Value], version: UInt64)], into table: SessionTable
+    ) throws(StoreError) {
         guard !rows.isEmpty else { return }
         var bytes = RowBinary()
-        for row in rows {
+        for (row, version) in rows {
             for (column, value) in zip(table.columns, row) {
                 switch (column.kind, value) {
                 case (.text, .text(let text)): bytes.append(text ?? "")
@@ -86,8 +98,7 @@ extension ClickHouseStore {
                 case (_, .real(let number)): bytes.append(number)
                 }
             }
-            // The later of two rows with the same key counts.
-            bytes.append(nextVersion())
+            bytes.append(version)
             bytes.endRow()
         }
         try insert(bytes, into: table.received, table.columns.map(\.name) + ["version"])

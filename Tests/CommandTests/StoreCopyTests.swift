@@ -54,6 +54,15 @@ struct StoreCopyTests {
             group.clocks = [DeviceClock(device: left, epoch: Epoch(unchecked: "e1"), point: point)]
             let message = RejectedMessage(
                 at: Timestamp(microseconds: now), topic: "a/b", reason: "no\ttime", size: 3, head: [0, 255, 9])
+            var session = RecordingSession(
+                key: .init(group: .standard, id: SessionID(unchecked: "walk-3")), name: "walk 3",
+                created: Timestamp(microseconds: now))
+            session.state = .stopping
+            session.devices[left.device] = .init(joined: Timestamp(microseconds: now))
+            group.sessions = [session]
+            let marker = RecordingSession.Marker(
+                id: "m", time: Timestamp(microseconds: now), clock: .arrival, text: "turn")
+            group.markers = [(session.key, marker)]
             // Two equal messages are two messages.
             group.rejected = [message, message]
             try write(group, to: path)
@@ -70,13 +79,21 @@ struct StoreCopyTests {
             try await withClickHouse { server in
                 for isLater in [false, true] {
                     // Without a message, as by the time.
-                    if isLater { try database.execute("UPDATE _rule_states SET state = '{\"live\":{}}'") }
+                    if isLater {
+                        try database.execute("UPDATE _rule_states SET state = '{\"live\":{}}'")
+                        try database.execute("UPDATE sessions SET state = 'complete', labels = '{\"subject\":\"7\"}'")
+                        session.state = .complete
+                        session.labels = ["subject": "7"]
+                    }
                     var copy = StoreCopy(
                         source: try StoreReader(path: path), target: try open(server.url()),
                         check: try StoreReader(ClickHouseAddress(server.url()))
                     ) { _, _, _ in }
                     let report = try copy.run()
                     #expect(report.isComplete && report.events == 2 && report.conflicts == 1 && report.rejected == 2)
+                    session.markers = [marker]
+                    let copied = try StoreReader(ClickHouseAddress(server.url())).sessions()
+                    #expect(report.sessions == 1 && copied == [session])
                     #expect(try await server.execute("SELECT x FROM accelerometer") == ["1"])
                     #expect(try await server.execute("SELECT conflicts FROM conflicts") == ["1"])
                     #expect(try await server.execute("SELECT collector, offset FROM clocks") == ["main\t500"])

@@ -103,6 +103,27 @@ package final class CopyTarget {
         try insert(reports, into: "received_reports", EpochReportRows.columns)
     }
 
+    /// Inserts sessions with their devices and markers.
+    package func insert(_ sessions: [RecordingSession]) throws(StoreError) {
+        // An earlier copy must not be missed.
+        client.requireEverything()
+        let rows = try client.binary(
+            "SELECT group_name, session_id, max(version) FROM received_sessions GROUP BY group_name, session_id"
+        ) { reader in
+            let key = RecordingSession.Key(
+                group: GroupID(unchecked: try reader.text()), id: SessionID(unchecked: try reader.text()))
+            return (key, try reader.unsigned())
+        }
+        let stored = Dictionary(rows) { first, _ in first }
+        let versions = Dictionary(
+            uniqueKeysWithValues: sessions.map { session in
+                let created = UInt64(clamping: session.created.microseconds)
+                return (session.key, CopyVersions.version(at: created, stored: stored[session.key]))
+            })
+        let markers = sessions.flatMap { session in session.markers.map { (session.key, $0) } }
+        try store.insert(sessions, markers: markers) { versions[$0] ?? 0 }
+    }
+
     func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
         guard !rows.isEmpty else { return }
         try client.insert(rows.bytes, into: table, columns: columns)

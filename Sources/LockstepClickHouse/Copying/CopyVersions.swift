@@ -32,7 +32,12 @@ struct CopyVersions {
 
     /// Returns the version of the row of the device with an id, of which the source knows the state at `time`, in µs.
     func version(of id: Int64, at time: UInt64) -> UInt64 {
-        guard let stored = stored[id], stored >= time, stored - time < Self.copies else { return time }
+        Self.version(at: time, stored: stored[id])
+    }
+
+    /// Returns the version of a row of which the source knows the state at `time`, in µs, and the target has a version.
+    static func version(at time: UInt64, stored: UInt64?) -> UInt64 {
+        guard let stored, stored >= time, stored - time < copies else { return time }
         return stored + 1
     }
 }

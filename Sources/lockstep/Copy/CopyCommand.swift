@@ -12,8 +12,8 @@ struct CopyCommand: ParsableCommand {
             Copies samples, batch numbers, states and counters, and compares both stores: by the number and hash of the \
             samples of each device, stream and hour. Hours that are equal are skipped, so that an interrupted copy \
             continues where it ended, and a later copy adds what is new. Estimates of clocks, conflicting samples, \
-            rejected messages of the last 30 days, and events with their notifications and the states of their rules \
-            are copied too, each once. Events get new numbers. Refined data are not copied. What people have deleted is \
+            rejected messages of the last 30 days, sessions, and events with their notifications and the states of \
+            their rules are copied too, each once. Events get new numbers. Refined data are not copied. What people have deleted is \
             deleted from the target, too, and like what has expired, it is not stored when it arrives again.
 
             The exit status is 1 if a sample of the source is not in the target.
@@ -90,14 +90,14 @@ struct CopyCommand: ParsableCommand {
             : "\(report.missing) missing and \(report.different) with other values in the target: run the copy again"
         return "\(counted(report.devices, "device")), \(counted(report.samples, "sample")), "
             + "\(report.copied) copied now\n"
-            + "also \(counted(report.events, "event")), \(counted(report.conflicts, "conflict")) and "
-            + "\(counted(report.rejected, "rejected message"))\n\(result)\n"
+            + "also \(counted(report.sessions, "session")), \(counted(report.events, "event")), "
+            + "\(counted(report.conflicts, "conflict")) and \(counted(report.rejected, "rejected message"))\n\(result)\n"
     }
 
     static func json(_ report: StoreCopy.Report) -> String {
         """
         {"devices":\(report.devices),"hours":\(report.hours),"samples":\(report.samples),"copied":\(report.copied),\
-        "missing":\(report.missing),"different":\(report.different),"events":\(report.events),\
+        "missing":\(report.missing),"different":\(report.different),"sessions":\(report.sessions),"events":\(report.events),\
         "conflicts":\(report.conflicts),"rejected":\(report.rejected)}
 
         """

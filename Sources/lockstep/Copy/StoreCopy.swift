@@ -21,7 +21,8 @@ struct StoreCopy {
         var missing = 0
         /// The number of samples for whose time the target shows other values.
         var different = 0
-        /// The numbers of events, conflicts and rejected messages of the source that the target can hold.
+        /// The numbers of sessions, events, conflicts and rejected messages of the source that the target can hold.
+        var sessions = 0
         var events = 0
         var conflicts = 0
         var rejected = 0
@@ -55,7 +56,9 @@ struct StoreCopy {
     mutating func run() throws -> Report {
         // Batch numbers are read before the samples: a collector may still write to the source.
         // The states of rules are those of the devices at the same time.
-        let (ruleStates, devices) = try source.snapshot { (try source.ruleStates(), try source.storedDevices()) }
+        let (ruleStates, devices, sessions) = try source.snapshot {
+            (try source.ruleStates(), try source.storedDevices(), try source.sessions())
+        }
         report.devices = devices.count
         // First, because what is copied now was not deleted.
         let deletions = try source.deletions(of: nil)
@@ -78,6 +81,8 @@ struct StoreCopy {
             }
         }
         try copyRecords(of: devices.map(\.record.address))
+        try target.insert(sessions)
+        report.sessions = sessions.count
         // Like batch numbers, these states say that the samples are stored.
         if report.isComplete { try target.insert(ruleStates, of: devices) }
         // With its number, a batch counts as received: an agent would not send its samples again.
