@@ -52,7 +52,9 @@ struct SessionSystemTests {
             #expect(await stop.waitForExit() == 0 && stop.text.contains(": complete"), "\(stop.text)")
             let session = try #require(try await system.reader().sessions().first)
             #expect(session.state == .complete && session.labels == ["subject": "7"])
-            #expect(session.markers.map(\.text).sorted() == ["jump", "restart", "turn"])
+            // Without an id, a marker that is delivered again because the collector was killed is another one.
+            #expect(Set(session.markers.map(\.text)) == ["jump", "restart", "turn"])
+            #expect(session.markers.filter { $0.text == "jump" }.count == 1)
             let (start, end) = (try #require(session.start), try #require(session.end))
             #expect(session.markers.allSatisfy { start < $0.time && $0.time < end })
             #expect(try await read(system, ["record", "list", "--label", "subject=7"]).text.contains("walk-3"))
