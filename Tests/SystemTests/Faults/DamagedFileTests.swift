@@ -47,9 +47,9 @@ struct DamagedFileTests {
             let first = try system.startAgent("walker", url: nowhere)
             let path = system.outbox(of: "walker")
             // The stop copies the log into the file.
-            await expectEventually { (try? contents(of: path + "-wal").count) ?? 0 > 80_000 }
+            await expectEventually { (try? contents(of: path + "-wal").count) ?? 0 > 150_000 }
             await first.stop()
-            #expect(try contents(of: path).count > 60_000)
+            #expect(try contents(of: path).count > 100_000)
 
             let damaged = try self.damage(path, damage)
             let agent = try system.startAgent("walker", url: nowhere)
