@@ -46,6 +46,14 @@ struct DeviceArgument: Hashable, CustomStringConvertible {
         return address
     }
 
+    /// Throws if the argument has no group, and a device that is to be removed is not in the default one.
+    ///
+    /// A command that is repeated after it has removed the device would otherwise remove another one of the same name.
+    func checkRemoval(of address: DeviceAddress) throws {
+        guard group == nil, address.group != .standard else { return }
+        throw CommandFailure("no device '\(self.address)' at this broker: did you mean '\(address)'? Name the group")
+    }
+
     /// Throws if the device is in another group than `--group`, which would select nothing.
     func check(group other: GroupID?) throws {
         guard let group, let other, group != other else { return }

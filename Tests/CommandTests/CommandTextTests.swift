@@ -76,15 +76,19 @@ struct CommandTextTests {
             listener.close()
             answers.cancel()
         }
-        for (scheme, text) in [
-            ("mqtt", "the server does not speak MQTT: check that the port is that of an MQTT broker"),
-            ("mqtts", "check that the port uses TLS; if not, use mqtt://"),
-        ] {
-            let run = try await RunningProgram.run(
+        let port = listener.port
+        let watch = { @Sendable (scheme: String) async throws -> String in
+            try await RunningProgram.run(
                 Programs.built("lockstep"),
-                ["watch", "--seconds", "3", "--broker", "\(scheme)://127.0.0.1:\(listener.port)"])
-            #expect(run.text.contains(text) && !run.text.contains("Success"), "\(run.text)")
+                ["watch", "--seconds", "3", "--broker", "\(scheme)://127.0.0.1:\(port)"]
+            ).text
         }
+        async let plain = watch("mqtt")
+        async let encrypted = watch("mqtts")
+        for (text, part) in [
+            (try await plain, "the server does not speak MQTT: check that the port is that of an MQTT broker"),
+            (try await encrypted, "check that the port uses TLS; if not, use mqtt://"),
+        ] { #expect(text.contains(part) && !text.contains("Success"), "\(text)") }
     }
 
     @Test("rules can be listed as JSON, with groups and devices apart")

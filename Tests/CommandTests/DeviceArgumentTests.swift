@@ -39,7 +39,7 @@ struct DeviceArgumentTests {
     }
 
     @Test(
-        "command finds a device in another group by what the broker retains of it",
+        "command finds a device in another group by what the broker retains of it; forget only if the group is named",
         .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
     func broker() async throws {
         try await withBroker { broker in
@@ -62,6 +62,13 @@ struct DeviceArgumentTests {
             try await expect("arm", "several groups have a device 'arm': use default/arm or lab/arm")
             try await expect("lfet", "no device 'lfet' at this broker: did you mean 'left'?")
             try await expect("default/left", "did you mean 'lab/left'?")
+            // Perhaps 'default/left' was forgotten a moment ago, and the command is repeated.
+            let forget = try await RunningProgram.run(
+                Programs.built("lockstep"), ["forget", "left", "--broker", broker.url])
+            #expect(
+                forget.status == 1 && forget.text.contains("no device 'default/left'")
+                    && forget.text.contains("did you mean 'lab/left'?"), "\(forget)")
+            #expect(!client.messages.contains { $0.topic.hasSuffix("/forget") })
         }
     }
 }

@@ -255,25 +255,4 @@ struct DoctorUnknownTests {
             #expect(!run.text.contains("no collector has connected"), "\(run.text)")
         }
     }
-
-    @Test("a stream that only agent and collector have declared is not called invalid")
-    func declaredStreams() async throws {
-        try await withSystem { system in
-            let settings = system.folder + "/streams.yaml"
-            try "streams:\n  x/co2:\n    columns:\n      ppm: {kind: real}\n".write(
-                toFile: settings, atomically: true, encoding: .utf8)
-            _ = try system.startCollector(["--config", settings])
-            try await system.waitForSubscription()
-            let client = try await system.connect()
-            let time = Int64(Date().timeIntervalSince1970 * 1e6)
-            // Retained, so that each check receives it.
-            _ = await client.publish(
-                "lockstep/default/room/x/co2", #"{"t":\#(time),"ppm":[400]}"#, isRetained: true)
-            for (arguments, isUnknown) in [([], true), (["--config", settings], false)] as [([String], Bool)] {
-                let run = try await doctor(system, arguments)
-                #expect(!run.text.contains("invalid message"), "\(run.text)")
-                #expect(run.text.contains("unknown  streams") == isUnknown, "\(run.text)")
-            }
-        }
-    }
 }

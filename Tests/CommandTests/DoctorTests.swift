@@ -387,24 +387,6 @@ struct DoctorCommandTests {
         #expect(advice?.contains("password") == false, "\(advice ?? "")")
     }
 
-    @Test("the advice for a server that closes the connection refers to its log")
-    func closedConnection() async throws {
-        let listener = try LoopbackListener()
-        let closing = Task.detached {
-            while let connection = listener.accept() {
-                var packet = [UInt8](repeating: 0, count: 4096)
-                _ = recv(connection, &packet, packet.count, 0)
-                close(connection)
-            }
-        }
-        let run = try await RunningProgram.run(
-            Programs.built("lockstep"), ["doctor", "--broker", "mqtt://127.0.0.1:\(listener.port)"])
-        listener.close()
-        await closing.value
-        #expect(run.status == 1)
-        #expect(run.text.contains("the broker was reached: read its log"), "\(run.text)")
-    }
-
     @Test("an unreachable broker is a failure")
     func unreachable() async throws {
         let run = try await RunningProgram.run(

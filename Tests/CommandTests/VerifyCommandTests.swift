@@ -150,17 +150,6 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("a journal that is the database of another program is refused without SQL")
-    func otherDatabase() async throws {
-        try await withStore { store in
-            let run = try await lockstep(["verify", "--journal", "left=\(store)"], store)
-            #expect(run.status != 0)
-            #expect(
-                run.text
-                    == "Error: --journal: '\(store)' is not the outbox of an agent: give the file of its --outbox\n")
-        }
-    }
-
     @Test("the path of a journal may contain an equals sign")
     func equalsSign() async throws {
         try await withJournal(named: "run=1=a.outbox") { path, blocks, position, store in

@@ -11,20 +11,6 @@ private let needsBroker = ConditionTrait.enabled(
 
 @Suite("Delivery", needsBroker)
 struct DeliveryTests {
-    @Test("after a clean stop, every accepted sample is stored once")
-    func cleanRun() async throws {
-        try await withSystem { system in
-            let collector = try system.startCollector()
-            #expect(await collector.waitForOutput("connected to"))
-            let agent = try system.startAgent("walker")
-            let reader = try await system.reader()
-            try await expectEventually { try reader.devices().first.map { $0.samples > 600 } ?? false }
-            await agent.stop()
-            let verification = try await system.verify(["walker"])
-            #expect(verification.status == 0, "\(verification.text)\(agent.text)\(collector.text)")
-        }
-    }
-
     @Test("an agent that is killed while the broker is down delivers everything after its restart")
     func killedWithoutBroker() async throws {
         try await withSystem { system in

@@ -64,29 +64,6 @@ struct EncodingTests {
         }
     }
 
-    @Test("the same samples in JSON and in CBOR are duplicates, not conflicts")
-    func duplicates() async throws {
-        try await withSystem { system in
-            let collector = try system.startCollector()
-            #expect(await collector.waitForOutput("connected to"))
-            let client = try await system.connect()
-            let count = 50
-            let columns = [0.1, 1.0 / 3, -0.25].map { step in (0..<count).map { Double($0) * step } }
-            let times = (0..<count).map { 1_700_000_000_000_000 + Int64($0) * 10_000 }
-            let batch = Batch(
-                position: nil, samples: SampleBlock(stream: .gyroscope, times: times, columns: columns))
-            for encoding in BatchEncoding.allCases {
-                #expect(await client.publish("lockstep/lab/hand/motion/gyroscope", encoding.encode(batch)))
-            }
-            let reader = try await system.reader()
-            try await expectEventually { try reader.devices().first?.duplicates == Int64(count) }
-            let device = try #require(try reader.devices().first)
-            #expect(device.samples == Int64(count))
-            #expect(device.conflicts == 0)
-            #expect(collector.text.contains("conflict") == false)
-        }
-    }
-
     @Test(
         "a Python reader with its own CBOR library decodes the same values",
         .enabled(if: Programs.pythonHas("cbor2"), "python3-cbor2 is not installed"))

@@ -42,49 +42,6 @@ struct LifecycleSystemTests {
         }
     }
 
-    @Test("a heartbeat that changes no state is stored")
-    func heartbeat() async throws {
-        try await withSystem { system in
-            let collector = try system.startCollector()
-            try await system.waitForSubscription()
-            let client = try await system.connect()
-            func publishHeartbeat(_ at: Int64) async {
-                let presence = Presence(
-                    epoch: nil, session: nil, phase: .foreground, at: Timestamp(microseconds: at), reason: "heartbeat")
-                #expect(await client.publish("lockstep/default/pi/presence", PresenceJSON.encode(presence)))
-            }
-            await publishHeartbeat(1_700_000_000_000_000)
-            #expect(await collector.waitForState("active"))
-            let store = try SQLiteDatabase(path: system.storePath, mode: .readOnly)
-            await publishHeartbeat(1_700_000_030_000_000)
-            try await expectEventually {
-                try store.integer("SELECT last_seen > first_seen FROM devices") == 1
-            }
-            #expect(try store.integer("SELECT count(*) FROM states") == 1)
-        }
-    }
-
-    @Test("in background, motion pauses and steps continue")
-    func backgroundRates() async throws {
-        try await withSystem { system in
-            let client = try await system.connect()
-            let agent = try system.startAgent("walker")
-            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
-            agent.signal(SIGUSR1)
-            await client.expectMessage { $0.text.contains(#""phase":"background""#) }
-            let said = client.messages.last { $0.text.contains(#""phase":"background""#) }
-            let since = try #require(try PresenceJSON.decode(Data(said?.payload ?? [])).at)
-            let rows = { client.messages.count { $0.topic.hasSuffix("steps") } }
-            let counted = rows()
-            await expectEventually { rows() >= counted + 3 }
-            // The window that was open at the change still contains earlier motion samples.
-            let later = try client.messages.filter { $0.topic.hasSuffix("motion/gyroscope") }.map {
-                try BatchJSON.decode(Data($0.payload), stream: .gyroscope).samples.times.last ?? 0
-            }
-            #expect((later.max() ?? 0) <= since.microseconds)
-        }
-    }
-
     @Test("a device without presence becomes active with its first live sample, and background when it is silent")
     func silentDevice() async throws {
         try await withSystem { system in

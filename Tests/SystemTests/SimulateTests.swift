@@ -99,17 +99,17 @@ struct SimulateTests {
             let first = try system.startCollector()
             #expect(await first.waitForOutput("connected to"))
             let simulation = try simulate(
-                system, ["--devices", "60", "--connections", "6", "--seconds", "12", "--rate", "5"])
+                system, ["--devices", "60", "--connections", "6", "--seconds", "8", "--rate", "5"])
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 600 }
             await first.stop(SIGKILL)
             let second = try system.startCollector()
             #expect(await second.waitForOutput("connected to"))
             let report = try await report(of: simulation)
-            #expect(report.acknowledged == .init(batches: 720, samples: 3600) && report.lost.batches == 0)
+            #expect(report.acknowledged == .init(batches: 480, samples: 2400) && report.lost.batches == 0)
             #expect(report.collectors.restarts == 1)
             let found = try await stored(in: system)
-            #expect(found == (60, 3600))
+            #expect(found == (60, 2400))
         }
     }
 
@@ -118,7 +118,7 @@ struct SimulateTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             #expect(await collector.waitForOutput("connected to"))
-            let simulation = try simulate(system, ["--devices", "40", "--seconds", "10", "--rate", "5"])
+            let simulation = try simulate(system, ["--devices", "40", "--seconds", "6", "--rate", "5"])
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 400 }
             await system.broker.stop(SIGKILL)
@@ -126,7 +126,7 @@ struct SimulateTests {
             let report = try await report(of: simulation)
             #expect(report.lost.batches == 0)
             let found = try await stored(in: system)
-            #expect(found == (40, 2000))
+            #expect(found == (40, 1200))
         }
     }
 

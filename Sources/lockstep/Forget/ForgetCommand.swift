@@ -26,7 +26,8 @@ struct ForgetCommand: ParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     @Argument(
-        help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
+        help: "Device, as [GROUP/]DEVICE; without a group, in the group 'default'.",
+        transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument?
 
     @Option(
@@ -46,7 +47,7 @@ struct ForgetCommand: ParsableCommand {
         let task: any ForgetTask =
             switch (device, collector, gateway) {
             case (let device?, nil, nil):
-                DeviceRemoval(try connection.address(of: device, settings, root), root: root)
+                DeviceRemoval(try address(of: device, settings, root), root: root)
             case (nil, let collector?, nil): ProgramRemoval(collector: collector, root: root)
             case (nil, nil, let gateway?): ProgramRemoval(gateway: gateway, root: root)
             default: throw CommandFailure("name one device, or use one of --collector and --gateway")
@@ -54,5 +55,13 @@ struct ForgetCommand: ParsableCommand {
         do {
             Terminal.output.write(try ForgetSession(link: link, broker: broker, task: task).run() + "\n")
         } catch let error as ForgetError { throw CommandFailure(error.description.printable) }
+    }
+
+    private func address(
+        of device: DeviceArgument, _ settings: Settings, _ root: TopicRoot
+    ) throws -> DeviceAddress {
+        let address = try connection.address(of: device, settings, root)
+        try device.checkRemoval(of: address)
+        return address
     }
 }

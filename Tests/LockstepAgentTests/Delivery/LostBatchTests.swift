@@ -219,19 +219,4 @@ struct RetryDelayTests {
         delivery.tick(at: first)
         #expect(delivery.unsentCount == 11)
     }
-
-    @Test("after an idle time, the delay starts with the publication of the next batch")
-    func idle() {
-        var delivery = DeviceDelivery(pending: [:])
-        delivery.didConnect(at: 0)
-        for now in 1...3600 as ClosedRange<Int64> { delivery.tick(at: now * second) }
-        delivery.deliver(1...1)
-        var probe: Int64?
-        for now in 3601...4300 as ClosedRange<Int64> where probe == nil {
-            delivery.tick(at: now * second)
-            if delivery.hasBacklog { probe = now }
-        }
-        let wait = (probe ?? .max) - 3600
-        #expect(abs(wait - first / second) <= 1)
-    }
 }

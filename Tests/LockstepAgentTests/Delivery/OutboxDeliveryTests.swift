@@ -157,14 +157,6 @@ struct OutboxDeliveryTests {
         #expect(delivery.tick(at: boot).map(\.device) == [1] && delivery.tick(at: boot).isEmpty)
     }
 
-    @Test("batches that are missing for a collector and gone here are told once")
-    mutating func gone() {
-        add(1, pending: [3...3])
-        connect()
-        let ack = Acknowledgement(epoch: epoch, through: 1, missing: [2...3], highest: 4)
-        #expect(delivery.handle(ack, of: 0, at: boot) && !delivery.handle(ack, of: 0, at: boot))
-    }
-
     @Test("an outbox that cannot be read ends the backlog of the turn, and is a problem until it can be read")
     mutating func unreadable() {
         add(2, pending: [1...2])

@@ -58,19 +58,6 @@ struct JournalTests {
         #expect(try read().isEmpty)
     }
 
-    @Test("the journal has no batch of a failed commit")
-    func failedCommit() throws {
-        do {
-            let outbox = try openOutbox(keepsJournal: true)
-            _ = try outbox.commit(appending: [block([1])], at: 0)
-            let other = try SQLiteDatabase(path: path)
-            try other.execute(
-                "CREATE TRIGGER trap BEFORE INSERT ON entries WHEN new.id = 3 BEGIN SELECT RAISE(ABORT, 'trap'); END")
-            #expect(throws: OutboxError.self) { try outbox.commit(appending: [block([2]), block([3])], at: 0) }
-            #expect(try read().map { $0.position?.seq } == [1])
-        }
-    }
-
     @Test("a missing file is an error")
     func missing() {
         let error = #expect(throws: OutboxError.self) { try Journal.read(path: path) { _ in } }

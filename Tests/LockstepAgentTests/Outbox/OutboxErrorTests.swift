@@ -33,12 +33,6 @@ struct OutboxErrorTests {
         #expect(!error.isFull)
     }
 
-    @Test("an outbox can be opened again after it was closed")
-    func again() throws {
-        _ = try openOutbox()
-        _ = try openOutbox()
-    }
-
     @Test("a missing folder is reported")
     func noFolder() throws {
         let path = TemporaryFolder.path + "/missing/outbox"

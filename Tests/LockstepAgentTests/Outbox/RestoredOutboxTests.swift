@@ -42,20 +42,6 @@ struct RestoredOutboxTests {
         #expect(!outbox.isOlder(than: Acknowledgement(epoch: outbox.epoch, through: 2, missing: [3...4], highest: 5)))
     }
 
-    @Test("unpublished batches are remembered across a restart")
-    func restarted() throws {
-        let epoch: Epoch
-        do {
-            let outbox = try outbox(holding: 5)
-            epoch = outbox.epoch
-            publish(1...2, of: outbox)
-            _ = try outbox.commit(appending: [], at: 10)
-        }
-        let again = try openOutbox()
-        #expect(again.isOlder(than: Acknowledgement(epoch: epoch, through: 3)))
-        #expect(!again.isOlder(than: Acknowledgement(epoch: epoch, through: 2)))
-    }
-
     @Test("an outbox whose agent was killed while publishing backlog is not mistaken for an older one")
     func killedWhileSending() throws {
         let epoch: Epoch

@@ -9,20 +9,6 @@ struct BacklogTests {
 
     private mutating func published() -> [String] { loop.take().filter { $0.hasPrefix("backlog") } }
 
-    @Test("an outbox that cannot be read is reported in the presence until a batch can be read again")
-    mutating func unreadable() {
-        let position = BatchPosition(epoch: loop.epoch, seq: 1)
-        loop = FakeLoop(pending: [1...3])
-        loop.outcomes[position] = .failed(outboxError)
-        loop.connect()
-        loop.subscribed()
-        for _ in 0..<2 { loop.turn(after: 1_000_000) }
-        let during = loop.state.presence.problem
-        loop.outcomes = [:]
-        for _ in 0..<2 { loop.turn(after: 1_000_000) }
-        #expect(during == "outbox problem: \(outboxError)" && loop.state.presence.problem == nil)
-    }
-
     @Test(
         "an outbox that could not be read is no problem any more if the batch is missing, too large or delivered",
         arguments: [OutboxDelivery.Outcome.missing, .tooLarge, nil])
@@ -76,40 +62,6 @@ struct BacklogTests {
         #expect(stopped == "stop backlog" && disconnected.isEmpty && connected.isEmpty)
     }
 
-    @Test("an acknowledgement that is handled after the connection was lost starts no backlog")
-    mutating func lateAcknowledgement() {
-        loop = FakeLoop(pending: [1...5])
-        loop.connect()
-        loop.disconnect()
-        loop.acknowledge(through: 1)
-        loop.turn()
-        #expect(published().isEmpty)
-    }
-
-    @Test("batches in flight become backlog when the connection is lost")
-    mutating func inFlight() {
-        loop = FakeLoop()
-        loop.connect()
-        loop.add([1])
-        loop.turn(after: 1_000_000)
-        let before = loop.state.delivery.unsentCount > 0
-        loop.disconnect()
-        #expect(!before && loop.state.delivery.unsentCount == 1)
-        #expect(loop.state.delivery.inFlightCount == 0)
-    }
-
-    @Test("backlog leaves room for live batches in flight")
-    mutating func room() {
-        loop = FakeLoop(pending: [1...1000]) {
-            $0.acknowledgedBy = .broker
-            $0.backlogRate = 1_000_000
-        }
-        loop.connect()
-        loop.subscribed()
-        loop.turn(after: 500_000)
-        #expect(!published().isEmpty && !loop.state.delivery.window.isOpen && loop.state.delivery.canPublishLive(of: 0))
-    }
-
     @Test("backlog waits while the outbox seems to be an older copy")
     mutating func olderCopy() {
         loop = FakeLoop(pending: [1...5])
@@ -154,23 +106,6 @@ struct BacklogTests {
         let missing = published().count
         #expect(first == 20 && none == 0 && half == 10)
         #expect(missing == OutboxDelivery.maxReads)
-    }
-
-    @Test("no backlog is published while the link is full, and a PUBACK continues it")
-    mutating func fullLink() {
-        loop = FakeLoop(pending: [1...1000])
-        loop.connect()
-        loop.subscribed()
-        loop.acknowledge(through: 0)
-        loop.add([1, 2, 3])
-        loop.turn(after: 500_000)
-        let first = published()
-        loop.turn(after: 50_000)
-        #expect(!first.isEmpty && published().isEmpty)
-        loop.acknowledgeMessages()
-        loop.acknowledge(through: 2)
-        loop.turn()
-        #expect(!published().isEmpty)
     }
 
     @Test("a missing or too large batch does not block the next ones; another failure ends the backlog of the turn")

@@ -34,18 +34,6 @@ struct OutboxWriteTests {
         #expect(loop.state.delivery.unsentCount == 1)
     }
 
-    @Test("the number of batches in flight is limited")
-    mutating func maxInFlight() {
-        loop = FakeLoop { $0.coalescing.samples = 1 }
-        loop.connect()
-        loop.add(1...Int64(DeviceDelivery.maxInFlight + 5))
-        loop.turn()
-        let actions = loop.take()
-        #expect(actions.filter { $0.hasPrefix("live") }.count == DeviceDelivery.maxInFlight)
-        #expect(actions.filter { $0.hasPrefix("not live") }.count == 5)
-        #expect(loop.state.delivery.unsentCount == 5)
-    }
-
     @Test("a live batch that is too large is excluded until the next connection, and logged once per connection")
     mutating func tooLarge() {
         for seq in 1...4 as ClosedRange<Int64> {

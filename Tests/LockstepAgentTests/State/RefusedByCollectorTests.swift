@@ -61,15 +61,6 @@ struct RefusedByCollectorTests {
         #expect(problem == nil && !loop.take().contains(Self.refused))
     }
 
-    @Test("a refusal of a batch that is no longer in the outbox is ignored")
-    mutating func old() {
-        publish()
-        loop.acknowledge(through: 1)
-        refuse(1)
-        loop.turn(after: 5_000_000)
-        #expect(problem == nil && !loop.take().contains(Self.refused))
-    }
-
     @Test("a refusal of a batch that no longer waits is removed, another one stays")
     func removed() {
         var refusals = CollectorRefusals()

@@ -41,42 +41,41 @@ struct LifecycleRegistryTests {
         #expect(group.transitions.map(\.transition.to) == [.active, .background])
     }
 
-    @Test("a transition that the store has kept stays after a rollback, and the next one has the next number")
-    func adopted() throws {
+    /// A registry in which a device has become active, the group that was committed, and one that was rolled back: with it,
+    /// the device went to background, and another one appeared.
+    private func rolledBack() -> (registry: LifecycleRegistry, committed: IngestGroup, failed: IngestGroup) {
         var registry = makeRegistry()
         var first = IngestGroup()
         registry.handle(presence(.foreground, 1), of: device, at: moment(1), into: &first)
         registry.commit()
-        var failed = IngestGroup()
-        registry.handle(presence(.background, 2), of: device, at: moment(2), into: &failed)
-        registry.handle(presence(.foreground, 2), of: other, at: moment(2), into: &failed)
+        let failed = changes(&registry, at: 2)
         registry.rollback()
-        registry.adopt(first.lifecycles, at: moment(3))
-        #expect(registry.states == first.transitions)
+        return (registry, first, failed)
+    }
+
+    private func changes(_ registry: inout LifecycleRegistry, at seconds: Double) -> IngestGroup {
+        var group = IngestGroup()
+        registry.handle(presence(.background, 2), of: device, at: moment(seconds), into: &group)
+        registry.handle(presence(.foreground, 2), of: other, at: moment(seconds), into: &group)
+        return group
+    }
+
+    @Test("a transition that the store has kept stays after a rollback, and the next one has the next number")
+    func adopted() throws {
+        var (registry, committed, failed) = rolledBack()
+        registry.adopt(committed.lifecycles, at: moment(3))
+        #expect(registry.states == committed.transitions)
         registry.adopt(failed.lifecycles, at: moment(3))
         #expect(Set(registry.states) == Set(failed.transitions) && registry.deviceCount == 2)
-        var again = IngestGroup()
-        registry.handle(presence(.background, 2), of: device, at: moment(4), into: &again)
-        #expect(again.transitions.isEmpty)
+        #expect(changes(&registry, at: 4).transitions.isEmpty)
     }
 
     @Test("a rollback reverts changes, and the same events lead to the same transitions again")
     func rollback() {
-        var registry = makeRegistry()
-        var first = IngestGroup()
-        registry.handle(presence(.foreground, 1), of: device, at: moment(1), into: &first)
-        registry.commit()
-        var failed = IngestGroup()
-        registry.handle(presence(.background, 2), of: device, at: moment(2), into: &failed)
-        registry.handle(presence(.foreground, 2), of: other, at: moment(2), into: &failed)
-        registry.rollback()
-        #expect(registry.states == first.transitions)
-        #expect(registry.deviceCount == 1)
-        var again = IngestGroup()
-        registry.handle(presence(.background, 2), of: device, at: moment(3), into: &again)
-        registry.handle(presence(.foreground, 2), of: other, at: moment(3), into: &again)
-        #expect(again.transitions == failed.transitions)
-        #expect(again.lifecycles == failed.lifecycles)
+        var (registry, committed, failed) = rolledBack()
+        #expect(registry.states == committed.transitions && registry.deviceCount == 1)
+        let again = changes(&registry, at: 3)
+        #expect(again.transitions == failed.transitions && again.lifecycles == failed.lifecycles)
     }
 
     @Test("the snapshot of a device is written even if its state does not change")

@@ -14,23 +14,48 @@ struct LifecycleTableTests {
         #expect(sampled.move(live(5), 5) == Move(.active, "live-sample"))
     }
 
-    @Test("an interrupted device is inactive, and active again afterwards")
-    func interruption() {
-        var machine = Scenario.active.machine
-        #expect(machine.move(presence(.inactive, 101), 101) == Move(.inactive, "inactive"))
-        #expect(machine.move(presence(.foreground, 102), 102) == Move(.active, "foreground"))
+    /// A row of the table: what happens to a device in each of these states, 101 s after the start.
+    struct Row: CustomTestStringConvertible {
+        let testDescription: String
+        let scenarios: [Scenario]
+        let event: LifecycleMachine.Event
+        let move: Move
+
+        init(_ name: String, _ scenarios: [Scenario], _ event: LifecycleMachine.Event, _ move: Move) {
+            (testDescription, self.scenarios, self.event, self.move) = (name, scenarios, event, move)
+        }
     }
 
-    @Test("a device goes to background when its agent reports it", arguments: [Scenario.active, .inactive, .resumed])
-    func background(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(presence(.background, 101), 101) == Move(.background, "background"))
-    }
+    private static let rows = [
+        Row("an interruption", [.active], presence(.inactive, 101), Move(.inactive, "inactive")),
+        Row("the end of an interruption", [.inactive], presence(.foreground, 101), Move(.active, "foreground")),
+        Row(
+            "the agent reports background", [.active, .inactive, .resumed], presence(.background, 101),
+            Move(.background, "background")),
+        Row(
+            "the connection is lost", [.active, .inactive, .resumed], presence(.lost, 0, reason: "whatever"),
+            Move(.background, "connection-lost")),
+        Row(
+            "a foreground message", [.declaredBackground, .lost, .silent, .terminated],
+            presence(.foreground, 101, reason: "wake"), Move(.resumed, "wake")),
+        Row("a live sample", [.lost, .silent, .terminated], live(101), Move(.resumed, "live-sample")),
+        Row(
+            "a restart in the same epoch", [.terminated], presence(.foreground, 101, session: 2, reason: "start"),
+            Move(.resumed, "start")),
+        Row(
+            "a clean stop", Scenario.allCases.filter { $0 != .terminated },
+            presence(.terminated, 101, reason: "stop"), Move(.terminated, "stop")),
+    ]
 
-    @Test("a device goes to background when its connection is lost", arguments: [Scenario.active, .inactive, .resumed])
-    func lost(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(presence(.lost, 0, reason: "whatever"), 101) == Move(.background, "connection-lost"))
+    @Test("an event leads to the state of its row", arguments: rows)
+    func row(_ row: Row) {
+        for scenario in row.scenarios {
+            var machine = scenario.machine
+            #expect(machine.state == scenario.state)
+            let move = machine.move(row.event, 101)
+            #expect(move == row.move, "\(scenario)")
+            if row.move.to == .terminated { #expect(machine.nextTick == nil) }
+        }
     }
 
     @Test("a device goes to background after the silence timeout", arguments: [Scenario.active, .inactive])
@@ -40,26 +65,6 @@ struct LifecycleTableTests {
         #expect(machine.move(.tick, 99 + 74.999_999) == nil)
         #expect(machine.move(.tick, 99 + 75) == Move(.background, "silent"))
         #expect(machine.nextTick == nil)
-    }
-
-    @Test(
-        "a device in background or terminated resumes with a foreground message",
-        arguments: [Scenario.declaredBackground, .lost, .silent, .terminated])
-    func resumedByPresence(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(presence(.foreground, 101, reason: "wake"), 101) == Move(.resumed, "wake"))
-    }
-
-    @Test("a device resumes with a live sample", arguments: [Scenario.lost, .silent, .terminated])
-    func resumedBySample(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(live(101), 101) == Move(.resumed, "live-sample"))
-    }
-
-    @Test("a device resumes with a restart in the same epoch")
-    func resumedByRestart() {
-        var machine = Scenario.terminated.machine
-        #expect(machine.move(presence(.foreground, 101, session: 2, reason: "start"), 101) == Move(.resumed, "start"))
     }
 
     @Test("a resumed device becomes active with the next live sample")
@@ -76,14 +81,6 @@ struct LifecycleTableTests {
         #expect(machine.move(presence(.foreground, 103), 103) == nil)
         #expect(machine.move(.tick, 103.999_999) == nil)
         #expect(machine.move(.tick, 104) == Move(.active, "settled"))
-    }
-
-    @Test("a clean stop terminates a device in any state", arguments: Scenario.allCases.filter { $0 != .terminated })
-    func terminated(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.state == scenario.state)
-        #expect(machine.move(presence(.terminated, 101, reason: "stop"), 101) == Move(.terminated, "stop"))
-        #expect(machine.nextTick == nil)
     }
 
     @Test("transitions are numbered, and each starts from the previous state")

@@ -19,20 +19,14 @@ struct LifecycleTimeTests {
         #expect(next?.seq == (scenario == .terminated ? nil : (before.last?.seq ?? 0) + 1))
     }
 
-    @Test("silence counts only while the collector is connected")
-    func silenceAfterRestart() {
-        var machine = LifecycleMachine(Scenario.active.machine.snapshot, at: moment(1000))
+    @Test(
+        "silence and settle time count only while the collector is connected",
+        arguments: [(Scenario.active, 5075.0, Move(.background, "silent")), (.resumed, 5005, Move(.active, "settled"))])
+    func afterRestart(_ scenario: Scenario, seconds: Double, move: Move) {
+        var machine = LifecycleMachine(scenario.machine.snapshot, at: moment(1000))
         machine.restartSilence(at: moment(5000))
-        #expect(machine.move(.tick, 5074) == nil)
-        #expect(machine.move(.tick, 5075) == Move(.background, "silent"))
-    }
-
-    @Test("settle time counts only while the collector is connected")
-    func settlingAfterRestart() {
-        var machine = LifecycleMachine(Scenario.resumed.machine.snapshot, at: moment(1000))
-        machine.restartSilence(at: moment(5000))
-        #expect(machine.move(.tick, 5004) == nil)
-        #expect(machine.move(.tick, 5005) == Move(.active, "settled"))
+        #expect(machine.move(.tick, seconds - 1) == nil)
+        #expect(machine.move(.tick, seconds) == move)
     }
 
     @Test("silence timeout and settle time are configurable")

@@ -48,28 +48,28 @@ struct LifecycleUnchangedTests {
             #expect(machine.move(presence(.foreground, now), now) == nil)
             #expect(machine.move(.tick, now + 29) == nil)
         }
-        var interrupted = Scenario.inactive.machine
-        #expect(interrupted.move(presence(.inactive, 110), 110) == nil)
-        var background = Scenario.declaredBackground.machine
-        #expect(background.move(presence(.background, 110), 110) == nil)
-        var resumed = Scenario.resumed.machine
-        #expect(resumed.move(presence(.foreground, 100), 100) == nil)
     }
 
-    @Test("the last will after a clean stop has no effect")
-    func willAfterStop() {
-        var machine = Scenario.terminated.machine
-        #expect(machine.move(presence(.lost, 0), 101) == nil)
-        #expect(machine.state == .terminated)
-    }
+    /// Events that change nothing: their time in s after the start, and the states in which that is so.
+    private static let events: [(String, LifecycleMachine.Event, Double, [Scenario])] = [
+        ("a heartbeat while inactive", presence(.inactive, 110), 110, [.inactive]),
+        ("a heartbeat in background", presence(.background, 110), 110, [.declaredBackground]),
+        ("a heartbeat while resumed", presence(.foreground, 100), 100, [.resumed]),
+        ("the last will after a clean stop", presence(.lost, 0), 101, [.terminated]),
+        ("the last will in background", presence(.lost, 0), 101, [.declaredBackground, .silent, .lost]),
+        ("a live sample", live(101), 101, [.active, .inactive]),
+        ("time", .tick, 1_000_000, [.declaredBackground, .lost, .silent, .terminated]),
+        ("a presence that is delivered again", presence(.foreground, 0), 101, [.silent, .lost]),
+    ]
 
-    @Test(
-        "the last will of a device in background does not change the state",
-        arguments: [Scenario.declaredBackground, .silent, .lost])
-    func willInBackground(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(presence(.lost, 0), 101) == nil)
-        #expect(machine.state == .background)
+    @Test("an event that says nothing new does not change the state", arguments: events)
+    func nothingNew(name: String, event: LifecycleMachine.Event, seconds: Double, scenarios: [Scenario]) {
+        for scenario in scenarios {
+            var machine = scenario.machine
+            let move = machine.move(event, seconds)
+            #expect(move == nil && machine.state == scenario.state, "\(scenario)")
+            if event == live(101) { #expect(machine.nextTick == moment(101 + 75).boot, "the silence timeout restarts") }
+        }
     }
 
     @Test("live samples do not resume a device that declared itself in background")
@@ -78,29 +78,5 @@ struct LifecycleUnchangedTests {
         for second in 101...150 { #expect(machine.move(live(Double(second)), Double(second)) == nil) }
         #expect(machine.move(presence(.lost, 0), 151) == nil)
         #expect(machine.move(live(152), 152) == Move(.resumed, "live-sample"))
-    }
-
-    @Test(
-        "live samples do not change an active or inactive device, but restart its silence timeout",
-        arguments: [Scenario.active, .inactive])
-    func samples(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(live(101), 101) == nil)
-        #expect(machine.nextTick == moment(101 + 75).boot)
-    }
-
-    @Test(
-        "time does not change a device in background or a terminated device",
-        arguments: [Scenario.declaredBackground, .lost, .silent, .terminated])
-    func time(_ scenario: Scenario) {
-        var machine = scenario.machine
-        #expect(machine.move(.tick, 1_000_000) == nil)
-    }
-
-    @Test("a presence message that is delivered again has no effect", arguments: [Scenario.silent, .lost])
-    func repeated(_ scenario: Scenario) {
-        var machine = scenario.machine
-        let again = machine.move(presence(.foreground, 0), 101)
-        #expect(again == nil)
     }
 }

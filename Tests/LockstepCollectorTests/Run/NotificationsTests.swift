@@ -9,12 +9,14 @@ import Testing
 struct NotificationsTests {
     private struct Failure: Error {}
 
-    private func notifications() -> Notifications {
+    private func notifications(_ count: Int64 = 3, isRetained: Bool = false) -> Notifications {
         var notifications = Notifications()
-        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: false)]))
-        notifications.add((1...3).map { delivery($0) })
+        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: isRetained)]))
+        notifications.add((1...count).map { delivery($0) })
         return notifications
     }
+
+    private func time(_ seconds: Int64) -> Timestamp { Timestamp(microseconds: seconds * 1_000_000) }
 
     private func delivery(_ id: Int64) -> EventDelivery {
         let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "one"))
@@ -44,7 +46,6 @@ struct NotificationsTests {
     @Test("a notification that the broker refuses stays pending, and is published again when it is due")
     func refused() {
         var notifications = notifications()
-        let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
         notifications.publish(at: time(10)) { delivery, _ in Int32(delivery.id) }
         notifications.didPublish(id: 1, refusal: nil, at: time(10))
         notifications.didPublish(id: 2, refusal: "not authorized", at: time(10))
@@ -66,10 +67,7 @@ struct NotificationsTests {
 
     @Test("a repeated notification is not retained, because a newer one may be")
     func retained() {
-        var notifications = Notifications()
-        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: true)]))
-        notifications.add([delivery(1), delivery(2)])
-        let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
+        var notifications = notifications(2, isRetained: true)
         var retained: [Bool] = []
         let publish = { (delivery: EventDelivery, isRetained: Bool) -> Int32? in
             retained.append(isRetained)
@@ -83,10 +81,7 @@ struct NotificationsTests {
 
     @Test("refused notifications do not exceed the limit either")
     func manyRefused() {
-        var notifications = Notifications()
-        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: false)]))
-        notifications.add((1...150).map { delivery($0) })
-        let time = { (seconds: Int64) in Timestamp(microseconds: seconds * 1_000_000) }
+        var notifications = notifications(150)
         var published: [Int64] = []
         let publish = { (delivery: EventDelivery, _: Bool) -> Int32? in
             published.append(delivery.id)
@@ -109,9 +104,7 @@ struct NotificationsTests {
 
     @Test("after an outage, at most some notifications wait for the broker's acknowledgement")
     func many() {
-        var notifications = Notifications()
-        notifications.setRules(RuleSet(ways: ["broker": .mqtt(isRetained: false)]))
-        notifications.add((1...250).map { delivery($0) })
+        var notifications = notifications(250)
         var published: [Int64] = []
         let publish = { (delivery: EventDelivery, _: Bool) -> Int32? in
             published.append(delivery.id)

@@ -65,6 +65,16 @@ struct SessionMachineTests {
         for id in [left, right] { receive(5, id, seq: 10) }
     }
 
+    /// Stops the session after 10 s, with the newest number that each device reports at once, and the numbers that are stored.
+    private mutating func end(
+        newest: [DeviceID: Int64], received: [DeviceID: [ClosedRange<Int64>]], dropped: [ClosedRange<Int64>] = []
+    ) {
+        machine.stop(at: moment(10))
+        tick(10)
+        for (id, number) in newest { flush(id, newest: number, 10.1) }
+        for (id, ranges) in received { read(id, received: ranges, dropped: dropped) }
+    }
+
     @Test("it starts a second after all streams arrive at their rates, and names who is not ready before")
     mutating func preparation() {
         tick(0)
@@ -162,11 +172,7 @@ struct SessionMachineTests {
     @Test("a device that does not answer makes it incomplete, and complete when it returns")
     mutating func laterReturn() {
         record()
-        machine.stop(at: moment(10))
-        tick(10)
-        flush(left, newest: 10, 10.1)
-        read(left, received: [1...10])
-        read(right, received: [1...10])
+        end(newest: [left: 10], received: [left: [1...10], right: [1...10]])
         tick(39.9)
         #expect(session.state == .stopping)
         tick(40)
@@ -199,9 +205,7 @@ struct SessionMachineTests {
         machine.didLeave(right)
         tick(6)
         #expect(problem(right) == "is offline")
-        machine.stop(at: moment(10))
-        flush(left, newest: 10, 10.1)
-        for id in [left, right] { read(id, received: [1...10]) }
+        end(newest: [left: 10], received: [left: [1...10], right: [1...10]])
         tick(10.2)
         #expect(session.state == .incomplete && problem(right) == "has not answered since the end")
     }
@@ -209,13 +213,10 @@ struct SessionMachineTests {
     @Test("what is dropped or gone makes it incomplete at once, but not what is from before the session")
     mutating func missing() {
         record()
-        machine.stop(at: moment(10))
-        tick(10)
-        flush(left, newest: 12, 10.1)
-        flush(right, newest: 12, 10.1)
         // 3 was dropped before the session.
-        read(left, received: [1...2, 4...12], dropped: [3...3])
-        read(right, received: [1...10, 12...12], dropped: [11...11])
+        end(
+            newest: [left: 12, right: 12], received: [left: [1...2, 4...12], right: [1...10, 12...12]],
+            dropped: [3...3, 11...11])
         tick(10.2)
         #expect(problem(left) == nil && problem(right) == "1 batch missing" && session.state == .incomplete)
     }
@@ -341,10 +342,7 @@ struct SessionMachineTests {
     @Test("an incomplete session costs nothing until a device that it waits for sends something")
     mutating func waiting() {
         record()
-        machine.stop(at: moment(10))
-        tick(10)
-        flush(left, newest: 10, 10.1)
-        for id in [left, right] { read(id, received: [1...10]) }
+        end(newest: [left: 10], received: [left: [1...10], right: [1...10]])
         machine.didLeave(right)
         tick(40)
         tick(50)

@@ -92,6 +92,26 @@ struct TurnDriver {
         send(.flushed, expecting: .endTurn(maintenance: true), sourceLocation: sourceLocation)
     }
 
+    /// Runs a turn with messages whose commit fails, over a connection, which is then abandoned.
+    mutating func failCommit(messages: Int, sourceLocation: SourceLocation = #_sourceLocation) {
+        wakeUp(expecting: .read, sourceLocation: sourceLocation)
+        read(messages: messages, expecting: .review(advancingTime: true), sourceLocation: sourceLocation)
+        send(.reviewed(.urgent), expecting: .commit, sourceLocation: sourceLocation)
+        send(.commitFailed, expecting: .rollBack, sourceLocation: sourceLocation)
+        send(.rolledBack, expecting: .abandonConnection, sourceLocation: sourceLocation)
+        send(.abandoned, expecting: .endTurn(maintenance: false), sourceLocation: sourceLocation)
+    }
+
+    /// Runs a turn with a commit, from the review after its last read.
+    mutating func endTurnWithCommit(
+        _ urgency: TurnMachine.GroupUrgency = .urgent, next: ContinuousClock.Instant? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        send(.reviewed(urgency), expecting: .commit, sourceLocation: sourceLocation)
+        send(.committed(next: next), expecting: .settle, sourceLocation: sourceLocation)
+        endTurn(after: .settled)
+    }
+
     /// Runs a turn whose commit fails. Afterwards, the connection is dropped.
     mutating func stall() {
         _ = machine.handle(.wokeUp(isReadable: false, hasUnsentData: false), at: now)

@@ -38,9 +38,7 @@ struct TurnMachineLingerTests {
             driver.read(messages: 60, samples: 1000, expecting: .handOver)
             driver.send(.handedOver(samples: 1000), expecting: .read)
             driver.read(messages: 0, samples: 999, expecting: .review(advancingTime: true))
-            driver.send(.reviewed(.urgent), expecting: .commit)
-            driver.send(.committed(next: nil), expecting: .settle)
-            driver.endTurn(after: .settled)
+            driver.endTurnWithCommit()
         }
         driver.wakeUp(expecting: .linger(until: driver.now + .seconds(1000.0 / 19_990)))
     }
@@ -64,18 +62,14 @@ struct TurnMachineLingerTests {
         driver.read(messages: 100, expecting: .read)
     }
 
-    @Test("the collector does not linger if nothing is readable")
-    mutating func unreadable() {
-        driver.connect()
-        turnWithMessages()
-        driver.send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read)
-    }
-
-    @Test("the collector does not linger while the socket accepts no more data")
-    mutating func unsentData() {
-        driver.connect()
-        turnWithMessages()
-        driver.send(.wokeUp(isReadable: true, hasUnsentData: true), expecting: .read)
+    @Test("the collector does not linger if nothing is readable, or while the socket accepts no more data")
+    mutating func socket() {
+        for (isReadable, hasUnsentData) in [(false, false), (true, true)] {
+            driver = TurnDriver()
+            driver.connect()
+            turnWithMessages()
+            driver.send(.wokeUp(isReadable: isReadable, hasUnsentData: hasUnsentData), expecting: .read)
+        }
     }
 
     @Test("the collector does not linger after a turn without messages")
@@ -87,20 +81,16 @@ struct TurnMachineLingerTests {
         driver.wakeUp(expecting: .read)
     }
 
-    @Test("the collector does not linger without a connection")
-    mutating func disconnected() {
-        driver.connect()
-        turnWithMessages()
-        driver.link(.disconnected(isTakenOver: false))
-        driver.wakeUp(expecting: .read)
-    }
-
-    @Test("the collector does not linger while states are in flight")
-    mutating func statesInFlight() {
-        driver.connect()
-        turnWithMessages()
-        for id in 1...11 { driver.link(.queued(id: Int32(id))) }
-        driver.wakeUp(expecting: .read)
+    @Test("the collector does not linger without a connection, or while states are in flight")
+    mutating func link() {
+        let states = (1...11).map { TurnMachine.LinkEvent.queued(id: Int32($0)) }
+        for events in [[.disconnected(isTakenOver: false)], states] {
+            driver = TurnDriver()
+            driver.connect()
+            turnWithMessages()
+            for event in events { driver.link(event) }
+            driver.wakeUp(expecting: .read)
+        }
     }
 
     @Test("a new connection discards the window size learned before")
@@ -118,12 +108,7 @@ struct TurnMachineLingerTests {
     @Test("messages of a turn that was rolled back do not count for the window")
     mutating func rolledBack() {
         driver.connect()
-        driver.wakeUp(expecting: .read)
-        driver.read(messages: 50, expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.commitFailed, expecting: .rollBack)
-        driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
+        driver.failCommit(messages: 50)
         // Too many for a linger in a window of 20, but not in one of 50.
         for _ in 1...6 { driver.machine.linger.record(20, samples: 20, at: driver.now) }
         driver.wakeUp(expecting: .read)

@@ -27,12 +27,7 @@ struct TurnMachineLinkTests {
     mutating func rollBack() {
         driver.connect(devices: 600)
         driver.turn(publishing: 0..<500)
-        driver.wakeUp(expecting: .read)
-        driver.read(messages: 1, expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.commitFailed, expecting: .rollBack)
-        driver.send(.rolledBack, expecting: .abandonConnection)
-        driver.send(.abandoned, expecting: .endTurn(maintenance: false))
+        driver.failCommit(messages: 1)
         driver.turn(publishing: 500..<600)
     }
 

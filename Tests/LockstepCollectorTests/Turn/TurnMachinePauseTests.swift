@@ -16,9 +16,7 @@ struct TurnMachinePauseTests {
         driver.connect()
         driver.wakeUp(expecting: .read)
         driver.read(messages: 1, samples: 1, expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.committed(next: driver.now + .milliseconds(200)), expecting: .settle)
-        driver.endTurn(after: .settled)
+        driver.endTurnWithCommit(next: driver.now + .milliseconds(200))
         driver.advance(.milliseconds(100))
         driver.wakeUp(expecting: .read)
     }

@@ -59,11 +59,7 @@ struct TurnMachineReadingTests {
         for _ in 0..<8 { driver.read(messages: 100, isStoreIdle: false, expecting: .read) }
         driver.advance(.milliseconds(250))
         driver.read(messages: 100, expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.urgent), expecting: .commit)
-        driver.send(.committed(next: nil), expecting: .settle)
-        driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: true))
-        driver.send(.published, expecting: .flush)
-        driver.send(.flushed, expecting: .endTurn(maintenance: true))
+        driver.endTurnWithCommit()
         driver.wakeUp(expecting: .read)
         driver.read(messages: 100, samples: 1999, isStoreIdle: false, expecting: .read)
     }
@@ -76,9 +72,7 @@ struct TurnMachineReadingTests {
         driver.send(.handedOver(samples: 500), expecting: .read)
         driver.read(messages: 0, expecting: .waitToRead(.milliseconds(10)))
         driver.send(.waited(isReadable: false, isStoreIdle: true), expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.none), expecting: .commit)
-        driver.send(.committed(next: nil), expecting: .settle)
-        driver.endTurn(after: .settled)
+        driver.endTurnWithCommit(.none)
         driver.advance(.seconds(1))
         driver.wakeUp(expecting: .read)
         for _ in 0..<4 { driver.read(messages: 100, unacknowledged: 10, expecting: .read) }
@@ -132,9 +126,7 @@ struct TurnMachineReadingTests {
         driver.read(messages: 1, samples: 2000, expecting: .handOver)
         driver.send(.handedOver(samples: 2000), expecting: .read)
         driver.read(messages: 0, expecting: .review(advancingTime: true))
-        driver.send(.reviewed(.none), expecting: .commit)
-        driver.send(.committed(next: nil), expecting: .settle)
-        driver.endTurn(after: .settled)
+        driver.endTurnWithCommit(.none)
         driver.turn(.none, commits: false)
     }
 

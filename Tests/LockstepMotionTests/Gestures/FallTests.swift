@@ -15,17 +15,7 @@ struct FallTests {
         }
     }
 
-    /// Returns the recordings of a folder in which a fall was detected, of those that `isMeant` accepts.
-    private func found(_ folder: String, where isMeant: ([String: String]) -> Bool = { _ in true }) throws -> (
-        files: [String], of: Int
-    ) {
-        let rows = try truthTable("\(folder)/truth.csv").filter(isMeant)
-        let files = try rows.compactMap { $0["file"] }.filter { file in
-            let recording = try Recording(file: sharedFile("\(folder)/\(file)"))
-            return !falls(try #require(recording.samples(of: .accelerometer))).isEmpty
-        }
-        return (files, rows.count)
-    }
+    private func isFall(_ block: SampleBlock) -> Bool { !falls(block).isEmpty }
 
     /// A person who stands, falls for 0.4 s, hits the ground and lies, each a value that can be changed.
     private func fall(
@@ -51,17 +41,17 @@ struct FallTests {
 
     @Test("staged falls are detected at waist, pocket and wrist", .enabled(if: sharedData != nil))
     func staged() throws {
-        let staged = try found("activity") { $0["activity"] == "fall" }
+        let staged = try recordings("activity", where: { $0["activity"] == "fall" }, with: isFall)
         #expect(staged.of == 30)
         #expect(staged.files.count >= 27)
     }
 
     @Test("what people do otherwise is no fall", .enabled(if: sharedData != nil))
     func others() throws {
-        let others = try found("activity") { $0["activity"] != "fall" }
+        let others = try recordings("activity", where: { $0["activity"] != "fall" }, with: isFall)
         // A watch, when its wearer gets up.
         #expect(others.files == ["adl-sit_get_up-wrist-p62-1.csv"] && others.of == 180)
-        #expect(try found("walks").files.isEmpty)
+        #expect(try recordings("walks", with: isFall).files.isEmpty)
     }
 
     @Test("a fall is detected once, 2 to 6 s after the impact", arguments: [20.0, 50, 100, 400])

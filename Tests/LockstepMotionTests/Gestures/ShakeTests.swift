@@ -35,35 +35,24 @@ struct ShakeTests {
         return block
     }
 
-    /// Returns the recordings of a table in which shakes were detected, of those that `isMeant` accepts.
-    private func shaken(_ folder: String, where isMeant: ([String: String]) -> Bool = { _ in true }) throws -> (
-        found: [String], of: Int
-    ) {
-        var found: [String] = []
-        let rows = try truthTable("\(folder)/truth.csv").filter(isMeant)
-        for row in rows {
-            let file = try #require(row["file"])
-            let recording = try Recording(file: sharedFile("\(folder)/\(file)"))
-            if !shakes(try #require(recording.samples(of: .accelerometer))).isEmpty { found.append(file) }
-        }
-        return (found, rows.count)
-    }
+    private func isShake(_ block: SampleBlock) -> Bool { !shakes(block).isEmpty }
 
     @Test(
         "walking, running and climbing stairs are not shakes, in a pocket, at the waist or on an arm",
         .enabled(if: sharedData != nil))
     func walks() throws {
-        let walks = try shaken("walks")
-        #expect(walks.found.isEmpty && walks.of == 15)
-        let gait = try shaken("activity") { ["walking", "running", "stairs"].contains($0["activity"]) }
+        let walks = try recordings("walks", with: isShake)
+        #expect(walks.files.isEmpty && walks.of == 15)
+        let gait = try recordings(
+            "activity", where: { ["walking", "running", "stairs"].contains($0["activity"]) }, with: isShake)
         // A board that hangs at the wrist of a runner swings like a shake.
-        #expect(gait.found == ["running-run-mixed-p68-4.csv"] && gait.of > 80)
+        #expect(gait.files == ["running-run-mixed-p68-4.csv"] && gait.of > 80)
     }
 
     @Test("recorded shakes are detected", .enabled(if: sharedData != nil))
     func recorded() throws {
-        let shaken = try shaken("activity") { $0["activity"] == "shake" }
-        #expect(shaken.found.count == 4 && shaken.of == 4)
+        let shaken = try recordings("activity", where: { $0["activity"] == "shake" }, with: isShake)
+        #expect(shaken.files.count == 4 && shaken.of == 4)
     }
 
     @Test("a runner's leg that swings as strongly as a shake, but turns, is no shake")

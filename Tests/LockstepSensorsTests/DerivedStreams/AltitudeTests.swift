@@ -36,20 +36,4 @@ struct AltitudeTests {
         var sensor = AltitudeSensor()
         #expect(sensor.update(block([0, -1])).isEmpty)
     }
-
-    @Test("the altitude of the simulated walker follows its true altitude")
-    func simulated() {
-        let body = WalkingBody(seed: 3)
-        var schedule = SimulationSchedule(body: body, rate: 10, start: 0)
-        schedule.setRates([.pressure: .infinity])
-        var sensor = AltitudeSensor()
-        var pressures = SampleBlock(stream: .pressure)
-        for second in 0...60 {
-            for block in schedule.take(through: Int64(second) * 1_000_000) { pressures.append(contentsOf: block) }
-        }
-        #expect(pressures.count == 61)
-        #expect(abs(pressures.columns[0][0] - StandardAtmosphere.pressure(at: body.person.altitude)) < 0.2)
-        // The walk is level, so only the noise of two readings remains.
-        #expect(sensor.update(pressures).columns[0].allSatisfy { abs($0) < 2 })
-    }
 }

@@ -62,13 +62,6 @@ struct GpsdConversationTests {
         #expect(advance(&conversation, 300_000).count == 2)
     }
 
-    @Test("a line that is too long is counted")
-    func tooLong() {
-        var conversation = GpsdConversation(stamping: .now)
-        _ = conversation.receive([UInt8](repeating: 65, count: 300_000), at: 0)
-        #expect(conversation.malformedLines == 1)
-    }
-
     @Test("bytes may arrive in chunks of any size")
     func pieces() {
         var conversation = GpsdConversation(stamping: .now)

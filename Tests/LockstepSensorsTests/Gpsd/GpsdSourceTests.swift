@@ -20,7 +20,7 @@ struct GpsdSourceTests {
     @Test(
         "fixes of recorded receivers through gpsd match gpsd's regression tests, and each is delivered once",
         .enabled(if: isPossible), .timeLimit(.minutes(10)),
-        arguments: ["bu303-moving", "bu353s4", "quectel", "sirfstarv-nmea"])
+        arguments: ["bu303-moving", "sirfstarv-nmea"])
     func receivers(log: String) async throws {
         let check = try GpsdCheckFile(log)
         let minCount = check.times.count / 2

@@ -95,16 +95,6 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("a clock that already is the boot clock is kept")
-    func bootClock() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"], more: ["current_timestamp_clock": "boottime"])
-            _ = try fake.makeNode(device)
-            try await withRunning(fake.source) { _ in try await fake.wait(device, "buffer/enable", for: "1") }
-            #expect(fake.text(device, "current_timestamp_clock") == "boottime")
-        }
-    }
-
     @Test("a device without a current trigger gets its own trigger")
     func trigger() async throws {
         try await withFakeIIO { fake in
@@ -117,71 +107,38 @@ struct IIOBufferTests {
         }
     }
 
-    @Test("with a clock that can be stepped, samples are stamped on arrival, which is reported")
-    func arrival() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"])
-            try fake.remove(device, "current_timestamp_clock")
-            let writer = try fake.makeNode(device)
-            try await withRunning(fake.source) { sink in
-                try await fake.wait(device, "buffer/enable", for: "1")
-                let before = Moment.now().boot
-                try writer.writeScan(1, 2, 3, at: 5)
-                #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
-                let time = sink.seen.samples(.accelerometer).times[0]
-                #expect(time >= before && time <= Moment.now().boot)
-                #expect(
-                    await sink.wait {
-                        $0.statuses.last
-                            == .degraded(
-                                "iio:device0 (bmi160): stamped on arrival, because the clock 'realtime' can be stepped")
-                    })
-            }
-        }
-    }
-
     @Test("a sample whose time goes backward is dropped and reported")
     func backward() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"])
-            let writer = try fake.makeNode(device)
-            try await withRunning(fake.source) { sink in
-                try await fake.wait(device, "buffer/enable", for: "1")
-                let boot = Moment.now().boot
-                for time in [boot, boot - 5, boot + 5] { try writer.writeScan(1, 2, 3, at: time) }
-                #expect(await sink.wait { $0.samples(.accelerometer).count == 2 })
-                #expect(sink.seen.samples(.accelerometer).times == [boot, boot + 5])
-                #expect(
-                    await sink.wait {
-                        $0.statuses.contains(
-                            .degraded(
-                                "iio:device0 (bmi160): 1 sample dropped because of timestamps that did not advance")
-                        )
-                    })
-            }
+        try await withBufferedAccelerometer { _, writer, _, sink in
+            let boot = Moment.now().boot
+            for time in [boot, boot - 5, boot + 5] { try writer.writeScan(1, 2, 3, at: time) }
+            #expect(await sink.wait { $0.samples(.accelerometer).count == 2 })
+            #expect(sink.seen.samples(.accelerometer).times == [boot, boot + 5])
+            #expect(
+                await sink.wait {
+                    $0.statuses.contains(
+                        .degraded(
+                            "iio:device0 (bmi160): 1 sample dropped because of timestamps that did not advance")
+                    )
+                })
         }
     }
 
     @Test("a device whose file ends is reported as gone and used again when it returns")
     func gone() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"])
-            let writer = try fake.makeNode(device)
-            try await withRunning(fake.source) { sink in
-                try await fake.wait(device, "buffer/enable", for: "1")
-                try writer.writeScan(1, 2, 3, at: Moment.now().boot)
-                #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
-                // The new node exists before the old one ends: otherwise the reader could open the old one again, and
-                // the scan for the new one would be too old when it is read.
-                let again = try fake.makeNode(device)
-                defer { again.end() }
-                writer.end()
-                let reason = "unavailable: iio:device0 (bmi160): the sensor is gone: \(fake.dev)/iio:device0 has ended"
-                #expect(await sink.wait { $0.statuses.last?.description == reason })
-                try await fake.wait(device, "buffer/enable", for: "1")
-                try again.writeScan(1, 2, 3, at: Moment.now().boot)
-                #expect(await sink.wait { $0.samples(.accelerometer).count == 2 && $0.statuses.last == .running })
-            }
+        try await withBufferedAccelerometer { fake, writer, _, sink in
+            try writer.writeScan(1, 2, 3, at: Moment.now().boot)
+            #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
+            // The new node exists before the old one ends: otherwise the reader could open the old one again, and
+            // the scan for the new one would be too old when it is read.
+            let again = try fake.makeNode(device)
+            defer { again.end() }
+            writer.end()
+            let reason = "unavailable: iio:device0 (bmi160): the sensor is gone: \(fake.dev)/iio:device0 has ended"
+            #expect(await sink.wait { $0.statuses.last?.description == reason })
+            try await fake.wait(device, "buffer/enable", for: "1")
+            try again.writeScan(1, 2, 3, at: Moment.now().boot)
+            #expect(await sink.wait { $0.samples(.accelerometer).count == 2 && $0.statuses.last == .running })
         }
     }
 
@@ -203,22 +160,17 @@ struct IIOBufferTests {
 
     @Test("a buffer without scans is reported, and used when it delivers scans")
     func silence() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"])
-            let writer = try fake.makeNode(device)
-            let source = fake.source
-            try await withRunning(source) { sink in
-                let silent = SourceStatus.waiting(
-                    "iio:device0 (bmi160) delivers no scans: check that the interrupt or trigger of its buffer is connected"
-                )
-                #expect(await sink.wait { $0.statuses.last == silent })
-                // The only wake-ups are occasional checks that the device still exists.
-                #expect(source.wakeups <= 10)
-                try writer.writeScan(1, 2, 3, at: Moment.now().boot)
-                #expect(await sink.wait { $0.statuses.last == .running })
-                let stale = SourceStatus.stale("iio:device0 (bmi160) has delivered no scans for 5 s")
-                #expect(await sink.wait { $0.statuses.last == stale })
-            }
+        try await withBufferedAccelerometer { _, writer, source, sink in
+            let silent = SourceStatus.waiting(
+                "iio:device0 (bmi160) delivers no scans: check that the interrupt or trigger of its buffer is connected"
+            )
+            #expect(await sink.wait { $0.statuses.last == silent })
+            // The only wake-ups are occasional checks that the device still exists.
+            #expect(source.wakeups <= 10)
+            try writer.writeScan(1, 2, 3, at: Moment.now().boot)
+            #expect(await sink.wait { $0.statuses.last == .running })
+            let stale = SourceStatus.stale("iio:device0 (bmi160) has delivered no scans for 5 s")
+            #expect(await sink.wait { $0.statuses.last == stale })
         }
     }
 
@@ -256,22 +208,16 @@ struct IIOBufferTests {
 
     @Test("the reader wakes once for all available scans")
     func wakeups() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"])
-            let writer = try fake.makeNode(device)
-            let source = fake.source
-            try await withRunning(source) { sink in
-                try await fake.wait(device, "buffer/enable", for: "1")
-                for round in 1...10 {
-                    let boot = Moment.now().boot
-                    let values: [UInt8] = [1, 0, 2, 0, 3, 0, 0, 0]
-                    var scans: [UInt8] = []
-                    for number in 0..<20 { scans += values + bytes((boot - 20 + Int64(number)) * 1000) }
-                    try writer.write(scans)
-                    #expect(await sink.wait { $0.samples(.accelerometer).count == round * 20 })
-                }
-                #expect(source.wakeups <= 20, "\(source.wakeups) wake-ups for 10 writes")
+        try await withBufferedAccelerometer { _, writer, source, sink in
+            for round in 1...10 {
+                let boot = Moment.now().boot
+                let values: [UInt8] = [1, 0, 2, 0, 3, 0, 0, 0]
+                var scans: [UInt8] = []
+                for number in 0..<20 { scans += values + bytes((boot - 20 + Int64(number)) * 1000) }
+                try writer.write(scans)
+                #expect(await sink.wait { $0.samples(.accelerometer).count == round * 20 })
             }
+            #expect(source.wakeups <= 20, "\(source.wakeups) wake-ups for 10 writes")
         }
     }
 }

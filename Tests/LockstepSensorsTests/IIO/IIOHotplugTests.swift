@@ -104,28 +104,6 @@ struct IIOHotplugTests {
             try await running.value
         }
     }
-
-    @Test("without device events a returning device is found by retries")
-    func withoutEvents() async throws {
-        try await withFakeIIO { fake in
-            try fake.addPolledAccelerometer()
-            let source = IIOSource(tree: fake.tree, events: DeviceEvents { nil })
-            try await withRunning(source) { sink in
-                #expect(await sink.wait { $0.samples(.accelerometer).count >= 1 })
-                fake.empty("iio:device0", "in_accel_x_raw")
-                #expect(await sink.wait { $0.statuses.last?.description.hasPrefix("unavailable: ") ?? false })
-                try fake.addPolledAccelerometer()
-                #expect(await sink.wait { $0.statuses.last == .running })
-            }
-        }
-    }
-
-    @Test("the kernel's socket for device events opens where the system allows it")
-    func kernel() {
-        guard let descriptor = DeviceEvents.kernel.open() else { return }
-        close(descriptor)
-        #expect(descriptor >= 0)
-    }
 }
 
 /// A sink that records how many wake-ups preceded the report of a removal.

@@ -114,24 +114,6 @@ struct IIOLateAccessTests {
         }
     }
 
-    @Test("a gyroscope that has moved may read zero after the change to its buffer")
-    func resting() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["anglvel"])
-            let events = try FakeEvents()
-            let source = IIOSource(tree: fake.tree, events: events.events, retry: onlyEvents)
-            try await withRunning(source) { sink in
-                #expect(await sink.wait { !$0.blocks.isEmpty })
-                let writer = try fake.makeNode(device)
-                defer { writer.end() }
-                try events.sendFromUdev("add")
-                try await fake.wait(device, "buffer/enable", for: "1")
-                try writer.writeScan(0, 0, 0, at: Moment.now().boot)
-                #expect(await sink.wait { $0.samples(.gyroscope).columns.allSatisfy { $0.last == 0 } })
-            }
-        }
-    }
-
     @Test("a sensor that cannot be read when its device returns is read later, beside the others")
     func partly() async throws {
         try await withFakeIIO { fake in

@@ -31,20 +31,13 @@ struct IIORestartTests {
 
     @Test("a request with the same effective rate does not stop the buffer")
     func same() async throws {
-        try await withFakeIIO { fake in
-            try fake.addBuffered(["accel"])
-            let writer = try fake.makeNode(device)
-            let source = fake.source
-            source.setRates([.accelerometer: 100])
-            try await withRunning(source) { sink in
-                try await fake.wait(device, "buffer/enable", for: "1")
-                // A reconfiguration would overwrite this watermark.
-                try fake.set(device, "buffer/watermark", "77")
-                source.setRates([.accelerometer: .infinity])
-                try writer.writeScan(1, 2, 3, at: Moment.now().boot)
-                #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
-                #expect(fake.text(device, "buffer/watermark") == "77")
-            }
+        try await withBufferedAccelerometer(requesting: 100) { fake, writer, source, sink in
+            // A reconfiguration would overwrite this watermark.
+            try fake.set(device, "buffer/watermark", "77")
+            source.setRates([.accelerometer: .infinity])
+            try writer.writeScan(1, 2, 3, at: Moment.now().boot)
+            #expect(await sink.wait { $0.samples(.accelerometer).count == 1 })
+            #expect(fake.text(device, "buffer/watermark") == "77")
         }
     }
 }

@@ -61,13 +61,6 @@ struct IIOStepTests {
         #expect(steps(counts, every: counts[0] > 1 << 31 ? 2_000_000 : 1_000_000).steps == expected)
     }
 
-    @Test("implausible changes are counted")
-    func counted() {
-        let (_, deltas) = steps([7, 2007, 2006, 2009])
-        #expect(deltas.implausible?.count == 2)
-        #expect(deltas.implausible?.from == 2007 && deltas.implausible?.to == 2006)
-    }
-
     @Test("an implausible change is reported in the status")
     func reported() async throws {
         try await withFakeIIO { fake in

@@ -223,18 +223,6 @@ struct StepDeltaTests {
         #expect(next?.columns[0] == [2_000_010])
     }
 
-    @Test("a smaller count means that the counter was reset")
-    func reset() {
-        var deltas = StepDeltas()
-        _ = deltas.update(count: 1000, at: 1_000_000)
-        let row = deltas.update(count: 3, at: 2_000_000)
-        #expect(row?.columns[1] == [3])
-        let zero = deltas.update(count: 0, at: 3_000_000)
-        #expect(zero == nil)
-        let after = deltas.update(count: 2, at: 4_000_000)
-        #expect(after?.columns[1] == [2])
-    }
-
     @Test("a second reading with the same time is ignored")
     func ties() {
         var deltas = StepDeltas()

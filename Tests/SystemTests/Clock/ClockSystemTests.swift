@@ -16,7 +16,7 @@ struct ClockSystemTests {
 
     @Test(
         "the estimate of a device with a wrong and drifting clock is within its bound of the truth",
-        arguments: [(750_000, 100_000), (-3_600_000_000, -100_000), (0, 0)] as [(Int64, Int64)])
+        arguments: [(750_000, 100_000), (-3_600_000_000, -100_000)] as [(Int64, Int64)])
     func truth(offset: Int64, drift: Int64) async throws {
         try await withSystem { system in
             _ = try system.startCollector()

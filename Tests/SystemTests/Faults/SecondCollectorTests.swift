@@ -84,12 +84,15 @@ struct SecondCollectorTests {
         #"{"status":"online","at":1,"devices":1,"stored":1,"duplicates":0,"conflicts":0,"rejected":0,"started":1,"#
         + #""store":{"id":"0123456789abcdef","name":"/old.db","host":"gone"}}"#
 
-    @Test("replaces the first one with --take-over, and the first one continues when the second one has stopped")
-    func takeOver() async throws {
+    @Test(
+        "replaces the first one with --take-over, and the first one continues when the second one has stopped",
+        arguments: MQTTVersion.allCases)
+    func takeOver(version: MQTTVersion) async throws {
         try await withSystem { system in
-            let first = try LocalCollector("store.db", system, healthInterval: 10)
+            let first = try LocalCollector("store.db", system, healthInterval: 10, version: version)
             try await system.waitForSubscription()
-            let second = try LocalCollector("other.db", system, healthInterval: 0.3, takesOver: true)
+            let second = try LocalCollector(
+                "other.db", system, healthInterval: 0.3, version: version, takesOver: true)
             #expect(await second.waitForOutput("connected to"), "\(second.text)")
             #expect(await first.waitForOutput("staying disconnected"), "\(first.text)")
             #expect(first.text.contains("/other.db"), "\(first.text)")

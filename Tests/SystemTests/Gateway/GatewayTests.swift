@@ -183,31 +183,6 @@ struct GatewayTests {
         }
     }
 
-    @Test("a gateway that is killed twenty times under load loses nothing and stores nothing twice")
-    func killed() async throws {
-        try await withSystem { system in
-            _ = try system.startCollector()
-            try await system.waitForSubscription()
-            let now = Int(Date().timeIntervalSince1970)
-            let count = 300
-            for round in 0..<20 {
-                let gateway = try system.startGateway()
-                #expect(await gateway.waitForOutput("connected to broker"))
-                let publisher = try system.startPublisher(
-                    (0..<count).map { location(now - 40_000 + round * count + $0, lat: Double($0 % 90)) },
-                    on: "owntracks/user\(round % 3)/phone")
-                try await Task.sleep(for: .milliseconds(Int.random(in: 0...120)))
-                await gateway.stop(SIGKILL)
-                #expect(await publisher.waitForExit() == 0)
-            }
-            let last = try system.startGateway()
-            try await expectEventually(last.text) { try system.rows(of: "location") == 20 * Int64(count) }
-            #expect(try system.rows(of: "conflicts") == 0)
-            let reader = try await system.reader()
-            try await expectEventually { try reader.devices().allSatisfy { $0.missing + $0.onItsWay == 0 } }
-        }
-    }
-
     @Test("samples that are accepted while the collector is down are delivered later, and the outbox becomes empty")
     func withoutCollector() async throws {
         try await withSystem { system in
@@ -292,23 +267,6 @@ struct GatewayTests {
             try await expectEventually {
                 try lock.integer("SELECT count(*) FROM senders WHERE phase = 'background' AND published = 1") == 1
             }
-        }
-    }
-
-    @Test("a gateway continues by itself when its outbox can be written again")
-    func outboxRecovers() async throws {
-        try await withSystem { system in
-            _ = try system.startCollector()
-            try await system.waitForSubscription()
-            let gateway = try system.startGateway()
-            #expect(await gateway.waitForOutput("connected to broker"))
-            let lock = try SQLiteDatabase(path: system.folder + "/gateway.db", mode: .readWrite)
-            try lock.execute("BEGIN IMMEDIATE")
-            let now = Int(Date().timeIntervalSince1970)
-            try await system.publish((0..<50).map { location(now - 50 + $0) }, on: "owntracks/a/b")
-            #expect(await gateway.waitForOutput("messages stay at the broker"))
-            try lock.execute("ROLLBACK")
-            try await expectEventually(gateway.text) { try system.rows(of: "location") == 50 }
         }
     }
 

@@ -40,7 +40,8 @@ struct AccessMatrix {
             channels: samples.union(["presence"]),
             others: [
                 "lockstep/lab/$gateway/main", "homeassistant/device/walker/config", "lockstep-ha/walker",
-                "spBv1.0/STATE/lockstep", "spBv1.0/plant/NCMD/line",
+                "spBv1.0/STATE/lockstep", "spBv1.0/plant/NCMD/line", "spBv1.0/lockstep/NBIRTH/gateway",
+                "spBv1.0/lockstep/DDATA/gateway/a:b",
             ]),
         "homeassistant": AccessMatrix(channels: [], others: ["homeassistant/status"]),
         "alice": AccessMatrix(
@@ -78,7 +79,8 @@ struct AccessMatrix {
             .union([
                 "lockstep", "lockstep/lab", "elsewhere/lab/arm-left/steps", "owntracks/\(user)/phone",
                 "owntracks/bob/phone",
-                "sensor-logger", "senml/bob", "spBv1.0/plant/NDATA/line", "spBv1.0/STATE/other",
+                "sensor-logger", "senml/bob", "spBv1.0/plant/NDATA/line", "spBv1.0/plant/DCMD/line/oven",
+                "spBv1.0/STATE/other",
             ])
     }
 

@@ -107,29 +107,6 @@ struct NATSClusterTests {
         }
     }
 
-    @Test("lockstep-serve may read everything and publish only commands and acknowledgements of events")
-    func pageServer() async throws {
-        try await withNATSCluster { cluster, credentials, _ in
-            let address = BrokerAddress(host: "localhost", port: cluster.ports[0], usesTLS: true)
-            let server = TestClient(
-                address, filters: ["lockstep/#"], version: .three, tls: credentials.tls("serve"))
-            let device = TestClient(
-                address, filters: ["lockstep/lab/arm-left/command"], version: .three,
-                tls: credentials.tls("lab/arm-left"))
-            for client in [server, device] { #expect(await client.waitUntilListening(), "\(cluster.text)") }
-            for channel in ["state", "steps", "event/acknowledged", "event/acknowledge", "command"] {
-                #expect(await server.publish("lockstep/lab/arm-left/" + channel, "x"))
-            }
-            await device.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/arm-left/command" }
-            await server.expectMessage(within: .seconds(120)) { $0.topic == "lockstep/lab/arm-left/command" }
-            #expect(
-                server.messages.map(\.topic)
-                    == ["lockstep/lab/arm-left/event/acknowledge", "lockstep/lab/arm-left/command"])
-            await device.stop()
-            await server.stop()
-        }
-    }
-
     @Test("a client without a certificate is refused with the reason")
     func noCertificate() async throws {
         try await withNATSCluster { cluster, credentials, _ in

@@ -131,20 +131,6 @@ struct RefusedConnectionTests {
         }
     }
 
-    @Test("a collector without a certificate is refused")
-    func collector() async throws {
-        try await withSecureBroker { broker in
-            let collector = try broker.run(
-                Programs.built("lockstep-collector"),
-                ["--broker", broker.url, "--store", "sqlite:\(broker.storePath)"]
-                    + broker.credentials.options(broker.credentials.trusting))
-            #expect(
-                await collector.waitForOutput("requires a client certificate", within: .seconds(120)),
-                "\(collector.text)")
-            #expect(!collector.text.contains("connected to"))
-        }
-    }
-
     private func expectRefusal(of tls: TLSOptions, at broker: SecureBroker, _ cause: String) async throws {
         let agent = try broker.startAgent("walker", ["--broker", broker.url] + broker.credentials.options(tls))
         #expect(await agent.waitForOutput(cause, within: .seconds(120)), "\(agent.text)")

@@ -159,6 +159,23 @@ func withFakeIIO<Result>(_ body: (FakeIIO) async throws -> Result) async throws 
     return try await body(fake)
 }
 
+/// Passes a tree with a buffered accelerometer, `iio:device0`, to `body`, while a source reads its enabled buffer.
+func withBufferedAccelerometer<Result: Sendable>(
+    requesting rate: Double? = nil, _ body: (FakeIIO, ScanWriter, IIOSource, RecordingSink) async throws -> Result
+) async throws -> Result {
+    try await withFakeIIO { fake in
+        try fake.addBuffered(["accel"])
+        let writer = try fake.makeNode("iio:device0")
+        defer { writer.end() }
+        let source = fake.source
+        if let rate { source.setRates([.accelerometer: rate]) }
+        return try await withRunning(source) { sink in
+            try await fake.wait("iio:device0", "buffer/enable", for: "1")
+            return try await body(fake, writer, source, sink)
+        }
+    }
+}
+
 extension FakeIIO {
     /// Adds a polled accelerometer with 1 m/s² per count.
     func addPolledAccelerometer(_ id: String = "iio:device0", name: String = "lis3dh") throws {
