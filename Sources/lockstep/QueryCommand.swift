@@ -147,3 +147,155 @@ struct QueryCommand: ParsableCommand {
         return .averages(span: length)
     }
 }
+
+extension QueryCommand {
+    /// Ends a query when the limit is reached.
+    private struct LimitReached: Error {}
+
+    /// Prints rows on the collector's time line. The time range is on that time line as well.
+    func printOnCollectorTime(
+        _ stream: SensorStream, _ detail: QueryDetail, from: Timestamp?, to: Timestamp?,
+        _ selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
+    ) throws {
+        let devices = try Self.devices(of: selections, reader)
+        var converter = try CollectorTime(of: devices, from: from, to: to, in: reader)
+        let columns = detail.columns(of: stream)
+        var output = OutputBuffer()
+        // After an error, print the rows read so far.
+        defer {
+            Terminal.output.write(output.bytes)
+            TimeReference.warn(converter)
+        }
+        var writer = format.writer(columns: columns, extra: [CollectorTime.boundColumn])
+        writer.begin(into: &output)
+        var remainingRows = limit ?? .max
+        var isEmpty = true
+        for device in devices where remainingRows > 0 {
+            let range = converter.deviceRange(of: device)
+            do {
+                try reader.query(
+                    stream: stream, detail: detail, group: device.group, devices: [device.device], from: range.from,
+                    to: range.to, limit: nil
+                ) { row in
+                    guard let converted = converter.convert(row, columns: columns) else { return }
+                    isEmpty = false
+                    writer.write(converted, into: &output)
+                    remainingRows -= 1
+                    if output.isFull {
+                        Terminal.output.write(output.bytes)
+                        output.removeAll()
+                    }
+                    if remainingRows <= 0 { throw LimitReached() }
+                }
+            } catch is LimitReached {}
+        }
+        if isEmpty, limit != 0 { try explainNothing(stream, nil, selections, reader) }
+    }
+}
+
+extension QueryCommand {
+    /// Reads what `lockstep refine` has computed.
+    /// - Parameter limit: the maximum number of rows, or nil for no limit.
+    func printRefined(
+        _ kind: RefinedKind, _ selection: (group: GroupID?, devices: [DeviceID]), from: Timestamp?, to: Timestamp?,
+        _ reader: StoreReader, limit: Int?, _ each: (SampleRow) -> Void
+    ) throws {
+        var remainingRows = limit ?? .max
+        for device in try Self.devices(of: [selection], reader) where remainingRows > 0 {
+            do {
+                try reader.refined(kind, of: device, from: from, to: to, newestOnly: last) { time, values in
+                    each(SampleRow(device: device, time: time, values: values))
+                    remainingRows -= 1
+                    if remainingRows <= 0 { throw LimitReached() }
+                }
+            } catch is LimitReached {}
+        }
+    }
+
+    /// Returns the stored devices that are selected.
+    static func devices(
+        of selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
+    ) throws -> [DeviceAddress] {
+        try reader.devices().map(\.address).filter { address in
+            selections.contains { selection in
+                address.group == selection.group ?? address.group
+                    && (selection.devices.isEmpty || selection.devices.contains(address.device))
+            }
+        }
+    }
+
+    /// Explains an empty result on standard error: the output is valid, but often not what the user looked for.
+    func explainNothing(
+        _ stream: SensorStream, _ kind: RefinedKind?, _ selections: [(group: GroupID?, devices: [DeviceID])],
+        _ reader: StoreReader
+    ) throws {
+        let devices = try Self.devices(of: selections, reader)
+        let merge: any MergeReading = kind.map { RefinedExportReader($0, in: reader) } ?? reader
+        let ranges = try merge.timeRanges(of: stream, devices: devices, from: nil, to: nil).values
+        let subject = devices.count == 1 ? "\(devices[0])" : counted(devices.count, "device")
+        guard let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max() else {
+            let advice = kind.map { ": run 'lockstep refine \($0.command)' first" } ?? ""
+            Terminal.writeError("no samples of '\(stream.name)' are stored for \(subject)\(advice)")
+            return
+        }
+        Terminal.writeError(
+            "no samples of '\(stream.name)' of \(subject) in this time range; stored are those from \(first.shown(decimals: 6)) to \(last.shown(decimals: 6))"
+        )
+    }
+}
+
+extension RefinedKind {
+    /// The subcommand of `lockstep refine` that computes this kind.
+    var command: String { self == .location ? "track" : rawValue }
+}
+
+extension QueryCommand {
+    /// Calls `each` with the samples of the store and of an archive, ordered by device and time, each once.
+    func queryArchive(
+        _ folder: String, _ stream: SensorStream, from: Timestamp?, to: Timestamp?, _ reader: StoreReader,
+        each: (SampleRow) throws -> Void
+    ) throws {
+        let manifest = try ArchiveManifest(folder: folder)
+        let known = Set(try reader.devices().map(\.address) + manifest.entries.values.map(\.device))
+        if let group = selection.group { try checkGroup(group, among: Array(known)) }
+        let devices =
+            try selection.device.isEmpty
+            ? known.filter { selection.group ?? $0.group == $0.group }
+            : selection.device.addresses(in: selection.group, among: Array(known))
+        let times = (from?.microseconds ?? .min)..<max(from?.microseconds ?? .min, to?.microseconds ?? .max)
+        for device in devices.sorted() {
+            var files = manifest.files(of: stream, device, times)[...]
+            var rows: ArchiveRows?
+            /// Returns the next sample of the archive, if it is before a time.
+            func archived(before time: Int64) throws -> SampleRow? {
+                while true {
+                    if rows == nil, let file = files.first, file.first < time {
+                        rows = try ArchiveRows(files.removeFirst(), of: stream, in: folder)
+                    }
+                    guard let row = try rows?.peek() else {
+                        // The end of this file, or there is none for this time.
+                        if rows == nil { return nil }
+                        rows = nil
+                        continue
+                    }
+                    guard row.time.microseconds < time else { return nil }
+                    rows?.skip()
+                    if times.contains(row.time.microseconds) { return row }
+                }
+            }
+            try reader.query(
+                stream: stream, detail: .samples, group: device.group, devices: [device.device], from: from, to: to,
+                limit: nil
+            ) { row in
+                // What is in both is the same.
+                var isArchived = false
+                while let other = try archived(before: row.time.microseconds + 1) {
+                    isArchived = other.time == row.time
+                    try each(other)
+                }
+                if !isArchived { try each(row) }
+            }
+            while let row = try archived(before: .max) { try each(row) }
+        }
+    }
+}

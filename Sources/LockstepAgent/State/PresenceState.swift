@@ -98,3 +98,59 @@ struct PresenceReport: Hashable {
     /// The ends of the validity of the agent's certificates, by their use.
     var certificates: [String: Timestamp] = [:]
 }
+
+/// Reports each problem once until it is resolved, and limits how often a failed operation is retried.
+struct ProblemLog {
+    private var reported: Set<String> = []
+    private var retryTimes: [String: Int64] = [:]
+
+    /// Returns whether the problem has not been reported yet, and marks it as reported.
+    mutating func isNew(_ problem: String) -> Bool { reported.insert(problem).inserted }
+
+    /// Returns whether the operation may be retried: at most once a second.
+    /// - Parameter boot: the current time in µs of the boot clock.
+    mutating func isRetryDue(_ problem: String, at boot: Int64) -> Bool {
+        guard boot >= retryTimes[problem] ?? .min else { return false }
+        retryTimes[problem] = boot + 1_000_000
+        return true
+    }
+
+    /// Marks the problem, and every problem whose name starts with its name, as resolved.
+    mutating func resolve(_ problem: String) { reported = reported.filter { !$0.hasPrefix(problem) } }
+}
+
+/// What an agent publishes about its clock.
+struct ClockState {
+    /// The time after the start of a segment during which each new estimate is published at once, in µs. Later ones wait
+    /// for the next heartbeat.
+    private static let settling: Int64 = 15_000_000
+
+    private var discipline: KernelDiscipline?
+    /// The estimates that were not published yet.
+    private var pending: [ClockPoint] = []
+    /// The newest estimate for each collector.
+    private var newest: [ClockPoint] = []
+
+    /// The report for the presence, or nil if nothing is known.
+    var report: ClockReport? {
+        guard discipline != nil || !newest.isEmpty else { return nil }
+        let isSynchronised = discipline?.isSynchronised
+        return ClockReport(
+            isSynchronised: isSynchronised, maxError: isSynchronised == true ? discipline?.maxError : nil,
+            points: pending.isEmpty ? newest : pending)
+    }
+
+    /// Records new estimates.
+    /// - Returns: whether to publish them without waiting for the next heartbeat.
+    mutating func update(
+        _ points: [ClockPoint], newest: [ClockPoint], discipline: KernelDiscipline?
+    ) -> Bool {
+        self.newest = newest
+        self.discipline = discipline
+        pending += points
+        if pending.count > ClockReport.maxPoints { pending.removeFirst(pending.count - ClockReport.maxPoints) }
+        return points.contains { $0.time - $0.segment < Self.settling }
+    }
+
+    mutating func didPublish() { pending = [] }
+}

@@ -1,3 +1,4 @@
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepStore
@@ -60,5 +61,24 @@ struct RefinedInput {
         let start = from.map { Timestamp(microseconds: max($0.microseconds, .min + margin) - margin) }
         let end = to.map { Timestamp(microseconds: min($0.microseconds, .max - margin) + margin) }
         try reader.run(SampleQuery(device: device, stream: stream, from: start, to: end), cancellation: nil, each: each)
+    }
+}
+
+extension StoreAddress {
+    /// Begins a run that writes refined data of a device to the store.
+    func refinedRun(
+        of device: DeviceAddress, kind: RefinedKind, method: String, version: Int, parameters: String, now: Timestamp
+    ) throws -> any RefinedWriting {
+        switch self {
+        case .sqlite(let path):
+            return try RefinedRun(
+                path: path, device: device, kind: kind, method: method, version: version, parameters: parameters,
+                now: now)
+        case .clickHouse(let address):
+            return try ClickHouseRefinedRun(
+                address, device: device, kind: kind, method: method, version: version, parameters: parameters,
+                now: now
+            ) { Terminal.writeError("warning: \($0)") }
+        }
     }
 }

@@ -1,5 +1,6 @@
-import LockstepMQTT
+public import LockstepMQTT
 import LockstepModel
+public import LockstepWire
 public import Logging
 public import ServiceLifecycle
 
@@ -61,4 +62,49 @@ private struct HomeAssistantView: Bridge {
     private func status(_ text: String) -> MQTTMessage {
         MQTTMessage(topic: configuration.bridgeTopic, payload: Array(text.utf8), isRetained: true)
     }
+}
+
+/// The configuration of a ``HomeAssistantBridge``.
+public struct HomeAssistantConfiguration: Sendable {
+    /// The broker of Lockstep and of Home Assistant.
+    public var broker: BrokerAddress
+    /// The certificates for `mqtts://`.
+    public var tls = TLSOptions()
+    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
+    public var mqttVersion: MQTTVersion?
+    /// The MQTT keep-alive interval in seconds.
+    public var keepAlive = 15
+    /// The client id, which must be unique at the broker.
+    public var clientID: String
+    /// The prefix of Lockstep's topics.
+    public var root = TopicRoot.standard
+    /// The discovery prefix of Home Assistant.
+    public var prefix = "homeassistant"
+    /// The topic below which the states of the devices are published.
+    public var topic = "lockstep-ha"
+    /// The minimum interval between two states of a device, in µs. A change of its life cycle does not wait.
+    public var interval: Int64 = 5_000_000
+    /// The maximum number of devices; further ones are ignored.
+    public var maxDevices = 10_000
+    /// The delay from the subscription to the removal of devices that were deleted meanwhile, in µs. All retained
+    /// messages must arrive within it.
+    public var removalDelay: Int64 = 10_000_000
+    /// The version of the program, which Home Assistant shows.
+    public var version: String?
+
+    /// Creates a configuration with default values.
+    /// - Parameter clientID: the client id, which must be unique at the broker.
+    public init(broker: BrokerAddress, clientID: String) {
+        self.broker = broker
+        self.clientID = clientID
+    }
+
+    /// The streams each of whose columns has an entity.
+    var measuredStreams: [SensorStream] { [.pressure] + root.streams.declared }
+    /// The topic that shows whether the bridge is connected.
+    var bridgeTopic: String { topic + "/bridge" }
+    /// The topic of the birth message of Home Assistant.
+    var statusTopic: String { prefix + "/status" }
+    /// The filter of the discovery messages of all devices.
+    var discoveryFilter: String { prefix + "/device/+/config" }
 }
