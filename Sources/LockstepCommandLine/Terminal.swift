@@ -1,8 +1,7 @@
+// With glibc 2.40 and newer, <sys/epoll.h> defines winsize.
 import CLinux
 import FoundationEssentials
 import Glibc
-
-// With glibc 2.40 and newer, <sys/epoll.h> defines winsize.
 
 /// An output of the program, and whether it supports colours and cursor movement.
 ///

@@ -26,7 +26,6 @@ public final class RunningProgram: Sendable {
         var bytes: [UInt8] = []
         /// Whether all writers have closed the pipe.
         var isComplete = false
-        /// How it has ended.
         var end: ProgramEnd?
     }
 

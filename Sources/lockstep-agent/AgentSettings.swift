@@ -80,7 +80,6 @@ func defaultOutbox(for address: DeviceAddress) throws -> String {
     return "\(folder)/\(address.group)-\(address.device).outbox"
 }
 
-/// Parses a replay speed.
 func replaySpeed(_ text: String) throws -> ReplaySpeed {
     guard let speed = ReplaySpeed(text) else {
         throw CommandFailure("'\(text)' is not a speed: use a factor above 0, or max")
@@ -141,7 +140,6 @@ private func request(
     }
 }
 
-/// The settings of derived streams.
 struct DerivedStreamSettings: SettingGroup {
     let frame = Setting(
         "frame",

@@ -3,7 +3,6 @@ import LockstepCommandLine
 import LockstepGateway
 import LockstepModel
 
-/// The settings of the foreign formats.
 struct FormatSettings: SettingGroup {
     let ownTracksTopic = Setting(
         "owntracks-topic",
@@ -32,7 +31,6 @@ struct FormatSettings: SettingGroup {
 }
 
 extension Options<FormatSettings> {
-    /// Returns the adapters of all formats.
     func adapters(_ settings: Settings) throws -> [any GatewayAdapter] {
         var adapters = AdapterSettings()
         try settings.assign(self.ownTracksTopic, to: &adapters.ownTracksBase)
@@ -95,13 +93,11 @@ private func keysFile(_ path: String) throws -> OwnTracksKeys {
 }
 
 extension StreamCatalog {
-    /// Returns whether there is a stream with this column.
     fileprivate func column(_ target: SenMLTarget) -> Bool {
         stream(ofChannel: target.stream)?.columns.contains { $0.name == target.column } == true
     }
 }
 
-/// The settings for phyphox.
 struct PhyphoxSettings: SettingGroup {
     let phyphox = Setting.list(
         "phyphox",

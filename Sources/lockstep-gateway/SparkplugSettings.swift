@@ -4,7 +4,6 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// The settings for Sparkplug B.
 struct SparkplugSettings: SettingGroup {
     let sparkplugHost = Setting(
         "sparkplug-host",
@@ -116,7 +115,6 @@ private func hostID(_ text: String) throws -> String {
     return text
 }
 
-/// The settings for Home Assistant.
 struct HomeAssistantSettings: SettingGroup {
     let homeAssistant = Setting.flag(
         "home-assistant",

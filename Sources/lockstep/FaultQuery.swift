@@ -5,7 +5,6 @@ import LockstepWire
 
 /// The queries of what a collector has not stored as samples: `lockstep query rejected` and `lockstep query conflicts`.
 struct FaultQuery {
-    /// The names of the queries.
     static let names = ["rejected", "conflicts"]
     /// The maximum number of conflicts of each device.
     private static let maxConflicts = 100_000
@@ -26,13 +25,11 @@ struct FaultQuery {
         let shown = messages.prefix(limit ?? .max)
         switch format {
         case .text:
-            var table = Table([
-                .init("TIME"), .init("TOPIC"), .init("REASON"), .init("SIZE", isRightAligned: true),
-            ])
+            var table = Table(["TIME", "TOPIC", "REASON", .right("SIZE")])
             for message in shown {
                 table.rows.append([
                     .init(message.at.shown), .init(message.topic.printable, .bold),
-                    .init(message.reason.printable), .init("\(message.size)"),
+                    .init(message.reason.printable), "\(message.size)",
                 ])
             }
             return shown.isEmpty ? ["no rejected messages"] : table.lines(for: .output)
@@ -97,10 +94,7 @@ struct FaultQuery {
         let shown = conflicts.prefix(limit ?? .max)
         switch format {
         case .text:
-            var table = Table([
-                .init("DEVICE"), .init("TIME"), .init("STREAM"), .init("STORED"), .init("RECEIVED LATER"),
-                .init("RECEIVED AT"),
-            ])
+            var table = Table(["DEVICE", "TIME", "STREAM", "STORED", "RECEIVED LATER", "RECEIVED AT"])
             for (device, conflict) in shown {
                 table.rows.append([
                     .init("\(device)", .bold), .init(conflict.time.shown(decimals: 6)), .init(conflict.stream),

@@ -20,7 +20,6 @@ struct StoreOptions: ParsableArguments {
     @OptionGroup var options: Options<StoreSettings>
     @OptionGroup var file: SettingsFile
 
-    /// Opens the store.
     func reader() throws -> StoreReader { try address().reader() }
 
     /// Returns the address of the store with the password. A password file can be a pipe, so do not read it again.

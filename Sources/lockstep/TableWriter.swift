@@ -65,7 +65,6 @@ struct TableWriter: RowWriter {
     private static let deviceWidth = 22
     private static let timeWidth = DisplayZone.isLocal ? 32 : 27
 
-    /// Returns the text of a value.
     private func text(_ value: Double, _ column: Column) -> String {
         if value.isNaN { return "-" }
         switch column.kind {

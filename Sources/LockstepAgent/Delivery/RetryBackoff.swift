@@ -7,7 +7,6 @@ import Logging
 struct RetryBackoff: Sendable {
     /// The maximum delay in µs.
     let maxDelay: Int64
-    /// The batches that wait for a retry.
     private(set) var waiting: [Epoch: SequenceSet] = [:]
     /// The batches being retried.
     private var retrying: [Epoch: SequenceSet] = [:]
@@ -19,7 +18,6 @@ struct RetryBackoff: Sendable {
 
     init(maxDelay: Int64) { self.maxDelay = maxDelay }
 
-    /// Adds a batch that failed.
     mutating func add(_ position: BatchPosition, at boot: Int64) {
         if waiting.isEmpty, retrying.isEmpty {
             delay = DeviceDelivery.initialRetryDelay

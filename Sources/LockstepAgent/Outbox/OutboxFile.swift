@@ -176,7 +176,6 @@ struct ReservedSpace {
         return bytes.overflow ? .max : Int64(clamping: bytes.partialValue)
     }
 
-    /// Releases the reserved space.
     func remove() { unlink(path) }
 
     /// Reserves the space again, or as much as is free. The missing part is reserved by a later call.

@@ -33,14 +33,12 @@ struct PresenceState {
     /// Whether the broker has acknowledged every published presence.
     var isAcknowledged: Bool { unacknowledged.isEmpty }
 
-    /// Returns the presence to publish.
     func report(at time: Timestamp) -> PresenceReport {
         PresenceReport(
             phase: phase, reason: reason, sources: sources, problem: problem, unsavedDropped: unsavedDropped,
             time: time, clock: clock.report, certificates: certificates)
     }
 
-    /// Sets the phase and its reason.
     mutating func setPhase(_ phase: Phase, reason: String) {
         self.phase = phase
         self.reason = reason
@@ -54,7 +52,6 @@ struct PresenceState {
         return report(at: time)
     }
 
-    /// Returns whether it is time to publish a heartbeat or a change.
     func isDue(at boot: Int64) -> Bool { boot - publishedAt >= (isChanged ? Self.changeInterval : heartbeat) }
 
     mutating func didPublish(id: Int32, at boot: Int64) {

@@ -7,7 +7,6 @@ package import LockstepStore
 /// Everything may be inserted again: equal rows merge. Rows about devices and states have a time of the source as their
 /// version, so that they never replace what a collector has written to this database later.
 package final class CopyTarget {
-    /// The number of rows of an insert.
     static let maxRows = 200_000
 
     /// The age in µs from which rejected messages are deleted.
@@ -272,7 +271,6 @@ struct CopyVersions {
 
     init(stored: [Int64: UInt64]) { self.stored = stored }
 
-    /// Reads the versions of a table.
     init(of table: String, _ client: ClickHouseClient) throws(StoreError) {
         // An earlier copy must not be missed.
         client.requireEverything()

@@ -22,7 +22,6 @@ struct ClickHouseException: Equatable {
 }
 
 extension StoreError {
-    /// Creates the error of a store from an exception of its server.
     init(_ exception: ClickHouseException, at address: ClickHouseAddress) {
         switch exception.code {
         case 243: self.init(.full, "no space is left on the disk of the ClickHouse server \(address)")
@@ -64,10 +63,8 @@ struct ServerVersion: CustomStringConvertible, Equatable {
     /// The year and the release in that year: 18 and 16 for `18.16.1`.
     let year: Int
     let release: Int
-    /// The version as the server reports it.
     let description: String
 
-    /// Asks the server.
     init(_ client: ClickHouseClient) throws(StoreError) {
         let text = try client.rows("SELECT version()", inDatabase: false).first?.first.flatMap { $0 } ?? ""
         guard let version = ServerVersion(text) else {

@@ -6,15 +6,12 @@ import LockstepTransfer
 final class HTTPConnection {
     /// The answer to a request.
     struct Response {
-        /// The HTTP status code.
         var status: Int
-        /// The body.
         var body: [UInt8]
     }
 
     /// A request that got no answer.
     struct Failure: Error, CustomStringConvertible {
-        /// The number of the reason.
         var code = CURLE_FAILED_INIT
         /// The reason as libcurl describes it: `Couldn't connect to server`.
         let description: String

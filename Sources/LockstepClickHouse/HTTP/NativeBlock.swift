@@ -125,7 +125,6 @@ struct NativeBlock {
 /// Numbers are little-endian, texts have their length in front as LEB128, and a nullable value has a byte in front that
 /// is 1 for NULL.
 struct RowBinary {
-    /// The encoded rows.
     var bytes: [UInt8] = []
     /// The number of rows, as counted by ``endRow()``.
     var count = 0
@@ -144,7 +143,6 @@ struct RowBinary {
     /// Appends a number of type Float64.
     mutating func append(_ value: Double) { append(value.bitPattern) }
 
-    /// Appends a text of type String.
     mutating func append(_ text: String) { append(Array(text.utf8)) }
 
     /// Appends bytes of type String.
@@ -179,7 +177,6 @@ struct RowBinary {
     /// Appends a byte: 1 for a NULL, 0 for a value that follows.
     mutating func append(isNull: Bool) { bytes.append(isNull ? 1 : 0) }
 
-    /// Ends a row.
     mutating func endRow() { count += 1 }
 
     /// Removes all rows, but keeps the memory.
@@ -191,7 +188,6 @@ struct RowBinary {
 
 /// Rows that are inserted into one table.
 struct TableInsert {
-    /// The statement.
     let statement: String
     /// The encoded rows.
     let body: [UInt8]

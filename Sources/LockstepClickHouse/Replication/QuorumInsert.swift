@@ -7,7 +7,6 @@ struct QuorumInsert {
 
     /// The number of replicas that must hold a row.
     let replicas: Int
-    /// The version of the servers.
     let version: ServerVersion
 
     /// The settings as parameters of an address.

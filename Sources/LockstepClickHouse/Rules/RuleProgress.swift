@@ -28,7 +28,6 @@ struct RuleProgress: Codable, Equatable {
         set { evaluated = newValue.filter { !$0.value.isEmpty }.mapValues(TimeList.encode) }
     }
 
-    /// An event with its number.
     struct Event: Codable, Equatable {
         var id: Int64
         var rule: String
@@ -50,7 +49,6 @@ struct RuleProgress: Codable, Equatable {
             ways = event.ways
         }
 
-        /// Returns the event of a device.
         func stored(of device: DeviceAddress) -> StoredEvent {
             StoredEvent(
                 id: id,
@@ -115,7 +113,6 @@ struct RuleProgress: Codable, Equatable {
         return (changes.filter { $0.seq > last }, snapshot)
     }
 
-    /// The progress as JSON.
     var json: String {
         get throws(StoreError) {
             do { return String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } catch {
@@ -171,12 +168,10 @@ struct RuleLedger {
         return lastNumber
     }
 
-    /// Returns the number of a notification of an event.
     static func deliveryNumber(_ event: Int64, way index: Int) -> Int64 { event << 10 | Int64(index & 1023) }
 }
 
 extension StoredEvent {
-    /// The notifications of a new event.
     var newDeliveries: [EventDelivery] {
         event.ways.enumerated().map { index, way in
             EventDelivery(
@@ -254,7 +249,6 @@ struct NewRows {
         return true
     }
 
-    /// Adds a new row.
     mutating func append(_ index: Int, _ time: Int64) {
         if let open = ranges.last, open.upperBound == index, lastTime < time {
             ranges[ranges.count - 1] = open.lowerBound..<index + 1

@@ -4,7 +4,6 @@ import LockstepStore
 // The tables and views of events. Their columns are those of an SQLite store.
 
 extension ClickHouseSchema {
-    /// The statements that create the tables of events.
     var eventTables: [String] {
         [
             // A row holds all that rules know of a device, see RuleProgress. The row with the highest version counts.

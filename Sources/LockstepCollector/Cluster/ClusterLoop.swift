@@ -34,7 +34,6 @@ final class ClusterLoop {
 
     /// What is known of a share from its runs.
     private struct Share {
-        /// The current run.
         var run: ShareRun?
         /// The earliest time of the next run.
         var retryAt = Int64.min

@@ -14,7 +14,6 @@ public struct CollectorShare: Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of partitions of a group.
     public static let maxPartitions = 64
 
-    /// Creates a share.
     init(group: GroupID, partition: Int = 0, partitions: Int = 1) {
         self.group = group
         self.partition = partition
@@ -36,7 +35,6 @@ public struct CollectorShare: Hashable, Sendable, CustomStringConvertible {
     /// The name in topics, client ids and logs: `lab`, or `lab:0-4` for the first of four partitions.
     public var description: String { partitions == 1 ? "\(group)" : "\(group):\(partition)-\(partitions)" }
 
-    /// Returns whether the device belongs to this share.
     func contains(_ device: DeviceAddress) -> Bool {
         guard device.group == group else { return false }
         guard partitions > 1 else { return true }
@@ -90,7 +88,6 @@ final class ClusterRules: Sendable {
 
     init(_ load: @escaping @Sendable () throws -> RuleSet) { self.load = load }
 
-    /// Returns the rules.
     func current() throws -> RuleSet {
         if let rules = rules.withLock({ $0 }) { return rules }
         return try reload()

@@ -41,7 +41,6 @@ final class Lease: Sendable {
     var token: FencingToken? { content.withLock { $0.token } }
     /// Why the lease has ended, or nil.
     var end: String? { content.withLock { $0.end } }
-    /// Whether the owner has released the lease.
     var isReleasing: Bool { content.withLock { $0.isReleasing } }
 
     /// Returns whether no other collector can have claimed the lease for lack of renewals. Its token protects the store
@@ -58,7 +57,6 @@ final class Lease: Sendable {
         content.withLock { $0.turnStart.map { boot - $0 > Self.maxTurn } ?? false }
     }
 
-    /// Asks for a confirmation.
     func requestConfirmation() {
         content.withLock { $0.wantsConfirmation = true }
         keeper.signal()

@@ -106,7 +106,6 @@ final class LeaseReader: Sendable {
     /// What was read since the last call of ``take()``.
     struct Reading {
         var observed: [CollectorShare: ObservedLease] = [:]
-        /// Whether the leases of all shares were read.
         var isComplete = false
     }
 
@@ -123,7 +122,6 @@ final class LeaseReader: Sendable {
         user = wakeup
     }
 
-    /// Starts the thread.
     func start() { thread.start { [self] in run() } }
 
     /// Ends the thread, and waits for it: at most for the timeouts of a request.

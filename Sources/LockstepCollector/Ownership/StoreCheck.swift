@@ -9,7 +9,6 @@ import Logging
 /// It has a connection of its own: with the collector's own client id, the broker would end the connection of the other
 /// collector.
 struct StoreCheck {
-    /// The outcome of a check.
     enum Outcome: Hashable {
         /// No collector with another store is running.
         case free
@@ -127,9 +126,7 @@ struct StoreCheck {
 /// The error of a collector that would take away the samples of another one.
 struct OtherStoreError: Error, Hashable, CustomStringConvertible {
     let id: CollectorID
-    /// The store of the collector that is running.
     let other: CollectorHealth.Store
-    /// The store of this collector.
     let own: CollectorHealth.Store
 
     /// The reason and what to do.

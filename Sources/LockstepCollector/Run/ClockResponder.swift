@@ -23,7 +23,6 @@ final class ClockResponder: Sendable {
         self.logger = logger
     }
 
-    /// Starts to answer.
     func start() { thread.start { [self] in run() } }
 
     /// Stops, and waits for the end of the connection.

@@ -118,7 +118,6 @@ public struct CollectorConfiguration: Sendable {
     public var loadRules: (@Sendable () throws -> RuleSet)?
     /// The folder of the store, for rules on free space.
     public var storeFolder = "."
-    /// The limits of a turn.
     var turn = TurnLimits()
     /// The MQTT 5 receive maximum: how many unacknowledged messages the broker may send. The default covers two turns,
     /// so that the broker can keep sending while a turn ends.
@@ -168,7 +167,6 @@ public struct CollectorConfiguration: Sendable {
     /// The groups in the health reports; nil for all.
     var reportedGroups: [String]? { groups.isEmpty ? nil : groups.map(\.rawValue) }
 
-    /// The topic of the health reports.
     var healthTopic: String { root.topic(group: groups.first ?? .standard, collector: id) }
 }
 

@@ -10,7 +10,6 @@ final class HealthReport {
     /// Totals over all devices.
     struct Fleet {
         let devices: Int
-        /// The number of samples that agents dropped.
         let droppedSamples: Int64
     }
 
@@ -161,7 +160,6 @@ final class HealthReport {
 }
 
 extension CollectorHealth.Space {
-    /// Describes a store.
     init(_ space: StoreSpace) {
         self.init(
             file: Int(space.file), log: Int(space.log), free: Int(space.free), limit: space.limit.map { Int($0) },

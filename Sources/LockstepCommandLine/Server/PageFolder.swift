@@ -4,7 +4,6 @@ import Glibc
 public struct PageFolder: Sendable {
     /// The folder below `share/lockstep` of an installation.
     private let installed: String
-    /// The folder in a checkout.
     private let source: String
 
     /// Creates the place of a page.

@@ -68,7 +68,6 @@ public struct ConsoleLogHandler: LogHandler {
 }
 
 extension Logger.Level {
-    /// The colour of a level on a terminal.
     fileprivate var style: Terminal.Style {
         switch self {
         case .trace, .debug: .faint

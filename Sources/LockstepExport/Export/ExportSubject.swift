@@ -101,7 +101,6 @@ extension ExportFormat {
     /// The usual number of passes over the samples of a device, to estimate the progress.
     var passes: Int { self == .geojson ? 7 : 1 }
 
-    /// Returns whether the format can represent a time.
     func represents(_ time: Timestamp) -> Bool {
         (self != .senml && self != .senmlCBOR) || time.microseconds >= SenMLWriter.earliest
     }

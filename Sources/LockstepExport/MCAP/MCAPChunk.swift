@@ -12,7 +12,6 @@ struct MCAPChunk {
     var isFull: Bool { records.count >= Self.limit }
     var isEmpty: Bool { times == nil }
 
-    /// Appends a message.
     mutating func append(channel: UInt16, sequence: UInt32, time: UInt64, data: [UInt8]) {
         index[channel, default: []].append((time, UInt64(records.count)))
         times = min(times?.lowerBound ?? time, time)...max(times?.upperBound ?? time, time)
@@ -25,7 +24,6 @@ struct MCAPChunk {
         records.append(contentsOf: data)
     }
 
-    /// Removes all messages.
     mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         index.removeAll()
@@ -179,7 +177,6 @@ extension [UInt8] {
         }
     }
 
-    /// Appends texts with their keys.
     mutating func append(map: [(key: String, value: String)]) {
         append(length: UInt32.self) { bytes in
             for (key, value) in map {

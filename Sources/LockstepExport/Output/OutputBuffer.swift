@@ -63,7 +63,6 @@ public struct TimeWriter: Sendable {
     private let isShort: Bool
     /// Returns a time in ISO 8601 with microseconds and a zone.
     private let text: @Sendable (Timestamp) -> String
-    /// The second of the previous time.
     private var second: Int64?
     /// The text up to the fraction of that second, and after it: `2026-11-21T09:30:00.`, `Z`.
     private var (prefix, suffix): ([UInt8], [UInt8]) = ([], [])

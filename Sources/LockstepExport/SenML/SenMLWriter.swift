@@ -105,7 +105,6 @@ struct SenMLWriter: ExportWriter {
     }
 }
 
-/// A value of a SenML record.
 private enum SenMLValue {
     case integer(Int64)
     case real(Double)
@@ -174,7 +173,6 @@ struct SenMLColumn {
     let name: String
     /// The unit, or nil if SenML has none for the column.
     let unit: String?
-    /// The factor from the unit of the column to this unit.
     let factor: Double
     /// The words of a column of kind `choice`.
     let words: [String]?

@@ -51,7 +51,6 @@ private enum Columns {
 ///
 /// It keeps the newest fix until the next one is known, to distinguish lone fixes from the starts of lines.
 struct TrackSegmenter {
-    /// A part of a track.
     enum Part: Equatable {
         /// The first fix of a line of at least two fixes.
         case start(TrackFix)

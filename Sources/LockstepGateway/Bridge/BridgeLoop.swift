@@ -23,7 +23,6 @@ protocol Bridge: Sendable {
     var farewell: MQTTMessage { get }
 }
 
-/// The connection of a bridge.
 struct BridgeConnection {
     var broker: BrokerAddress
     var clientID: String

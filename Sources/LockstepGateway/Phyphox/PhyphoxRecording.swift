@@ -11,7 +11,6 @@ struct PhyphoxRecording {
         /// The times of starts and pauses.
         case time
 
-        /// The path and query.
         var path: String {
             switch self {
             case .config: "/config"

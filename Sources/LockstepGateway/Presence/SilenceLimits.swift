@@ -90,7 +90,6 @@ struct ListeningTime {
     private var breaks: Int64 = 0
     private var checkedAt: Int64?
 
-    /// Returns the time at a time of the boot clock.
     func time(at boot: Int64) -> Int64 { boot - breaks }
 
     /// Gives senders time to come back, after a connection or when their messages could not be kept.

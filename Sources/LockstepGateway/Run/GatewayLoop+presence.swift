@@ -9,7 +9,6 @@ extension GatewayLoop {
     /// The interval between two checks for silent senders, in µs.
     private static let silenceInterval: Int64 = 1_000_000
 
-    /// The changed presences of a turn.
     struct PresenceChanges {
         /// What the outbox must keep, by the index of the device.
         var records: [Int: OutboxPresence] = [:]
@@ -92,7 +91,6 @@ extension GatewayLoop {
         }
     }
 
-    /// Publishes all pending presences.
     func publishPresences(at now: Timestamp) {
         for index in devices.indices { publishPresence(of: index, at: now) }
     }
@@ -191,7 +189,6 @@ extension GatewayLoop {
         publishHealth(outboxProblem == nil ? .online : .stalled)
     }
 
-    /// Publishes a report.
     func publishHealth(_ status: GatewayHealth.Status) {
         guard link.isUp else { return }
         for warning in certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds) {

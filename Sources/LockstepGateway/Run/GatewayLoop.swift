@@ -59,7 +59,6 @@ final class GatewayLoop {
     var takeoverPause = TakeoverPause()
     /// The time in which senders can be heard.
     var listening = ListeningTime()
-    /// The time of the start.
     let started = Moment.now().wall
     /// The time of the start in µs of the boot clock.
     let startedAt = Moment.now().boot
@@ -133,7 +132,6 @@ final class GatewayLoop {
         link.wait(until: min(end, supervisor.nextTurn ?? end))
     }
 
-    /// Runs one turn.
     func turn() {
         for item in inbox.drain() { accept(item) }
         for event in link.read(limit: Self.readLimit, while: { self.intake.sampleCount < Self.maxSamples }) {
@@ -257,7 +255,6 @@ struct TakeoverPause {
     static let calm: Int64 = 3_600_000_000
 
     private var pause: Int64 = 0
-    /// The end of the pause.
     private(set) var end: Int64 = 0
 
     /// Begins a pause.

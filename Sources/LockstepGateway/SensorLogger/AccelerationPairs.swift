@@ -30,14 +30,12 @@ struct AccelerationPairs: Sendable, Equatable {
     }
 
     private var accelerations: [Waiting] = []
-    /// By time.
     private var gravities: [Waiting] = []
     private var dropped = 0
 
     /// Whether nothing waits.
     var isEmpty: Bool { accelerations.isEmpty && gravities.isEmpty }
 
-    /// The parts that wait.
     var parts: [AccelerationPart] { accelerations.map(\.part) + gravities.map(\.part) }
 
     /// Adds parts.

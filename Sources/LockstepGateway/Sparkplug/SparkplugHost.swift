@@ -58,11 +58,9 @@ private final class SparkplugHostLoop {
     private let birth: Birth
     private let stateTopic: String
     private var nodes: SparkplugNodes
-    /// The messages of this turn.
     private var messages: [TranslatedMessage] = []
     /// The time of the next check of the nodes, in µs of the boot clock.
     private var nextCheck: Int64 = 0
-    /// The figures for the health report.
     private var figures = GatewayHealth.Sparkplug()
     /// The time at which devices are counted next, in µs of the boot clock.
     private var nextDeviceCount: Int64 = 0
@@ -247,7 +245,6 @@ private final class SparkplugHostLoop {
 }
 
 extension TranslatedMessage {
-    /// Whether it reports that a device is lost.
     fileprivate var reportsLost: Bool {
         guard case .success(let translation) = translation else { return false }
         return translation.reports.contains { $0.presence?.phase == .lost }

@@ -110,7 +110,6 @@ extension SparkplugNodes {
         var hasBirth = false
         /// The messages that wait for those before them.
         var order = SparkplugOrder<Message>()
-        /// Its own metrics.
         var own: SparkplugSource
         /// Whether a birth message has made it a device of its own.
         var isPresent = false

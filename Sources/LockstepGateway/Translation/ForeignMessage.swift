@@ -88,7 +88,6 @@ public struct TranslatedMessage: Sendable {
     }
 }
 
-/// An MQTT topic filter.
 struct TopicFilter: Sendable, Hashable {
     private let levels: [Substring]
 

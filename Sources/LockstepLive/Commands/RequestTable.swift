@@ -5,7 +5,6 @@ package import LockstepWire
 
 /// The requests that wait for a reply, and what is to be sent.
 struct RequestTable {
-    /// The result of a request.
     typealias Outcome = Result<CommandReply, CommandError>
 
     private struct Entry {
@@ -20,23 +19,19 @@ struct RequestTable {
     private var entries: [Int: Entry] = [:]
     private var lastID = 0
 
-    /// The number of requests.
     var count: Int { entries.count }
     /// The time at which the next request fails, in µs of the boot clock.
     var nextDeadline: Int64? { entries.values.map(\.deadline).min() }
 
-    /// Returns a new number for a request.
     mutating func reserveID() -> Int {
         lastID += 1
         return lastID
     }
 
-    /// Adds a request.
     mutating func add(_ request: PendingRequest, deadline: Int64, id: Int) {
         entries[id] = Entry(pending: request, deadline: deadline)
     }
 
-    /// Removes a request.
     mutating func remove(_ id: Int) { entries[id] = nil }
 
     /// Removes all requests, and returns their numbers.

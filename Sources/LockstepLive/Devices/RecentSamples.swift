@@ -59,7 +59,6 @@ struct RecentArrivals: Sendable {
 
     private var arrivals: [Arrival] = []
 
-    /// The number of entries.
     var count: Int { arrivals.count }
 
     /// Adds an arrival of samples, and removes those that are older than `window` µs.
@@ -78,7 +77,6 @@ struct RecentArrivals: Sendable {
         arrivals.append(Arrival(at: boot, count: count, times: first...newest))
     }
 
-    /// Removes all arrivals.
     mutating func reset() { arrivals = [] }
 
     /// Returns the number of samples of the last `window` µs divided by its whole seconds, in samples per second.
@@ -121,10 +119,8 @@ struct RecentArrivals: Sendable {
 struct RingQueue<Element: Sendable>: Sendable {
     private var slots: [Element?] = []
     private var head = 0
-    /// The number of elements.
     private(set) var count = 0
 
-    /// Whether the queue has no elements.
     var isEmpty: Bool { count == 0 }
     /// The oldest element.
     var first: Element? { isEmpty ? nil : slots[head] }

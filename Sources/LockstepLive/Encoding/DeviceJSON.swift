@@ -27,7 +27,6 @@ extension LiveDevices {
         return object.finish()
     }
 
-    /// Returns the address of a forgotten device as JSON.
     func forgottenJSON(of device: LiveDevice) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("group", device.address.group.rawValue)
@@ -185,7 +184,6 @@ enum StateChangeJSON {
 
 /// The JSON of samples for subscribers: the members of the wire format, with the names of device and stream.
 enum SampleJSON {
-    /// Encodes samples.
     static func encode(_ samples: SampleBlock, of address: DeviceAddress) -> [UInt8] {
         var object = JSONObjectWriter(reservingCapacity: 160 + samples.count * (samples.columns.count * 20 + 8))
         object.member("group", address.group.rawValue)

@@ -115,7 +115,6 @@ public struct FeedConfiguration: Sendable {
         self.root = root
     }
 
-    /// Returns a connection to the broker.
     func link(wakeup: Wakeup, clientID: String) -> BrokerLink {
         BrokerLink(wakeup: wakeup, version: mqttVersion, backoff: backoff) { [self] in
             MQTTOptions(

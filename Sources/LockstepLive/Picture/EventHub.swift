@@ -7,7 +7,6 @@ struct EventHub {
     private let capacity: Int
     /// The keys of the last events, in the order of their arrival.
     private var order = RingQueue<RuleEvent.Key>()
-    /// The number of events that have arrived.
     private var arrived: Int64 = 0
     /// The highest number of an event of the store.
     private var lastSeed: Int64 = 0
@@ -95,7 +94,6 @@ struct EventHub {
         for subscriber in subscribers.values where subscriber.add(bytes) { touched.append(subscriber) }
     }
 
-    /// Adds a subscriber.
     mutating func add(_ subscriber: Subscriber) { subscribers[subscriber.id] = subscriber }
 
     /// Removes a subscriber, if it is one of this hub.

@@ -18,7 +18,6 @@ struct SampleCoalescer: Sendable {
         let rate: Int
     }
 
-    /// Collected samples.
     struct Output: Sendable {
         let channel: Channel
         /// The samples; nil if all were dropped.
@@ -52,10 +51,8 @@ struct SampleCoalescer: Sendable {
     /// The time at which samples are due next, in µs of the boot clock.
     var nextDeadline: Int64? { deadlines.next }
 
-    /// Returns the number of samples that a channel has collected.
     func count(in channel: Channel) -> Int { pending[channel]?.samples?.count ?? 0 }
 
-    /// Collects samples for a channel.
     mutating func add(_ samples: SampleBlock, to channel: Channel, at boot: Int64) {
         guard !samples.isEmpty else { return }
         let size = RecentSamples.memory(of: samples)
@@ -112,7 +109,6 @@ struct DeadlineHeap<Element: Sendable>: Sendable {
     /// The earliest deadline, in µs of the boot clock.
     var next: Int64? { entries.first?.at }
 
-    /// Adds a deadline.
     mutating func add(_ element: Element, at time: Int64) {
         entries.append((time, element))
         var child = entries.count - 1

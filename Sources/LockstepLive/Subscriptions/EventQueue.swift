@@ -75,7 +75,6 @@ struct EventQueue {
         return events
     }
 
-    /// Removes all events.
     mutating func removeAll() {
         items = RingQueue()
         bytes = 0

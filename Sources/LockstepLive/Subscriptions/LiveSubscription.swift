@@ -84,7 +84,6 @@ public struct SampleRequest: Sendable {
         self.hz = Self.rates[rate]
     }
 
-    /// Returns whether a stream of a device is wanted.
     func selects(_ address: DeviceAddress, _ stream: SensorStream) -> Bool {
         devices?.contains(address) ?? true && streams?.contains(stream.name) ?? true
     }

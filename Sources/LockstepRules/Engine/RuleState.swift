@@ -120,7 +120,6 @@ struct QuietRange {
     /// The longest gap between two samples that changes nothing, in µs.
     private(set) var maxGap = Int64.max
 
-    /// Narrows the range by a rule in a state.
     mutating func add(_ rule: Rule, _ index: Int, _ state: RuleState) {
         guard case .value(let condition) = rule.condition, condition.aggregate == nil,
             state.isActive || state.since == nil
@@ -164,7 +163,6 @@ extension Rule {
 }
 
 extension RuleEvent {
-    /// Creates an event of a rule.
     init(_ rule: Rule, _ device: DeviceAddress?, time: Int64, at: Int64, value: Double?, isLate: Bool) {
         let key = Key(rule: rule.name, device: device, time: Timestamp(microseconds: time))
         let text: String

@@ -73,7 +73,6 @@ public struct ValueCondition: Sendable, Hashable {
         self.clear = clear ?? limit
     }
 
-    /// Whether a value is beyond the limit.
     func starts(_ value: Double) -> Bool { isAbove ? value > limit : value < limit }
     /// Whether a value is back within the limit.
     func ends(_ value: Double) -> Bool { isAbove ? value <= clear : value >= clear }

@@ -4,7 +4,6 @@ public import LockstepMotion
 
 /// A sensor whose stream is computed from other streams.
 protocol DerivedSensor: Sendable {
-    /// The stream that is computed.
     var stream: SensorStream { get }
 
     /// Returns the minimum rates, in samples/s, of the input streams for an output rate of `rate`.
@@ -211,7 +210,6 @@ struct OrientationSensor: DerivedSensor {
     }
 }
 
-/// Steps from an accelerometer.
 struct StepSensor: DerivedSensor {
     /// The input rate that step detection needs, in samples/s.
     private static let rate = 50.0

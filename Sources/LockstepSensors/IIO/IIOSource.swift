@@ -134,7 +134,6 @@ public struct IIOChoices: Sendable, Hashable {
         self.mountMatrices = mountMatrices
     }
 
-    /// The names of all devices that are mentioned.
     var names: [String] { devices + mountMatrices.compactMap(\.device) }
 }
 

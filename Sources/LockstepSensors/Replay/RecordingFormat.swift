@@ -6,7 +6,6 @@ public struct RecordingFormat: Sendable, Hashable {
     public struct Mapping: Sendable, Hashable {
         let field: String
         let stream: SensorStream
-        /// The index of the column.
         let column: Int
         /// The factor from the unit of the file to Lockstep's.
         let scale: Double

@@ -73,7 +73,6 @@ public struct SimulatedSource: SensorSource {
 
 /// The streams and rates of the simulator's sensors.
 enum SimulatedSensor {
-    /// The simulated streams.
     static let streams: [SensorStream] = [.accelerometer, .gyroscope, .magnetometer, .location, .pressure, .battery]
 
     /// Returns the supported rates of a stream, in samples/s; nil if it is not simulated.

@@ -4,7 +4,7 @@ package import LockstepMotion
 /// A walking body with known ground truth: its position, attitude and step count at any time.
 ///
 /// It alternates between standing and walking along a circle. The motion is a closed formula that is twice continuously
-/// differentiable, so the sensor readings (`WalkingBody+sensors.swift`) agree with the ground truth. Times are in s
+/// differentiable, so the sensor readings agree with the ground truth. Times are in s
 /// since the start; vectors of the earth are east, north, up.
 package struct WalkingBody: Sendable, Hashable {
     /// The seed of the noise.

@@ -53,17 +53,14 @@ struct OrientationReport {
                 + notes.lines
         }
         let times = RecordingTimes(start: start)
-        var table = Table([
-            .init(times.title, isRightAligned: true), .init("DURATION (s)", isRightAligned: true),
-            .init("ORIENTATION"), .init("INCLINATION (°)", isRightAligned: true),
-        ])
+        var table = Table([.right(times.title), .right("DURATION (s)"), "ORIENTATION", .right("INCLINATION (°)")])
         for interval in intervals {
             table.rows.append([
                 .init(times.text(interval.start)), .init(fixed(interval.seconds, 2)),
                 .init(interval.orientation.rawValue, .bold), .init(fixed(interval.inclination * 180 / .pi, 1)),
             ])
         }
-        return table.lines(for: terminal).joined(separator: "\n") + "\n" + notes.lines
+        return table.text(for: terminal) + notes.lines
     }
 
     /// The JSON object; times in µs as in the recording, durations in s, angles in rad.
@@ -83,7 +80,6 @@ struct OrientationReport {
     }
 }
 
-/// A time interval with one orientation.
 struct OrientationInterval: Equatable {
     var orientation: DeviceOrientation
     /// The time at which the orientation was detected, in µs as in the recording.

@@ -70,7 +70,7 @@ struct StepReport {
         let summary =
             counted(total.steps, "step") + ", \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
             + " (\(fixed(total.pace, 2)) s/m, \(fixed(total.cadence, 2)) steps/s); \(fixed(seconds, 2)) s recorded"
-        return table.lines(for: terminal).joined(separator: "\n") + "\n" + summary + "\n" + notes.lines
+        return table.text(for: terminal) + summary + "\n" + notes.lines
     }
 
     /// The JSON object; times in µs as in the recording, durations in s. `walked` is the walking time without short
@@ -104,13 +104,11 @@ extension WalkingInterval {
     }
 }
 
-/// A time interval of walking.
 struct WalkingInterval: Equatable {
     /// The start of the first step, in µs as in the recording.
     var start: Int64
     /// The end of the last step, in µs as in the recording.
     var end: Int64
-    /// The number of steps.
     var steps: Int
     /// The distance, in m.
     var distance: Double

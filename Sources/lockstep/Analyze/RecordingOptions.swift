@@ -22,7 +22,6 @@ struct RecordingNotes: Equatable {
         }
     }
 
-    /// The lines for a text report.
     var lines: String { texts.map { "note: \($0)\n" }.joined() }
 
     /// Writes the member `notes`, if there are any.
@@ -31,7 +30,6 @@ struct RecordingNotes: Equatable {
     }
 }
 
-/// The options of recordings.
 struct RecordingOptions: ParsableArguments {
     @Option(
         name: .customLong("map"),
@@ -108,10 +106,8 @@ struct RecordingTimes {
     /// gives times long before the year 2000.
     private var isWallClock: Bool { start >= 946_684_800_000_000 }
 
-    /// The title of a column of start times.
     var title: String { isWallClock ? "START" : "START (s)" }
 
-    /// Returns the text of a time.
     func text(_ time: Int64) -> String {
         isWallClock
             ? Timestamp(microseconds: time).shown(decimals: 3) : fixed(Double(time - start) / 1e6, 2)

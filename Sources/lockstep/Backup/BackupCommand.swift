@@ -79,7 +79,6 @@ struct BackupCommand: ParsableCommand {
     }
 }
 
-/// The progress of a copy.
 enum BackupProgress {
     /// Returns the text: `copying  45 %, 36.0 of 80.0 MB`. The last percent is the check.
     static func line(_ copied: Int64, of all: Int64) -> String {

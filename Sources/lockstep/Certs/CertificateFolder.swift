@@ -5,7 +5,6 @@ import LockstepSystem
 
 /// A folder with a certificate authority, and the certificates that it has signed. `openssl` makes them.
 struct CertificateFolder {
-    /// The absolute path.
     let path: String
     /// The validity of new certificates in days. The authority is valid for ten years.
     var days = 825
@@ -16,7 +15,6 @@ struct CertificateFolder {
     /// Certificates that expire within 30 days are made again.
     private static let renewal = "2592000"
 
-    /// What a certificate is for.
     enum Use: String {
         case client = "clientAuth"
         case server = "serverAuth"

@@ -21,7 +21,6 @@ struct CertsCommand: ParsableCommand {
         subcommands: [CertsBrokerCommand.self, CertsDeviceCommand.self, CertsWebCommand.self, CertsUserCommand.self])
 }
 
-/// The options of all kinds of certificates.
 struct CertificateOptions: ParsableArguments {
     @Option(name: .customLong("certs"), help: "Folder of the authority and its certificates (default: secure).")
     var folder = "secure"

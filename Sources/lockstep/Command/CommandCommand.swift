@@ -207,13 +207,13 @@ private func text(ofLease stream: SensorStream, _ rate: Double?, _ until: Timest
 }
 
 private func text(of description: AgentDescription) -> String {
-    var facts = Table([.init("PHASE"), .init("EPOCH"), .init("OUTBOX"), .init("DROPPED", isRightAligned: true)])
+    var facts = Table(["PHASE", "EPOCH", "OUTBOX", .right("DROPPED")])
     facts.rows.append([
-        .init(description.phase.rawValue, .bold), .init("\(description.epoch)"),
+        .init(description.phase.rawValue, .bold), "\(description.epoch)",
         .init(counted(description.outboxBatches, "batch", "batches") + ", \(description.outboxBytes) B"),
         .init("\(description.droppedSamples)", description.droppedSamples > 0 ? .red : .plain),
     ])
-    var streams = Table([.init("STREAM"), .init("RATE"), .init("UNITS")])
+    var streams = Table(["STREAM", "RATE", "UNITS"])
     for item in description.streams {
         let units = item.stream.columns.filter { !$0.isTime }.map(\.unit).filter { !$0.isEmpty }
         streams.rows.append([
@@ -221,19 +221,19 @@ private func text(of description: AgentDescription) -> String {
             .init(units.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")),
         ])
     }
-    var leases = Table([.init("LEASE OWNER"), .init("STREAM"), .init("RATE"), .init("UNTIL")])
+    var leases = Table(["LEASE OWNER", "STREAM", "RATE", "UNTIL"])
     for lease in description.leases {
         leases.rows.append([
             .init(lease.client.isEmpty ? "-" : lease.client.printable), .init(lease.stream.name),
             .init(text(ofRate: lease.rate)), .init(lease.until.shown),
         ])
     }
-    var sources = Table([.init("SOURCE"), .init("STATUS")])
+    var sources = Table(["SOURCE", "STATUS"])
     for (name, status) in description.sources.sorted(by: { $0.key < $1.key }) {
         sources.rows.append([.init(name.printable, .bold), .init(status.printable)])
     }
     return [facts, streams, leases, sources].filter { !$0.rows.isEmpty }
-        .map { $0.lines(for: .output).joined(separator: "\n") + "\n" }.joined(separator: "\n")
+        .map { $0.text(for: .output) }.joined(separator: "\n")
 }
 
 private func text(ofRate rate: Double?) -> String {

@@ -12,7 +12,6 @@ struct Finding: Equatable {
     var level: Level
     /// The checked part: `broker`, `collector default/main`, `device lab/arm-left`.
     var subject: String
-    /// The result.
     var text: String
     /// The suggested action, if any.
     var advice: String?

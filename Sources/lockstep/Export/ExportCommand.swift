@@ -88,12 +88,7 @@ struct ExportCommand: ParsableCommand {
     var force = false
 
     func run() throws {
-        if subject == "session" {
-            do { return try exportSession() } catch let interruption as ExportInterruption {
-                Terminal.writeError("Error: \(interruption)")
-                throw ExitCode(128 + interruption.signal)
-            }
-        }
+        if subject == "session" { return try Self.reportInterruption { try exportSession() } }
         guard session == nil else { throw CommandFailure("'\(session ?? "")': only 'session' is followed by a name") }
         let now = Moment.now().wall
         let (from, to) = try selection.timeRange.rangeOrEmpty(now: now)
@@ -115,7 +110,6 @@ struct ExportCommand: ParsableCommand {
         }
     }
 
-    /// Exports a session.
     private func exportSession() throws {
         guard let session else { throw CommandFailure("give the name of the session: lockstep export session NAME") }
         guard selection.device.isEmpty, selection.timeRange.from == nil, selection.timeRange.to == nil, gap == nil,

@@ -87,7 +87,6 @@ enum ExportDestination {
     }
 }
 
-/// The progress of an export.
 enum ExportProgress {
     /// Returns a bar: `[#########-----------]  45 %, 120000 samples, 8 MB, 12 s left`.
     static func line(_ progress: SampleExport.Progress, bytes: Int64, elapsed: Duration) -> String {

@@ -36,8 +36,7 @@ struct RecordListCommand: ParsableCommand {
         }
         guard !sessions.isEmpty else { return Terminal.output.write("no sessions\n") }
         var table = Table([
-            .init("SESSION"), .init("NAME"), .init("STATE"), .init("START"), .init("LENGTH", isRightAligned: true),
-            .init("DEVICES", isRightAligned: true), .init("MARKERS", isRightAligned: true), .init("LABELS"),
+            "SESSION", "NAME", "STATE", "START", .right("LENGTH"), .right("DEVICES"), .right("MARKERS"), "LABELS",
         ])
         for session in sessions {
             let labels = session.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
@@ -45,11 +44,11 @@ struct RecordListCommand: ParsableCommand {
             table.rows.append([
                 .init("\(session.key.group)/\(session.key.id)", .bold), .init(Terminal.escaped(session.name)),
                 .init(session.state.rawValue, session.state == .incomplete ? .red : .plain),
-                .init(session.start?.shown ?? "-"), .init(length ?? "-"), .init("\(session.devices.count)"),
-                .init("\(session.markers.count)"), .init(Terminal.escaped(labels.joined(separator: " "))),
+                .init(session.start?.shown ?? "-"), .init(length ?? "-"), "\(session.devices.count)",
+                "\(session.markers.count)", .init(Terminal.escaped(labels.joined(separator: " "))),
             ])
         }
-        Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")
+        Terminal.output.write(table.text(for: .output))
     }
 }
 

@@ -3,7 +3,7 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepWire
 
-/// The report of `lockstep simulate`, as text. The JSON is in `FleetReport+json.swift`.
+/// The report of `lockstep simulate`, as text and as JSON.
 struct FleetReport {
     let outcome: FleetOutcome
 
@@ -35,9 +35,7 @@ struct FleetReport {
     private var seconds: Double { Double(outcome.elapsed) / 1e6 }
 
     private func amounts(_ terminal: Terminal, _ counts: CollectorWatch.Counts) -> [String] {
-        var table = Table([
-            .init("DELIVERY"), .init("BATCHES", isRightAligned: true), .init("SAMPLES", isRightAligned: true),
-        ])
+        var table = Table(["DELIVERY", .right("BATCHES"), .right("SAMPLES")])
         table.rows = [
             ["sent", "\(outcome.sent.batches)", "\(outcome.sent.samples)"].map { Table.Cell($0) },
             ["retransmitted", "\(outcome.resent)"].map { Table.Cell($0) },
@@ -48,7 +46,7 @@ struct FleetReport {
             ["duplicates (collector count)", "", "\(counts.duplicates)"].map { Table.Cell($0) },
         ]
         if counts.conflicts > 0 {
-            table.rows.append([.init("conflicts (collector count)"), .init(""), .init("\(counts.conflicts)", .red)])
+            table.rows.append(["conflicts (collector count)", "", .init("\(counts.conflicts)", .red)])
         }
         if outcome.lost.batches > 0 {
             table.rows.append([
@@ -73,11 +71,11 @@ struct FleetReport {
 
     private func memory(_ terminal: Terminal) -> [String] {
         var table = Table(
-            [.init("MEMORY (MB)")]
+            ["MEMORY (MB)"]
                 + ["FIRST", "LAST", "MAX", "GROWTH (MB/min)"].map { .init($0, isRightAligned: true) })
         for (name, series) in memorySeries {
             guard let first = series.first, let last = series.last else {
-                table.rows.append([.init(name), .init("unknown")])
+                table.rows.append([.init(name), "unknown"])
                 continue
             }
             let sizes = [first, last, series.max].map { Table.Cell(fixed(Double($0) / 1_048_576, 1)) }
@@ -118,7 +116,6 @@ struct FleetReport {
 }
 
 extension FleetReport {
-    /// The report as one JSON object.
     var json: String {
         let plan = outcome.plan
         let counts = outcome.collectors.counts

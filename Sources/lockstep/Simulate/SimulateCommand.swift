@@ -126,7 +126,6 @@ private func streamList(_ text: String) throws -> [SensorStream] {
     }
 }
 
-/// The progress of a simulation.
 enum SimulateProgress {
     static func line(_ outcome: FleetOutcome) -> String {
         let lag = outcome.liveLag.quantile(0.99).map { ", p99 latency \(fixed(Double($0) / 1000, 0)) ms" } ?? ""

@@ -5,7 +5,6 @@ import LockstepSQLite
 
 /// The folder of `lockstep up`, locked for this process.
 final class UpFolder {
-    /// The absolute path.
     let path: String
     private let isTemporary: Bool
     private let lock: FileLock
@@ -55,10 +54,8 @@ final class UpFolder {
         return path + "/" + name
     }
 
-    /// Removes a temporary folder.
     func removeIfTemporary() { if isTemporary { try? FileManager.default.removeItem(atPath: path) } }
 
-    /// The name of the user of this process.
     static var userName: String { getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? "root" }
 
     private static var temporaryPrefix: String {

@@ -9,7 +9,6 @@ struct UpLog {
     let isJSON: Bool
     let terminal: Terminal
     private let write: (String) -> Void
-    /// The width of the names.
     private static let width = 9
 
     init(isJSON: Bool, terminal: Terminal = .output, write: @escaping (String) -> Void) {

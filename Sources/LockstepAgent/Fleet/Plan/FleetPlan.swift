@@ -62,7 +62,6 @@ public struct FleetPlan: Sendable, Hashable {
     public var backlogBatches: Int64 { backlogRounds * Int64(streams.count) }
     /// The number of live batches of all devices.
     public var liveBatches: Int64 { liveRounds * Int64(streams.count * devices) }
-    /// The number of digits in device names.
     private var digits: Int { max(4, String(devices).count) }
 
     /// Returns the address of device `index`, from 0: the first is `sim-0001`.
@@ -178,7 +177,6 @@ extension SensorStream.Column {
 ///
 /// The next turn follows from a counter, so that the schedule needs no heap of deadlines for 100,000 devices.
 struct RoundRobin {
-    /// The number of items.
     let count: Int
     /// The time in which each item has one turn, in µs.
     let period: Int64

@@ -159,7 +159,6 @@ public final class Fleet {
         }
     }
 
-    /// Records the memory of this process.
     func recordMemory() {
         if let memory = ProcessMemory.now() { outcome.ownMemory.add(memory.current, at: elapsed) }
     }
@@ -331,7 +330,6 @@ extension Fleet {
     /// The topic on which mosquitto reports its memory, in bytes.
     private static let brokerMemoryTopic = "$SYS/broker/heap/current"
 
-    /// Handles an event of the link with this number.
     func handle(_ event: BrokerLink.Event, of number: Int) {
         switch event {
         case .failed(let error, _):
@@ -531,7 +529,6 @@ extension Fleet {
         }
     }
 
-    /// Returns the presence message of a device.
     func presence(of device: Int, _ phase: Phase, reason: String) -> MQTTMessage {
         let address = devices[device].address
         let epoch = devices[device].epoch
@@ -548,7 +545,6 @@ extension Fleet {
 /// One connection, and the devices that share it.
 final class FleetConnection {
     let link: BrokerLink
-    /// The indexes of its devices.
     let devices: [Int]
     /// The device of each batch without a PUBACK, by message id.
     var inFlight: [Int32: Int] = [:]
@@ -565,7 +561,6 @@ final class FleetConnection {
         self.devices = devices
     }
 
-    /// Whether the link is up and all subscriptions are granted.
     var isReady: Bool { link.isUp && granted >= devices.count }
 }
 

@@ -105,6 +105,5 @@ public struct HomeAssistantConfiguration: Sendable {
     var bridgeTopic: String { topic + "/bridge" }
     /// The topic of the birth message of Home Assistant.
     var statusTopic: String { prefix + "/status" }
-    /// The filter of the discovery messages of all devices.
     var discoveryFilter: String { prefix + "/device/+/config" }
 }

@@ -16,7 +16,6 @@ struct HomeAssistantDevices {
         var publishedAt: Int64?
     }
 
-    /// The streams that Home Assistant shows.
     private let streams: [SensorStream]
     private let configuration: HomeAssistantConfiguration
     private var entries: [DeviceAddress: Entry] = [:]
@@ -29,7 +28,6 @@ struct HomeAssistantDevices {
     private var confirmed: Set<DeviceAddress> = []
     /// The time of the removal of devices that were deleted meanwhile, in µs of the boot clock.
     private var removalAt: Int64?
-    /// The messages that delete devices.
     private var removals: [MQTTMessage] = []
 
     init(_ configuration: HomeAssistantConfiguration) {
@@ -37,7 +35,6 @@ struct HomeAssistantDevices {
         streams = [.location, .battery, .steps] + configuration.measuredStreams
     }
 
-    /// The number of devices.
     var count: Int { entries.count }
 
     /// The topic filters to subscribe to.

@@ -15,9 +15,7 @@ struct HomeAssistantDiscovery {
 
     static let idPrefix = "lockstep_"
 
-    /// The topic of the discovery message.
     var topic: String { "\(configuration.prefix)/device/\(id)/config" }
-    /// The topics of the values.
     var stateTopic: String { base + "/state" }
     var locationTopic: String { base + "/location" }
     var availabilityTopic: String { base + "/availability" }

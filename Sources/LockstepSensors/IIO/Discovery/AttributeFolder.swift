@@ -117,7 +117,6 @@ struct ChannelFiles {
     let files: [String]
     /// Whether at least one channel has a file.
     let hasAnyChannel: Bool
-    /// Whether every channel has a file.
     let isComplete: Bool
 
     init(_ folder: AttributeFolder, _ quantity: IIOQuantity) {

@@ -179,7 +179,6 @@ package struct IIOBuffer: Sendable, Hashable {
     /// Whether the device has other buffers.
     package private(set) var isOneOfSeveral = false
 
-    /// Whether the buffer can be enabled.
     var isUsable: Bool { controls.contains("enable") }
 
     /// Returns the buffers of a device in the order of their numbers.

@@ -156,7 +156,6 @@ struct OpenSession {
     var session: any IIOSession
     /// The device's name for users.
     let label: String
-    /// The streams that the session reads.
     let streams: Set<SensorStream>
     /// The device's folder in sysfs.
     let folder: AttributeFolder

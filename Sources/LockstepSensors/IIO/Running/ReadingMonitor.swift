@@ -15,7 +15,6 @@ package struct ReadingMonitor: Sendable {
     /// Permanent limitations to report.
     private var notes: [String]
 
-    /// The number of consecutive all-zero readings.
     private var zeros = 0
     /// Whether a measurement has been accepted in this session.
     private var isAlive = false
