@@ -88,9 +88,7 @@ struct AgentCommand: AsyncParsableCommand {
         configuration.coalescing = coalescing
         configuration.rates = try rateOptions.rates(settings)
         configuration.derived = try derivedOptions.options(settings)
-        configuration.tls = try broker.tls(settings)
-        configuration.mqttVersion = try broker.version(settings)
-        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try broker.access(settings)
         try settings.assign(options.root, to: &configuration.root)
         configuration.root.streams = settings.streams
         try settings.assign(options.outboxSize, to: &configuration.outboxLimits.bytes)

@@ -97,9 +97,7 @@ struct CollectorCommand: AsyncParsableCommand {
     private func collectorConfiguration(_ settings: Settings) throws -> CollectorConfiguration {
         var configuration = CollectorConfiguration(
             id: try settings.value(options.id) ?? CollectorID(validating: "main"), broker: try broker.address(settings))
-        configuration.tls = try broker.tls(settings)
-        configuration.mqttVersion = try broker.version(settings)
-        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try broker.access(settings)
         if settings.place(of: options.cluster) == nil {
             configuration.groups = try settings.values(options.group) { try GroupID(validating: $0) }
         }
@@ -142,18 +140,18 @@ extension CollectorCommand {
                     + "--jetstream --store_dir DIR' and add --lease-server nats://HOST:4222, see docs/cluster.md")
         }
         var options = NATSOptions(servers: servers, name: "lockstep-collector \(collector.id)")
-        options.user = collector.broker.user
-        options.password = collector.broker.password
+        options.user = collector.broker.address.user
+        options.password = collector.broker.address.password
         guard servers.usesTLS else {
             // Otherwise the password would be sent without encryption, though the user has asked for it.
-            guard !collector.broker.usesTLS else {
+            guard !collector.broker.address.usesTLS else {
                 throw CommandFailure("the broker uses TLS, but --lease-server does not: use tls:// instead of nats://")
             }
             return options
         }
-        options.authorityFile = collector.tls.authorityFile
-        options.certificateFile = collector.tls.certificateFile
-        options.keyFile = collector.tls.keyFile
+        options.authorityFile = collector.broker.tls.authorityFile
+        options.certificateFile = collector.broker.tls.certificateFile
+        options.keyFile = collector.broker.tls.keyFile
         return options
     }
 }

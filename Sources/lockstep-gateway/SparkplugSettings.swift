@@ -25,11 +25,9 @@ extension Options<SparkplugSettings> {
         let targets = try targets(settings)
         guard let host = try settings.value(self.sparkplugHost) else { return nil }
         var configuration = SparkplugHostConfiguration(
-            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "host"),
+            broker: gateway.broker.address, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "host"),
             host: host)
-        configuration.tls = gateway.tls
-        configuration.mqttVersion = gateway.mqttVersion
-        configuration.keepAlive = gateway.keepAlive
+        configuration.broker = gateway.broker
         configuration.maxPayload = gateway.maxPayload
         configuration.maxFuture = gateway.maxFuture
         configuration.targets = targets
@@ -41,11 +39,9 @@ extension Options<SparkplugSettings> {
     func edge(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugEdgeConfiguration? {
         guard let node = try settings.value(self.sparkplugOut) else { return nil }
         var configuration = SparkplugEdgeConfiguration(
-            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "out"),
+            broker: gateway.broker.address, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "out"),
             node: node)
-        configuration.tls = gateway.tls
-        configuration.mqttVersion = gateway.mqttVersion
-        configuration.keepAlive = gateway.keepAlive
+        configuration.broker = gateway.broker
         configuration.root = gateway.root
         configuration.version = lockstepVersion
         return configuration
@@ -135,10 +131,8 @@ extension Options<HomeAssistantSettings> {
     func configuration(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> HomeAssistantConfiguration? {
         let isOn = try settings.isOn(self.homeAssistant)
         var configuration = HomeAssistantConfiguration(
-            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "home", "assistant"))
-        configuration.tls = gateway.tls
-        configuration.mqttVersion = gateway.mqttVersion
-        configuration.keepAlive = gateway.keepAlive
+            broker: gateway.broker.address, clientID: MQTTOptions.clientID("gateway", gateway.id, "home", "assistant"))
+        configuration.broker = gateway.broker
         configuration.root = gateway.root
         configuration.version = lockstepVersion
         try settings.assign(self.homeAssistantPrefix, to: &configuration.prefix)

@@ -74,15 +74,9 @@ public struct FleetConfiguration: Sendable {
     /// The number of connections, from 1 to the number of devices; devices are assigned to them round-robin.
     public var connections: Int
     /// The address of the broker.
-    public var broker: BrokerAddress
-    /// The TLS files.
-    public var tls = TLSOptions()
-    /// The MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
-    public var mqttVersion: MQTTVersion?
+    public var broker: BrokerAccess
     /// The topic prefix.
     public var root = TopicRoot.standard
-    /// The MQTT keep-alive interval, in s.
-    public var keepAlive = 15
     /// The rate limit for backlog, in bytes per second and device.
     public var backlogRate = 262_144
     /// The time without an acknowledgement after which missing batches count as lost, at the end of the run, in µs.
@@ -92,7 +86,7 @@ public struct FleetConfiguration: Sendable {
     public init(plan: FleetPlan, connections: Int, broker: BrokerAddress) {
         self.plan = plan
         self.connections = connections
-        self.broker = broker
+        self.broker = BrokerAccess(broker)
     }
 }
 

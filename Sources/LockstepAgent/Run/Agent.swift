@@ -88,13 +88,7 @@ public struct AgentConfiguration: Sendable {
     /// The group and the id of the device.
     public var address: DeviceAddress
     /// The broker to publish to.
-    public var broker: BrokerAddress
-    /// The certificates for `mqtts://`.
-    public var tls = TLSOptions()
-    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
-    public var mqttVersion: MQTTVersion?
-    /// The MQTT keep-alive interval in seconds, 5 to 65,535.
-    public var keepAlive = 15
+    public var broker: BrokerAccess
     /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The sources of samples.
@@ -127,7 +121,7 @@ public struct AgentConfiguration: Sendable {
         address: DeviceAddress, broker: BrokerAddress, sources: [any SensorSource], outboxPath: String
     ) {
         self.address = address
-        self.broker = broker
+        self.broker = BrokerAccess(broker)
         self.sources = sources
         self.outboxPath = outboxPath
     }

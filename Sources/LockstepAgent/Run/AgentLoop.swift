@@ -33,7 +33,7 @@ final class AgentLoop {
     ) throws {
         let now = Moment.now()
         self.configuration = configuration
-        certificates = CertificateWatch(tls: configuration.tls)
+        certificates = CertificateWatch(tls: configuration.broker.tls)
         self.inbox = inbox
         self.logger = logger
         self.supervisor = supervisor
@@ -45,7 +45,7 @@ final class AgentLoop {
         pongTopic = configuration.root.topic(configuration.address, .clockPong)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.presencePublisher = presencePublisher
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+        link = BrokerLink(wakeup: wakeup, version: configuration.broker.version) { version in
             presencePublisher.connectionOptions(version: version)
         }
         link.onMessage = { [unowned self] message in receive(message) }

@@ -50,11 +50,7 @@ final class StandbyLoop {
         // Several standbys may wait.
         let clientID = MQTTOptions.clientID(
             "standby", configuration.id.rawValue, "\(UInt32.random(in: .min ... .max))")
-        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { [configuration] version in
-            MQTTOptions(
-                address: configuration.broker, clientID: clientID, keepAlive: configuration.keepAlive, version: version,
-                tls: configuration.tls)
-        }
+        let link = configuration.broker.link(clientID: clientID, wakeup: wakeup)
         let topic = configuration.healthTopic
         let session = BrokerSession(link, filters: { [topic] }) { [unowned self] message in
             guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }

@@ -41,14 +41,10 @@ struct StoreCheck {
         var machine = StoreCheckMachine(
             store: store, healthInterval: configuration.healthInterval, isReconnecting: isReconnecting,
             wasUnreachable: wasUnreachable)
-        let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
-            [configuration] version in
-            MQTTOptions(
-                address: configuration.broker,
-                clientID: MQTTOptions.clientID(
-                    "collector", configuration.id.rawValue, "check", "\(UInt32.random(in: .min ... .max))"),
-                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
-        }
+        let link = configuration.broker.link(
+            clientID: MQTTOptions.clientID(
+                "collector", configuration.id.rawValue, "check", "\(UInt32.random(in: .min ... .max))"),
+            wakeup: Wakeup(), node: configuration.node)
         // A collector with this id and other groups uses the same session, but reports on another topic. The user of this one
         // may not be allowed to read there.
         let allTopics = configuration.root.filter(collector: configuration.id)
@@ -59,7 +55,7 @@ struct StoreCheck {
                 health, on: message.topic, isRetained: message.isRetained, at: Moment.now().boot)
         }
         defer { session.close() }
-        let nodes = configuration.broker.nodes.count
+        let nodes = configuration.broker.address.nodes.count
         let connectLimit = min(Self.connectLimit, BrokerLink.attemptLimit(nodes: nodes) * nodes)
         var deadline = ContinuousClock.now + connectLimit
         var attempts = nodes

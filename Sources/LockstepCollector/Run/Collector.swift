@@ -93,13 +93,7 @@ public struct CollectorConfiguration: Sendable {
     /// The collector's id. The broker keeps its session under this id, so it must be unique.
     public var id: CollectorID
     /// The address of the broker.
-    public var broker: BrokerAddress
-    /// The certificates for `mqtts://`.
-    public var tls = TLSOptions()
-    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1 if the broker refuses it.
-    public var mqttVersion: MQTTVersion?
-    /// The MQTT keep-alive interval in seconds, 5 to 65,535.
-    public var keepAlive = 15
+    public var broker: BrokerAccess
     /// The prefix of all topics.
     public var root = TopicRoot.standard
     /// The groups to collect, or empty for all.
@@ -161,7 +155,7 @@ public struct CollectorConfiguration: Sendable {
     /// Creates a configuration with default values.
     public init(id: CollectorID, broker: BrokerAddress) {
         self.id = id
-        self.broker = broker
+        self.broker = BrokerAccess(broker)
     }
 
     /// The groups in the health reports; nil for all.

@@ -65,7 +65,7 @@ final class CollectorLoop {
         let report = HealthReport(configuration: configuration, store: location, logger: logger)
         report.readSpace = { writer.space() }
         self.report = report
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion, node: configuration.node) {
+        link = BrokerLink(wakeup: wakeup, version: configuration.broker.version, node: configuration.node) {
             report.connectionOptions(version: $0)
         }
         link.mayConnect = { [unowned self] in

@@ -44,7 +44,7 @@ final class HealthReport {
         self.configuration = configuration
         self.store = store
         self.logger = logger
-        certificates = CertificateWatch(tls: configuration.tls)
+        certificates = CertificateWatch(tls: configuration.broker.tls)
     }
 
     /// Whether the store cannot be written.
@@ -62,14 +62,12 @@ final class HealthReport {
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
             store: isStalled ? store : nil, groups: configuration.reportedGroups)
-        return MQTTOptions(
-            address: configuration.broker,
+        var options = configuration.broker.options(
             clientID: configuration.share?.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
-            keepsSession: true,
-            keepAlive: configuration.keepAlive, will: message(will), version: version,
-            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls,
-            peerTimeout: configuration.share?.peerTimeout
-        )
+            version: version, keepsSession: true, will: message(will))
+        options.receiveMaximum = configuration.receiveMaximum
+        options.peerTimeout = configuration.share?.peerTimeout
+        return options
     }
 
     /// Counts a committed transaction, and logs its rejected messages.
@@ -187,14 +185,10 @@ struct SeparateReport {
         let configuration = configuration
         let report = report
         var exchange = Exchange()
-        let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
-            version in
-            MQTTOptions(
-                address: configuration.broker,
-                clientID: MQTTOptions.clientID(
-                    "collector", configuration.id.rawValue, "report", "\(UInt32.random(in: .min ... .max))"),
-                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
-        }
+        let link = configuration.broker.link(
+            clientID: MQTTOptions.clientID(
+                "collector", configuration.id.rawValue, "report", "\(UInt32.random(in: .min ... .max))"),
+            wakeup: Wakeup(), node: configuration.node)
         // Whoever may replace the report of another one need not read it.
         let filters = replacesOther ? [] : [configuration.healthTopic]
         let session = BrokerSession(link, qos: .atMostOnce, awaitsRetained: true, filters: { filters }) { message in

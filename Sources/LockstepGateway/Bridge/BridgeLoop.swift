@@ -24,11 +24,8 @@ protocol Bridge: Sendable {
 }
 
 struct BridgeConnection {
-    var broker: BrokerAddress
+    var broker: BrokerAccess
     var clientID: String
-    var keepAlive: Int
-    var version: MQTTVersion?
-    var tls: TLSOptions
     /// What the log names beside the broker.
     var name: (key: String, value: String)
 }
@@ -63,10 +60,9 @@ private final class BridgeLoop<Content: Bridge> {
         self.logger = logger
         let (state, connection) = (State(bridge), bridge.connection)
         self.state = state
-        let link = BrokerLink(wakeup: wakeup, version: connection.version) { version in
-            MQTTOptions(
-                address: connection.broker, clientID: connection.clientID, keepAlive: connection.keepAlive,
-                will: state.bridge.will(), version: version, tls: connection.tls)
+        let link = BrokerLink(wakeup: wakeup, version: connection.broker.version) { version in
+            connection.broker.options(
+                clientID: connection.clientID, version: version, will: state.bridge.will())
         }
         session = BrokerSession(link, filters: { state.bridge.filters })
         link.onMessage = { [unowned self] message in receive(message) }

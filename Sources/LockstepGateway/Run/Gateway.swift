@@ -89,16 +89,10 @@ public struct GatewayConfiguration: Sendable {
     /// The version of the program, for its health report; nil if unknown.
     public var version: String?
     /// The broker of the foreign messages and of Lockstep's own.
-    public var broker: BrokerAddress
-    /// The certificates for `mqtts://`.
-    public var tls = TLSOptions()
+    public var broker: BrokerAccess
     /// The file of the certificate of the gateway's own server, whose end of validity the health report names; nil if there
     /// is none.
     public var serverCertificateFile: String?
-    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
-    public var mqttVersion: MQTTVersion?
-    /// The MQTT keep-alive interval in seconds.
-    public var keepAlive = 15
     /// The prefix of Lockstep's topics, and the streams that are published.
     public var root = TopicRoot.standard
     /// The formats to translate.
@@ -133,7 +127,7 @@ public struct GatewayConfiguration: Sendable {
 
     /// Creates a configuration with default values.
     public init(broker: BrokerAddress, adapters: [any GatewayAdapter], outboxPath: String) {
-        self.broker = broker
+        self.broker = BrokerAccess(broker)
         self.adapters = adapters
         silence = SilenceLimits.standard(adapters)
         self.outboxPath = outboxPath

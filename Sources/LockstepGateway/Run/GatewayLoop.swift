@@ -80,7 +80,7 @@ final class GatewayLoop {
         supervisor: Supervisor
     ) throws {
         self.configuration = configuration
-        certificates = CertificateWatch(tls: configuration.tls, serverFile: configuration.serverCertificateFile)
+        certificates = CertificateWatch(tls: configuration.broker.tls, serverFile: configuration.serverCertificateFile)
         self.inbox = inbox
         self.logger = logger
         self.supervisor = supervisor
@@ -89,12 +89,10 @@ final class GatewayLoop {
             encoding: configuration.encoding, streams: configuration.root.streams)
         delivery = OutboxDelivery(backlogRate: configuration.backlogRate)
         intake = GatewayIntake(configuration)
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            MQTTOptions(
-                address: configuration.broker, clientID: MQTTOptions.clientID("gateway", configuration.id),
-                keepsSession: true,
-                keepAlive: configuration.keepAlive, will: Self.will(configuration), version: version,
-                tls: configuration.tls)
+        link = BrokerLink(wakeup: wakeup, version: configuration.broker.version) { version in
+            configuration.broker.options(
+                clientID: MQTTOptions.clientID("gateway", configuration.id), version: version, keepsSession: true,
+                will: Self.will(configuration))
         }
         link.onMessage = { [unowned self] message in receive(message) }
         link.mayConnect = { [unowned self] in Moment.now().boot >= takeoverPause.end }

@@ -77,11 +77,11 @@ private final class SparkplugHostLoop {
         self.birth = birth
         stateTopic = SparkplugTopic.state(of: configuration.host)
         nodes = SparkplugNodes(configuration.targets, maxFuture: configuration.maxFuture)
-        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+        let link = BrokerLink(wakeup: wakeup, version: configuration.broker.version) { version in
             birth.start = Moment.now().wall
-            return MQTTOptions(
-                address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-                will: Self.state(false, configuration, at: birth.start), version: version, tls: configuration.tls)
+            return configuration.broker.options(
+                clientID: configuration.clientID, version: version,
+                will: Self.state(false, configuration, at: birth.start))
         }
         let filters = [stateTopic] + Self.types.map { SparkplugTopic.filter($0) }
         session = BrokerSession(link, filters: { filters })
@@ -254,13 +254,7 @@ extension TranslatedMessage {
 /// The configuration of a ``SparkplugHost``.
 public struct SparkplugHostConfiguration: Sendable {
     /// The broker of the nodes.
-    public var broker: BrokerAddress
-    /// The certificates for `mqtts://`.
-    public var tls = TLSOptions()
-    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
-    public var mqttVersion: MQTTVersion?
-    /// The MQTT keep-alive interval in seconds.
-    public var keepAlive = 15
+    public var broker: BrokerAccess
     /// The client id, which must be unique at the broker.
     public var clientID: String
     /// The id of the host application, under which nodes see whether it is online.
@@ -276,7 +270,7 @@ public struct SparkplugHostConfiguration: Sendable {
 
     /// Creates a configuration with default values.
     public init(broker: BrokerAddress, clientID: String, host: String) {
-        self.broker = broker
+        self.broker = BrokerAccess(broker)
         self.clientID = clientID
         self.host = host
     }

@@ -97,9 +97,7 @@ struct SimulateCommand: ParsableCommand {
             duration: Int64(duration * 1e6), backlog: Int64(backlog * 1e6), seed: seed, run: Moment.now().wall)
         var configuration = FleetConfiguration(
             plan: plan, connections: connections ?? devices, broker: try connection.broker.address(settings))
-        configuration.tls = try connection.broker.tls(settings)
-        configuration.mqttVersion = try connection.broker.version(settings)
-        if let seconds = try connection.broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try connection.broker.access(settings)
         configuration.root = try connection.topicRoot(settings)
         configuration.backlogRate = max(1, try byteCount(backlogRate))
         configuration.patience = Int64(patience * 1e6)

@@ -5,6 +5,7 @@ import LockstepSQLite
 
 /// The folder of `lockstep up`, locked for this process.
 final class UpFolder {
+    /// The absolute path.
     let path: String
     private let isTemporary: Bool
     private let lock: FileLock

@@ -233,11 +233,7 @@ extension Fleet {
     /// Creates the link that receives the status of collectors and of the broker.
     static func makeObserver(_ configuration: FleetConfiguration, wakeup: Wakeup) -> BrokerLink {
         let id = MQTTOptions.clientID("simulate", "\(configuration.plan.run.microseconds)")
-        return BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            MQTTOptions(
-                address: configuration.broker, clientID: id, keepAlive: configuration.keepAlive, version: version,
-                tls: configuration.tls)
-        }
+        return configuration.broker.link(clientID: id, wakeup: wakeup)
     }
 
     /// Creates all links. None connects yet.
@@ -246,7 +242,7 @@ extension Fleet {
         observer.onMessage = { [unowned self] message in self.observe(message) }
         for number in 0..<configuration.connections {
             let indexes = Array(stride(from: number, to: plan.devices, by: configuration.connections))
-            let link = BrokerLink(wakeup: group.wakeup, version: configuration.mqttVersion) {
+            let link = BrokerLink(wakeup: group.wakeup, version: configuration.broker.version) {
                 [unowned self] version in self.options(of: number, devices: indexes, version: version)
             }
             link.onMessage = { [unowned self] message in self.receive(message) }
@@ -257,13 +253,10 @@ extension Fleet {
 
     /// Returns the options of the connection that these devices share.
     private func options(of number: Int, devices indexes: [Int], version: MQTTVersion) -> MQTTOptions {
-        MQTTOptions(
-            address: configuration.broker,
-            clientID: MQTTOptions.clientID("simulate", "\(plan.run.microseconds)", "\(number)"),
-            keepAlive: configuration.keepAlive,
+        configuration.broker.options(
+            clientID: MQTTOptions.clientID("simulate", "\(plan.run.microseconds)", "\(number)"), version: version,
             // A connection has only one last will, so shared connections have none.
-            will: indexes.count == 1 ? presence(of: indexes[0], .lost, reason: "connection-lost") : nil,
-            version: version, tls: configuration.tls)
+            will: indexes.count == 1 ? presence(of: indexes[0], .lost, reason: "connection-lost") : nil)
     }
 
     /// Connects the observer, waits for a collector, and then connects all devices.

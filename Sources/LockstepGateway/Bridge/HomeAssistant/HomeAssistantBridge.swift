@@ -18,45 +18,34 @@ public final class HomeAssistantBridge: Service {
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
         await runBridge(
-            HomeAssistantView(configuration), label: "lockstep.home-assistant", logger: logger)
+            HomeAssistantDevices(configuration), label: "lockstep.home-assistant", logger: logger)
     }
 }
 
-/// The devices as Home Assistant shows them.
-private struct HomeAssistantView: Bridge {
+extension HomeAssistantDevices: Bridge {
     static let (target, role) = ("Home Assistant", "for Home Assistant")
-
-    private let configuration: HomeAssistantConfiguration
-    private var devices: HomeAssistantDevices
-
-    init(_ configuration: HomeAssistantConfiguration) {
-        self.configuration = configuration
-        devices = HomeAssistantDevices(configuration)
-    }
 
     var connection: BridgeConnection {
         BridgeConnection(
-            broker: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-            version: configuration.mqttVersion, tls: configuration.tls, name: ("prefix", configuration.prefix))
+            broker: configuration.broker, clientID: configuration.clientID, name: ("prefix", configuration.prefix))
     }
 
-    var filters: [String] { devices.filters }
     var farewell: MQTTMessage { status("offline") }
 
     func will() -> MQTTMessage { status("offline") }
 
     mutating func didConnect(at moment: Moment) -> [MQTTMessage] {
-        devices.didConnect(at: moment.boot)
+        didConnect(at: moment.boot)
         return [status("online")]
     }
 
     mutating func handle(_ message: IncomingMessage, at moment: Moment) throws {
-        try devices.handle(
+        try handle(
             topic: message.topic, payload: message.payload, contentType: message.contentType, at: moment)
     }
 
     mutating func takeMessages(isConnected: Bool, at moment: Moment) -> [MQTTMessage] {
-        isConnected ? devices.takeMessages(at: moment) : []
+        isConnected ? takeMessages(at: moment) : []
     }
 
     private func status(_ text: String) -> MQTTMessage {
@@ -67,13 +56,7 @@ private struct HomeAssistantView: Bridge {
 /// The configuration of a ``HomeAssistantBridge``.
 public struct HomeAssistantConfiguration: Sendable {
     /// The broker of Lockstep and of Home Assistant.
-    public var broker: BrokerAddress
-    /// The certificates for `mqtts://`.
-    public var tls = TLSOptions()
-    /// The MQTT version, or nil for version 5 with a fallback to 3.1.1.
-    public var mqttVersion: MQTTVersion?
-    /// The MQTT keep-alive interval in seconds.
-    public var keepAlive = 15
+    public var broker: BrokerAccess
     /// The client id, which must be unique at the broker.
     public var clientID: String
     /// The prefix of Lockstep's topics.
@@ -95,7 +78,7 @@ public struct HomeAssistantConfiguration: Sendable {
     /// Creates a configuration with default values.
     /// - Parameter clientID: the client id, which must be unique at the broker.
     public init(broker: BrokerAddress, clientID: String) {
-        self.broker = broker
+        self.broker = BrokerAccess(broker)
         self.clientID = clientID
     }
 

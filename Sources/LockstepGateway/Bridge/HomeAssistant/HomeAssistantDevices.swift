@@ -4,7 +4,7 @@ import LockstepModel
 import LockstepWire
 
 /// The devices that Home Assistant shows. It receives messages and returns those to publish, without I/O.
-struct HomeAssistantDevices {
+struct HomeAssistantDevices: Sendable {
     /// A device, and what was published of it on this connection.
     private struct Entry {
         var device: HomeAssistantDevice
@@ -17,7 +17,7 @@ struct HomeAssistantDevices {
     }
 
     private let streams: [SensorStream]
-    private let configuration: HomeAssistantConfiguration
+    let configuration: HomeAssistantConfiguration
     private var entries: [DeviceAddress: Entry] = [:]
     /// The devices with a change, and those that move.
     private var changed: Set<DeviceAddress> = []

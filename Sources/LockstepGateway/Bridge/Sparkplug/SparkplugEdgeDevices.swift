@@ -3,13 +3,13 @@ import LockstepModel
 import LockstepWire
 
 /// The edge node and its devices. It receives Lockstep's messages and returns those of Sparkplug, without I/O.
-struct SparkplugEdgeDevices {
+struct SparkplugEdgeDevices: Sendable {
     struct Message {
         let topic: SparkplugTopic
         let payload: [UInt8]
     }
 
-    private let configuration: SparkplugEdgeConfiguration
+    let configuration: SparkplugEdgeConfiguration
     private var devices: [DeviceAddress: SparkplugEdgeDevice] = [:]
     private var nextAlias: UInt64 = 1
     private var nextNumber: UInt8 = 0
