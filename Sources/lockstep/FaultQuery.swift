@@ -5,6 +5,7 @@ import LockstepWire
 
 /// The queries of what a collector has not stored as samples: `lockstep query rejected` and `lockstep query conflicts`.
 struct FaultQuery {
+    /// The names of the queries.
     static let names = ["rejected", "conflicts"]
     /// The maximum number of conflicts of each device.
     private static let maxConflicts = 100_000
@@ -77,7 +78,7 @@ struct FaultQuery {
             $0 != "\u{FFFD}" && ($0.value >= 0x20 || $0 == "\n" || $0 == "\t" || $0 == "\r")
         }
         guard !isText else { return text }
-        return head.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return head.hexadecimal
     }
 
     private func conflicts(_ reader: StoreReader) throws -> [String] {

@@ -15,6 +15,18 @@ struct StoreSettings: SettingGroup {
     let password = StorePasswordSettings()
 }
 
+extension Options<StoreSettings> {
+    /// Returns the address of the store with the password.
+    func address(_ settings: Settings) throws -> StoreAddress {
+        guard let address = try settings.value(self.store) else {
+            throw CommandFailure(
+                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
+            )
+        }
+        return address.with(password: try self.password.read(settings))
+    }
+}
+
 /// The options of a command that reads a store.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var options: Options<StoreSettings>
@@ -26,12 +38,7 @@ struct StoreOptions: ParsableArguments {
     func address() throws -> StoreAddress {
         // All programs on a machine may share one settings file, so settings of other programs are ignored.
         let settings = try Settings(of: [StoreSettings.self], file: file.config, ignoresUnknownKeys: true)
-        guard let address = try settings.value(options.store) else {
-            throw CommandFailure(
-                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
-            )
-        }
-        return address.with(password: try options.password.read(settings))
+        return try options.address(settings)
     }
 }
 

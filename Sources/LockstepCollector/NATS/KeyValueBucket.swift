@@ -1,4 +1,5 @@
 import CNATS
+import LockstepModel
 
 /// A key-value bucket of a NATS cluster, with writes that succeed only if nobody else has written before.
 ///
@@ -156,17 +157,10 @@ public struct KeyValueEntry: Hashable, Sendable {
 ///
 /// NATS allows few characters in keys, and a dot separates levels. Different texts have different keys.
 public func keyValueKey(_ text: String) -> String {
-    let digits = Array("0123456789ABCDEF")
-    var key = ""
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "/"):
-            key.append(Character(Unicode.Scalar(byte)))
-        default: key += "=\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-        }
-    }
-    return key
+    text.utf8.map { byte in
+        byte.isASCIIAlphanumeric || "_-/".utf8.contains(byte)
+            ? String(Unicode.Scalar(byte)) : "=" + [byte].hexadecimal.uppercased()
+    }.joined()
 }
 
 /// An error of a NATS client or server.

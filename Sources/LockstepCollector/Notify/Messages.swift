@@ -13,10 +13,7 @@ package func signature(of body: [UInt8], secret: String) -> String {
     crypto_auth_hmacsha256_init(&state, key, key.count)
     crypto_auth_hmacsha256_update(&state, body, UInt64(body.count))
     crypto_auth_hmacsha256_final(&state, &digest)
-    return digest.map { byte in
-        let text = String(byte, radix: 16)
-        return text.count == 1 ? "0" + text : text
-    }.joined()
+    return digest.hexadecimal
 }
 
 /// Sends one notification by a way other than MQTT.

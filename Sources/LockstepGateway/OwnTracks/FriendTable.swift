@@ -104,11 +104,6 @@ enum OwnTracksFriend {
     }
 
     private static func isBase64(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "+/=\r\n".utf8.contains(byte)
-        }
+        byte.isASCIIAlphanumeric || "+/=\r\n".utf8.contains(byte)
     }
 }

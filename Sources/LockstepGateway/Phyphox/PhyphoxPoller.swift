@@ -143,15 +143,7 @@ public struct PhyphoxPhone: Sendable, Hashable, CustomStringConvertible {
         var rest = text.dropFirst(scheme.count)
         if rest.hasSuffix("/") { rest = rest.dropLast() }
         guard !rest.isEmpty, rest.count <= 255,
-            rest.utf8.allSatisfy({ byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: ":"),
-                    UInt8(ascii: "["), UInt8(ascii: "]"):
-                    true
-                default: false
-                }
-            })
+            rest.utf8.allSatisfy({ $0.isASCIIAlphanumeric || ".-:[]".utf8.contains($0) })
         else { return nil }
         url = scheme + rest
         authority = String(rest)

@@ -30,6 +30,7 @@ struct AccelerationPairs: Sendable, Equatable {
     }
 
     private var accelerations: [Waiting] = []
+    /// By time.
     private var gravities: [Waiting] = []
     private var dropped = 0
 

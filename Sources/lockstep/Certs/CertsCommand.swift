@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import LockstepCommandLine
+import LockstepModel
 import LockstepSystem
 
 struct CertsCommand: ParsableCommand {
@@ -205,7 +206,7 @@ struct CertsUserCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-        guard CertsDeviceCommand.isValid(name) else {
+        guard DeviceID(rawValue: name) != nil else {
             throw CommandFailure("'\(name)' is not a valid name: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
         }
         guard !["ca", "broker", "web"].contains(name) else {

@@ -101,18 +101,10 @@ struct HomeAssistantDiscovery {
     }
 
     private static func escaped(_ text: String) -> String {
-        var result = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16)
-                result += "_" + (digits.utf8.count < 2 ? "0" : "") + digits
-            }
-        }
-        return result
+        text.utf8.map { byte in
+            byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-")
+                ? String(Unicode.Scalar(byte)) : "_" + [byte].hexadecimal
+        }.joined()
     }
 }
 
