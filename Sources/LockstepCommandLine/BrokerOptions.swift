@@ -42,6 +42,16 @@ public struct BrokerSettings: SettingGroup {
 public typealias BrokerOptions = Options<BrokerSettings>
 
 extension Options<BrokerSettings> {
+    /// Returns the broker, and how to connect to it.
+    /// - Throws: ``CommandFailure`` for an invalid setting.
+    public func access(_ settings: Settings) throws -> BrokerAccess {
+        var access = BrokerAccess(try address(settings))
+        access.tls = try tls(settings)
+        access.version = try version(settings)
+        try settings.assign(self.keepAlive, to: &access.keepAlive)
+        return access
+    }
+
     /// Returns the address of the broker with the user's credentials.
     /// - Throws: ``CommandFailure`` for an invalid setting. Its text never contains the password.
     public func address(_ settings: Settings) throws -> BrokerAddress {

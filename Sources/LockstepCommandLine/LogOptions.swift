@@ -15,7 +15,6 @@ public struct LogSettings: SettingGroup {
     public init() {}
 }
 
-/// A format of the log.
 enum LogFormat: String, CaseIterable, Sendable { case text, json }
 
 /// The options for the log on standard error.
@@ -40,7 +39,6 @@ extension Options<LogSettings> {
     }
 }
 
-/// Parses a log level.
 private func logLevel(_ text: String) throws -> Logger.Level {
     guard let level = Logger.Level(rawValue: text) else {
         throw CommandFailure("'\(text)' is not a log level: use trace, debug, info, notice, warning, error or critical")

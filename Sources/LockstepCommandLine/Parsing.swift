@@ -1,3 +1,6 @@
+import Glibc
+public import LockstepModel
+
 /// Parses a whole number within bounds.
 /// - Throws: ``CommandFailure`` for any other text.
 public func wholeNumber(_ text: String, in range: ClosedRange<Int>) throws -> Int {
@@ -68,4 +71,20 @@ public func boolean(_ text: String) throws -> Bool {
     case "false", "no", "0": return false
     default: throw CommandFailure("'\(text)' is not a Boolean: use true or false")
     }
+}
+
+/// Parses the unit of times that are numbers.
+public func parseTimeUnit(_ text: String) throws -> TimeUnit {
+    guard let unit = TimeUnit(rawValue: text), unit != .iso else {
+        throw CommandFailure("'\(text)' is no unit of times: use s, ms, us or ns")
+    }
+    return unit
+}
+
+/// Returns the current time in ISO 8601, to the millisecond.
+func wallClockTime() -> String {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let microseconds = Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    return Timestamp(microseconds: microseconds).iso8601Milliseconds
 }

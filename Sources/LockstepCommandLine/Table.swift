@@ -4,7 +4,7 @@
 /// characters.
 public struct Table: Sendable {
     /// The text of a cell and its style.
-    public struct Cell: Sendable, ExpressibleByStringLiteral {
+    public struct Cell: Sendable, ExpressibleByStringInterpolation {
         /// The text, without colour codes.
         public var text: String
         /// The colour or weight on a terminal.
@@ -21,7 +21,7 @@ public struct Table: Sendable {
     }
 
     /// A column's title and alignment.
-    public struct Column: Sendable {
+    public struct Column: Sendable, ExpressibleByStringLiteral {
         /// The text of the header.
         public var title: String
         /// Whether header and cells are right-aligned.
@@ -32,6 +32,12 @@ public struct Table: Sendable {
             self.title = title
             self.isRightAligned = isRightAligned
         }
+
+        /// Creates a left-aligned column.
+        public init(stringLiteral title: String) { self.init(title) }
+
+        /// Returns a right-aligned column.
+        public static func right(_ title: String) -> Column { Column(title, isRightAligned: true) }
     }
 
     /// The columns.
@@ -41,6 +47,9 @@ public struct Table: Sendable {
 
     /// Creates a table without rows.
     public init(_ columns: [Column]) { self.columns = columns }
+
+    /// Returns the lines of the table as a text.
+    public func text(for terminal: Terminal) -> String { lines(for: terminal).map { $0 + "\n" }.joined() }
 
     /// Returns the lines of the table, titles first. Lines have no trailing spaces.
     public func lines(for terminal: Terminal) -> [String] {

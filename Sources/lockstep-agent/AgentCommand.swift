@@ -6,6 +6,8 @@ import LockstepModel
 import LockstepSensors
 import LockstepWire
 import Logging
+import ServiceLifecycle
+import UnixSignals
 
 /// The program `lockstep-agent`.
 @main
@@ -86,9 +88,7 @@ struct AgentCommand: AsyncParsableCommand {
         configuration.coalescing = coalescing
         configuration.rates = try rateOptions.rates(settings)
         configuration.derived = try derivedOptions.options(settings)
-        configuration.tls = try broker.tls(settings)
-        configuration.mqttVersion = try broker.version(settings)
-        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try broker.access(settings)
         try settings.assign(options.root, to: &configuration.root)
         configuration.root.streams = settings.streams
         try settings.assign(options.outboxSize, to: &configuration.outboxLimits.bytes)
@@ -99,5 +99,23 @@ struct AgentCommand: AsyncParsableCommand {
         try settings.assign(options.ack, to: &configuration.acknowledgedBy)
         configuration.keepsJournal = try settings.isOn(options.journal)
         return configuration
+    }
+}
+
+/// Sets the phase on signals: SIGUSR1 for background, SIGUSR2 for foreground.
+struct PhaseSignals: Service {
+    private let agent: Agent
+    private let signals: UnixSignalsSequence
+
+    /// Traps the signals. Call it before the agent runs: an untrapped signal ends the process.
+    init(agent: Agent) async {
+        self.agent = agent
+        signals = await UnixSignalsSequence(trapping: .sigusr1, .sigusr2)
+    }
+
+    func run() async throws {
+        for await signal in signals.cancelOnGracefulShutdown() {
+            agent.setPhase(signal == .sigusr1 ? .background : .foreground, reason: "signal")
+        }
     }
 }

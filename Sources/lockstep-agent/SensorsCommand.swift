@@ -4,7 +4,6 @@ import LockstepModel
 import LockstepSensors
 import LockstepWire
 
-/// Lists the sensors.
 struct SensorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sensors", abstract: "List the sensors and their problems.",
@@ -42,7 +41,7 @@ struct SensorsCommand: ParsableCommand {
         let hasLabels = sensors.contains { $0.label != nil || $0.location != nil }
         var table = Table(
             [.init("NAME")] + (hasLabels ? [.init("LABEL")] : []) + [
-                .init("STREAM"), .init("RATES", isRightAligned: true), .init("UNIT"), .init("ACCESS"),
+                .init("STREAM"), .right("RATES"), .init("UNIT"), .init("ACCESS"),
                 .init("MOUNT MATRIX"), .init("PROBLEM"),
             ])
         for sensor in sensors {
@@ -60,7 +59,6 @@ struct SensorsCommand: ParsableCommand {
         return table
     }
 
-    /// Returns the label and the location.
     private static func label(_ sensor: SensorDescription) -> String {
         let texts = [sensor.label, sensor.location].compactMap { $0?.printable }
         return texts.isEmpty ? "-" : texts.joined(separator: ", ")

@@ -2,11 +2,14 @@ import ArgumentParser
 import LockstepClickHouse
 import LockstepCollector
 import LockstepCommandLine
+import LockstepMQTT
 import LockstepModel
+import LockstepRules
 import LockstepStore
 import LockstepWire
 import Logging
 import ServiceLifecycle
+import UnixSignals
 
 /// The program `lockstep-collector`.
 @main
@@ -94,9 +97,7 @@ struct CollectorCommand: AsyncParsableCommand {
     private func collectorConfiguration(_ settings: Settings) throws -> CollectorConfiguration {
         var configuration = CollectorConfiguration(
             id: try settings.value(options.id) ?? CollectorID(validating: "main"), broker: try broker.address(settings))
-        configuration.tls = try broker.tls(settings)
-        configuration.mqttVersion = try broker.version(settings)
-        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try broker.access(settings)
         if settings.place(of: options.cluster) == nil {
             configuration.groups = try settings.values(options.group) { try GroupID(validating: $0) }
         }
@@ -110,5 +111,95 @@ struct CollectorCommand: AsyncParsableCommand {
         try settings.assign(options.maxFuture, to: &configuration.maxFuture)
         configuration.version = lockstepVersion
         return configuration
+    }
+}
+
+extension CollectorCommand {
+    /// Returns the cluster and its shares, or nil if the collector is not part of a cluster.
+    func clusterShares(_ settings: Settings) throws -> (cluster: GroupID, shares: [CollectorShare])? {
+        guard let cluster = try settings.value(options.cluster) else { return nil }
+        if case .sqlite? = try settings.value(options.store) {
+            throw CommandFailure(
+                "an SQLite store belongs to one collector: use a ClickHouse store, or leave out --cluster")
+        }
+        let shares = try settings.values(options.group) { try CollectorShare.shares($0) }.flatMap { $0 }
+        guard !shares.isEmpty else {
+            throw CommandFailure("--cluster needs the groups that its collectors divide: use --group for each of them")
+        }
+        guard Set(shares.map(\.group)).count == Set(shares.map { "\($0.group) \($0.partitions)" }).count,
+            Set(shares).count == shares.count
+        else { throw CommandFailure("a group is named twice: use --group once for each group") }
+        return (cluster, shares)
+    }
+
+    /// Returns the NATS servers that keep the leases of a cluster.
+    func leaseServer(_ settings: Settings, of collector: CollectorConfiguration) throws -> NATSOptions {
+        guard let servers = try settings.value(options.leaseServer) else {
+            throw CommandFailure(
+                "--cluster needs a NATS server that keeps the leases, whatever the broker is: start one with 'nats-server "
+                    + "--jetstream --store_dir DIR' and add --lease-server nats://HOST:4222, see docs/cluster.md")
+        }
+        var options = NATSOptions(servers: servers, name: "lockstep-collector \(collector.id)")
+        options.user = collector.broker.address.user
+        options.password = collector.broker.address.password
+        guard servers.usesTLS else {
+            // Otherwise the password would be sent without encryption, though the user has asked for it.
+            guard !collector.broker.address.usesTLS else {
+                throw CommandFailure("the broker uses TLS, but --lease-server does not: use tls:// instead of nats://")
+            }
+            return options
+        }
+        options.authorityFile = collector.broker.tls.authorityFile
+        options.certificateFile = collector.broker.tls.certificateFile
+        options.keyFile = collector.broker.tls.keyFile
+        return options
+    }
+}
+
+extension CollectorCommand {
+    /// Sets the rules of a collector. A faulty file is refused at the start, too.
+    func setRules(_ configuration: inout CollectorConfiguration, _ settings: Settings) throws {
+        guard let file = try settings.value(options.rules) else { return }
+        let streams = settings.streams
+        var load: @Sendable () throws -> RuleSet = { try readRules(file, streams: streams) }
+        switch try settings.value(options.store) {
+        case .sqlite(let path): configuration.storeFolder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        case .clickHouse:
+            load = { [load] in
+                let rules = try load()
+                try checkForServer(rules)
+                return rules
+            }
+        case nil: break
+        }
+        _ = try load()
+        configuration.loadRules = load
+    }
+}
+
+/// Refuses rules that a collector with a store on a server cannot evaluate.
+private func checkForServer(_ rules: RuleSet) throws {
+    for rule in rules.rules {
+        if case .health(.disk) = rule.condition {
+            throw CommandFailure(
+                "the rule '\(rule.name)' is about the disk of the store, but a ClickHouse store is on its server: remove "
+                    + "the rule, and check the disk of the server there")
+        }
+    }
+}
+
+/// Calls a function for each SIGHUP.
+struct ReloadSignals: Service {
+    private let signals: UnixSignalsSequence
+    private let reload: @Sendable () -> Void
+
+    /// Starts to handle the signal.
+    init(_ reload: @escaping @Sendable () -> Void) async {
+        signals = await UnixSignalsSequence(trapping: .sighup)
+        self.reload = reload
+    }
+
+    func run() async throws {
+        for await _ in signals.cancelOnGracefulShutdown() { reload() }
     }
 }

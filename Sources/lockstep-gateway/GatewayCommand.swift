@@ -94,10 +94,8 @@ struct GatewayCommand: AsyncParsableCommand {
         var configuration = GatewayConfiguration(
             broker: try broker.address(settings), adapters: try formats.adapters(settings), outboxPath: path)
         configuration.version = lockstepVersion
-        configuration.tls = try broker.tls(settings)
         configuration.serverCertificateFile = try server.certificate.files(settings)?.certificateFile
-        configuration.mqttVersion = try broker.version(settings)
-        if let seconds = try broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try broker.access(settings)
         if let id = try settings.value(options.id) { configuration.id = id.rawValue }
         try settings.assign(options.root, to: &configuration.root)
         configuration.root.streams = settings.streams

@@ -1,7 +1,6 @@
 import LockstepCommandLine
 import LockstepHTTP
 
-/// The settings of the HTTP server.
 struct ServerSettings: SettingGroup {
     let listen = Setting(
         "listen",

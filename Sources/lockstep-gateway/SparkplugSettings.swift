@@ -4,7 +4,6 @@ import LockstepMQTT
 import LockstepModel
 import LockstepWire
 
-/// The settings for Sparkplug B.
 struct SparkplugSettings: SettingGroup {
     let sparkplugHost = Setting(
         "sparkplug-host",
@@ -26,11 +25,9 @@ extension Options<SparkplugSettings> {
         let targets = try targets(settings)
         guard let host = try settings.value(self.sparkplugHost) else { return nil }
         var configuration = SparkplugHostConfiguration(
-            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "host"),
+            broker: gateway.broker.address, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "host"),
             host: host)
-        configuration.tls = gateway.tls
-        configuration.mqttVersion = gateway.mqttVersion
-        configuration.keepAlive = gateway.keepAlive
+        configuration.broker = gateway.broker
         configuration.maxPayload = gateway.maxPayload
         configuration.maxFuture = gateway.maxFuture
         configuration.targets = targets
@@ -42,11 +39,9 @@ extension Options<SparkplugSettings> {
     func edge(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> SparkplugEdgeConfiguration? {
         guard let node = try settings.value(self.sparkplugOut) else { return nil }
         var configuration = SparkplugEdgeConfiguration(
-            broker: gateway.broker, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "out"),
+            broker: gateway.broker.address, clientID: MQTTOptions.clientID("gateway", gateway.id, "sparkplug", "out"),
             node: node)
-        configuration.tls = gateway.tls
-        configuration.mqttVersion = gateway.mqttVersion
-        configuration.keepAlive = gateway.keepAlive
+        configuration.broker = gateway.broker
         configuration.root = gateway.root
         configuration.version = lockstepVersion
         return configuration
@@ -114,4 +109,42 @@ private func hostID(_ text: String) throws -> String {
         throw CommandFailure("'\(text)' is not the id of a host application: use a text without /, + and #")
     }
     return text
+}
+
+struct HomeAssistantSettings: SettingGroup {
+    let homeAssistant = Setting.flag(
+        "home-assistant",
+        "Show all devices of the broker in Home Assistant, by MQTT discovery.")
+    let homeAssistantPrefix = Setting(
+        "home-assistant-prefix",
+        "Discovery prefix of Home Assistant (default: homeassistant).", topic)
+    let homeAssistantTopic = Setting(
+        "home-assistant-topic",
+        "Topic below which states for Home Assistant are published (default: lockstep-ha).", topic)
+    let homeAssistantInterval = Setting(
+        "home-assistant-interval",
+        "Minimum interval between two states of a device for Home Assistant (default: 5s).", parseDuration)
+}
+
+extension Options<HomeAssistantSettings> {
+    /// Returns the configuration, or nil if Home Assistant is not switched on.
+    func configuration(_ settings: Settings, _ gateway: GatewayConfiguration) throws -> HomeAssistantConfiguration? {
+        let isOn = try settings.isOn(self.homeAssistant)
+        var configuration = HomeAssistantConfiguration(
+            broker: gateway.broker.address, clientID: MQTTOptions.clientID("gateway", gateway.id, "home", "assistant"))
+        configuration.broker = gateway.broker
+        configuration.root = gateway.root
+        configuration.version = lockstepVersion
+        try settings.assign(self.homeAssistantPrefix, to: &configuration.prefix)
+        if let topic = try settings.value(self.homeAssistantTopic) {
+            guard topic != gateway.root.text, !topic.hasPrefix(gateway.root.text + "/") else {
+                throw CommandFailure(
+                    "--home-assistant-topic '\(topic)' is below the topic prefix '\(gateway.root)', where collectors "
+                        + "would refuse its messages: use another topic")
+            }
+            configuration.topic = topic
+        }
+        try settings.assign(self.homeAssistantInterval, to: &configuration.interval)
+        return isOn ? configuration : nil
+    }
 }

@@ -42,15 +42,12 @@ struct ClockCommand: ParsableCommand {
     }
 
     private static func table(_ clocks: [DeviceClockNow]) -> Table {
-        var table = Table([
-            .init("DEVICE"), .init("OFFSET", isRightAligned: true), .init("DRIFT", isRightAligned: true),
-            .init("BOUND", isRightAligned: true), .init("AGE", isRightAligned: true), .init("COLLECTOR"),
-        ])
+        var table = Table(["DEVICE", .right("OFFSET"), .right("DRIFT"), .right("BOUND"), .right("AGE"), "COLLECTOR"])
         for clock in clocks {
             table.rows.append([
-                .init(clock.device.description, .bold), .init("\(fixed(clock.offset / 1000, 3)) ms"),
-                .init("\(fixed(clock.drift, 3)) ppm"), .init("\(fixed(clock.bound / 1000, 3)) ms"),
-                .init("\(fixed(clock.age, 1)) s"), .init(clock.point.collector.rawValue),
+                .init(clock.device.description, .bold), "\(fixed(clock.offset / 1000, 3)) ms",
+                "\(fixed(clock.drift, 3)) ppm", "\(fixed(clock.bound / 1000, 3)) ms",
+                "\(fixed(clock.age, 1)) s", .init(clock.point.collector.rawValue),
             ])
         }
         return table
@@ -76,7 +73,6 @@ struct DeviceClockNow {
         (offset, bound, age) = point.at(collectorTime: now)
     }
 
-    /// The clock as a JSON object.
     var json: String {
         var object = JSONObjectWriter()
         object.member("group", device.group.rawValue)

@@ -35,14 +35,9 @@ struct ConnectionOptions: ParsableArguments {
     func link(
         _ settings: Settings, for purpose: String, wakeup: Wakeup
     ) throws -> (link: BrokerLink, address: BrokerAddress) {
-        let address = try broker.address(settings)
-        let tls = try broker.tls(settings)
+        let broker = try broker.access(settings)
         let id = MQTTOptions.clientID(purpose, Epoch.random().rawValue)
-        let keepAlive = try broker.keepAlive(settings) ?? 15
-        let link = BrokerLink(wakeup: wakeup, version: try broker.version(settings)) { version in
-            MQTTOptions(address: address, clientID: id, keepAlive: keepAlive, version: version, tls: tls)
-        }
-        return (link, address)
+        return (broker.link(clientID: id, wakeup: wakeup), broker.address)
     }
 
     /// Returns the devices whose state or presence the broker retains: those that an argument selects, or all if there are none.

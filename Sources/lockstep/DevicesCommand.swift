@@ -61,11 +61,8 @@ struct DevicesCommand: ParsableCommand {
 
     static func table(_ devices: [DeviceSummary], at now: Timestamp) -> Table {
         var table = Table([
-            .init("DEVICE"), .init("STATE"), .init("SINCE"), .init("AGE", isRightAligned: true),
-            .init("LAST SAMPLE", isRightAligned: true), .init("SAMPLES", isRightAligned: true),
-            .init("DUPLICATES", isRightAligned: true), .init("CONFLICTS", isRightAligned: true),
-            .init("ON ITS WAY", isRightAligned: true), .init("MISSING", isRightAligned: true),
-            .init("DROPPED", isRightAligned: true),
+            "DEVICE", "STATE", "SINCE", .right("AGE"), .right("LAST SAMPLE"), .right("SAMPLES"), .right("DUPLICATES"),
+            .right("CONFLICTS"), .right("ON ITS WAY"), .right("MISSING"), .right("DROPPED"),
         ])
         for device in devices {
             table.rows.append([
@@ -74,9 +71,9 @@ struct DevicesCommand: ParsableCommand {
                     ? .init("forgotten", .faint)
                     : .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
                 .init(device.since?.shown ?? "-"), .init(device.since?.age(at: now) ?? "-"),
-                .init(device.lastSample.map { age(of: $0, at: now) } ?? "-"), .init("\(device.samples)"),
-                .init("\(device.duplicates)"), .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
-                .init("\(device.onItsWay)"), .init("\(device.missing)", device.missing > 0 ? .red : .plain),
+                .init(device.lastSample.map { age(of: $0, at: now) } ?? "-"), "\(device.samples)",
+                "\(device.duplicates)", .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
+                "\(device.onItsWay)", .init("\(device.missing)", device.missing > 0 ? .red : .plain),
                 .init("\(device.dropped)", device.dropped > 0 ? .red : .plain),
             ])
         }
@@ -112,7 +109,6 @@ struct DevicesCommand: ParsableCommand {
 }
 
 extension LifecycleState {
-    /// The colour of a state.
     var style: Terminal.Style {
         switch self {
         case .active, .resumed: .green

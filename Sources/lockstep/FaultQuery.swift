@@ -26,13 +26,11 @@ struct FaultQuery {
         let shown = messages.prefix(limit ?? .max)
         switch format {
         case .text:
-            var table = Table([
-                .init("TIME"), .init("TOPIC"), .init("REASON"), .init("SIZE", isRightAligned: true),
-            ])
+            var table = Table(["TIME", "TOPIC", "REASON", .right("SIZE")])
             for message in shown {
                 table.rows.append([
                     .init(message.at.shown), .init(message.topic.printable, .bold),
-                    .init(message.reason.printable), .init("\(message.size)"),
+                    .init(message.reason.printable), "\(message.size)",
                 ])
             }
             return shown.isEmpty ? ["no rejected messages"] : table.lines(for: .output)
@@ -80,7 +78,7 @@ struct FaultQuery {
             $0 != "\u{FFFD}" && ($0.value >= 0x20 || $0 == "\n" || $0 == "\t" || $0 == "\r")
         }
         guard !isText else { return text }
-        return head.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return head.hexadecimal
     }
 
     private func conflicts(_ reader: StoreReader) throws -> [String] {
@@ -97,10 +95,7 @@ struct FaultQuery {
         let shown = conflicts.prefix(limit ?? .max)
         switch format {
         case .text:
-            var table = Table([
-                .init("DEVICE"), .init("TIME"), .init("STREAM"), .init("STORED"), .init("RECEIVED LATER"),
-                .init("RECEIVED AT"),
-            ])
+            var table = Table(["DEVICE", "TIME", "STREAM", "STORED", "RECEIVED LATER", "RECEIVED AT"])
             for (device, conflict) in shown {
                 table.rows.append([
                     .init("\(device)", .bold), .init(conflict.time.shown(decimals: 6)), .init(conflict.stream),

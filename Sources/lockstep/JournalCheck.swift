@@ -6,10 +6,8 @@ import LockstepStore
 
 /// Compares the samples in an agent's journal with the store.
 struct JournalCheck {
-    /// The result for one journal.
     struct Outcome {
         let device: DeviceAddress
-        /// The number of samples in the journal.
         var accepted = 0
         /// The number of these samples that are stored with the same values.
         var stored = 0

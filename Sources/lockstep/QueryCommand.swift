@@ -73,17 +73,16 @@ struct QueryCommand: ParsableCommand {
                 throw CommandFailure("--last, --every and --time are only for streams, not for '\(self.stream)'")
             }
         }
+        let reader = try options.reader()
         if FaultQuery.names.contains(self.stream) {
             return try FaultQuery(selection: selection, from: from, to: to, limit: limit, format: format)
-                .run(self.stream, try options.reader())
+                .run(self.stream, reader)
         }
         if self.stream == "events" {
-            try EventQuery(
+            return try EventQuery(
                 group: selection.group, devices: selection.device, from: from, to: to, limit: limit, format: format
-            ).run(try options.reader())
-            return
+            ).run(reader)
         }
-        let reader = try options.reader()
         let kind = RefinedKind(view: self.stream)
         let stream =
             try kind?.stream
@@ -96,44 +95,52 @@ struct QueryCommand: ParsableCommand {
             throw CommandFailure(
                 "--archive is only for samples of streams, without --last, --every and --time collector")
         }
+        if time == .collector, last, to != nil {
+            throw CommandFailure("use either --last or --to with --time collector, not both")
+        }
         let selections = archive == nil ? try selection.groups(of: reader) : []
-        if time == .collector {
-            if last, to != nil {
-                throw CommandFailure("use either --last or --to with --time collector, not both")
-            }
-            return try printOnCollectorTime(
-                stream, detail, from: from, to: to, selections, reader)
-        }
-        var output = OutputBuffer()
+        let columns = detail.columns(of: stream)
+        var clock =
+            time == .collector
+            ? try CollectorTime(of: Self.devices(of: selections, reader), from: from, to: to, in: reader) : nil
+        var printer = RowPrinter(
+            format.writer(columns: columns, extra: clock == nil ? [] : [CollectorTime.boundColumn]), limit: limit)
         // After an error, print the rows read so far.
-        defer { Terminal.output.write(output.bytes) }
-        var writer = format.writer(columns: detail.columns(of: stream))
-        writer.begin(into: &output)
-        var remainingRows = limit
-        var isEmpty = true
-        func write(_ row: SampleRow) {
-            isEmpty = false
-            writer.write(row, into: &output)
-            remainingRows = remainingRows.map { $0 - 1 }
-            guard output.isFull else { return }
-            Terminal.output.write(output.bytes)
-            output.removeAll()
+        defer {
+            printer.flush()
+            TimeReference.warn(clock)
         }
-        if let archive {
-            try queryArchive(archive, stream, from: from, to: to, reader) { row in
-                if remainingRows != 0 { write(row) }
+        guard limit != 0 else { return }
+        do {
+            if let archive {
+                return try queryArchive(archive, stream, from: from, to: to, reader) { try printer.write($0) }
             }
-        }
-        for selection in selections {
-            if let kind {
-                try printRefined(kind, selection, from: from, to: to, reader, limit: remainingRows, write)
-            } else {
-                try reader.query(
-                    stream: stream, detail: detail, group: selection.group, devices: selection.devices, from: from,
-                    to: to, limit: remainingRows, each: write)
+            for selection in selections {
+                if clock == nil, kind == nil {
+                    try reader.query(
+                        stream: stream, detail: detail, group: selection.group, devices: selection.devices, from: from,
+                        to: to, limit: printer.remaining
+                    ) { try printer.write($0) }
+                    continue
+                }
+                for device in try Self.devices(of: [selection], reader) {
+                    if let kind {
+                        try reader.refined(kind, of: device, from: from, to: to, newestOnly: last) { time, values in
+                            try printer.write(SampleRow(device: device, time: time, values: values))
+                        }
+                    } else if let range = clock?.deviceRange(of: device) {
+                        // The time range is on the collector's time line, too.
+                        try reader.query(
+                            stream: stream, detail: detail, group: device.group, devices: [device.device],
+                            from: range.from, to: range.to, limit: nil
+                        ) { row in
+                            if let row = clock?.convert(row, columns: columns) { try printer.write(row) }
+                        }
+                    }
+                }
             }
-        }
-        if isEmpty, limit != 0, archive == nil { try explainNothing(stream, kind, selections, reader) }
+        } catch is RowPrinter.LimitReached {}
+        if printer.isEmpty { try explainNothing(stream, kind, selections, reader) }
     }
 
     private func detail() throws -> QueryDetail {
@@ -145,5 +152,117 @@ struct QueryCommand: ParsableCommand {
             throw CommandFailure("--every must be from 1s to 1d, not '\(every)'")
         }
         return .averages(span: length)
+    }
+
+    /// Returns the stored devices that are selected.
+    static func devices(
+        of selections: [(group: GroupID?, devices: [DeviceID])], _ reader: StoreReader
+    ) throws -> [DeviceAddress] {
+        try reader.devices().map(\.address).filter { address in
+            selections.contains { selection in
+                address.group == selection.group ?? address.group
+                    && (selection.devices.isEmpty || selection.devices.contains(address.device))
+            }
+        }
+    }
+
+    /// Explains an empty result on standard error: the output is valid, but often not what the user looked for.
+    func explainNothing(
+        _ stream: SensorStream, _ kind: RefinedKind?, _ selections: [(group: GroupID?, devices: [DeviceID])],
+        _ reader: StoreReader
+    ) throws {
+        let devices = try Self.devices(of: selections, reader)
+        let merge: any MergeReading = kind.map { RefinedExportReader($0, in: reader) } ?? reader
+        let ranges = try merge.timeRanges(of: stream, devices: devices, from: nil, to: nil).values
+        let subject = devices.count == 1 ? "\(devices[0])" : counted(devices.count, "device")
+        Terminal.writeError(
+            absence(
+                of: stream.name, subject, stored: Array(ranges),
+                advice: kind.map { ": run 'lockstep refine \($0.command)' first" } ?? ""))
+    }
+
+    /// Calls `each` with the samples of the store and of an archive, ordered by device and time, each once.
+    func queryArchive(
+        _ folder: String, _ stream: SensorStream, from: Timestamp?, to: Timestamp?, _ reader: StoreReader,
+        each: (SampleRow) throws -> Void
+    ) throws {
+        let manifest = try ArchiveManifest(folder: folder)
+        let known = Set(try reader.devices().map(\.address) + manifest.entries.values.map(\.device))
+        if let group = selection.group { try checkGroup(group, among: Array(known)) }
+        let devices =
+            try selection.device.isEmpty
+            ? known.filter { selection.group ?? $0.group == $0.group }
+            : selection.device.addresses(in: selection.group, among: Array(known))
+        let times = (from?.microseconds ?? .min)..<max(from?.microseconds ?? .min, to?.microseconds ?? .max)
+        for device in devices.sorted() {
+            var files = manifest.files(of: stream, device, times)[...]
+            var rows: ArchiveRows?
+            /// Returns the next sample of the archive, if it is before a time.
+            func archived(before time: Int64) throws -> SampleRow? {
+                while true {
+                    if rows == nil, let file = files.first, file.first < time {
+                        rows = try ArchiveRows(files.removeFirst(), of: stream, in: folder)
+                    }
+                    guard let row = try rows?.peek() else {
+                        // The end of this file, or there is none for this time.
+                        if rows == nil { return nil }
+                        rows = nil
+                        continue
+                    }
+                    guard row.time.microseconds < time else { return nil }
+                    rows?.skip()
+                    if times.contains(row.time.microseconds) { return row }
+                }
+            }
+            try reader.query(
+                stream: stream, detail: .samples, group: device.group, devices: [device.device], from: from, to: to,
+                limit: nil
+            ) { row in
+                // What is in both is the same.
+                var isArchived = false
+                while let other = try archived(before: row.time.microseconds + 1) {
+                    isArchived = other.time == row.time
+                    try each(other)
+                }
+                if !isArchived { try each(row) }
+            }
+            while let row = try archived(before: .max) { try each(row) }
+        }
+    }
+}
+
+extension RefinedKind {
+    /// The subcommand of `lockstep refine` that computes this kind.
+    var command: String { self == .location ? "track" : rawValue }
+}
+
+/// Writes rows to standard output, up to a limit.
+private struct RowPrinter {
+    /// Ends a query.
+    struct LimitReached: Error {}
+
+    private var writer: any RowWriter
+    private var output = OutputBuffer()
+    private(set) var remaining: Int?
+    private(set) var isEmpty = true
+
+    init(_ writer: any RowWriter, limit: Int?) {
+        self.writer = writer
+        remaining = limit
+        self.writer.begin(into: &output)
+    }
+
+    mutating func write(_ row: SampleRow) throws(LimitReached) {
+        isEmpty = false
+        writer.write(row, into: &output)
+        if output.isFull { flush() }
+        guard let left = remaining else { return }
+        remaining = left - 1
+        if left <= 1 { throw LimitReached() }
+    }
+
+    mutating func flush() {
+        Terminal.output.write(output.bytes)
+        output.removeAll()
     }
 }

@@ -15,24 +15,30 @@ struct StoreSettings: SettingGroup {
     let password = StorePasswordSettings()
 }
 
+extension Options<StoreSettings> {
+    /// Returns the address of the store with the password.
+    func address(_ settings: Settings) throws -> StoreAddress {
+        guard let address = try settings.value(self.store) else {
+            throw CommandFailure(
+                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
+            )
+        }
+        return address.with(password: try self.password.read(settings))
+    }
+}
+
 /// The options of a command that reads a store.
 struct StoreOptions: ParsableArguments {
     @OptionGroup var options: Options<StoreSettings>
     @OptionGroup var file: SettingsFile
 
-    /// Opens the store.
     func reader() throws -> StoreReader { try address().reader() }
 
     /// Returns the address of the store with the password. A password file can be a pipe, so do not read it again.
     func address() throws -> StoreAddress {
         // All programs on a machine may share one settings file, so settings of other programs are ignored.
         let settings = try Settings(of: [StoreSettings.self], file: file.config, ignoresUnknownKeys: true)
-        guard let address = try settings.value(options.store) else {
-            throw CommandFailure(
-                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
-            )
-        }
-        return address.with(password: try options.password.read(settings))
+        return try options.address(settings)
     }
 }
 
@@ -46,4 +52,63 @@ func checkGroup(_ group: GroupID, among known: [DeviceAddress]) throws {
     throw CommandFailure(
         "no group '\(group)' in the store"
             + (groups.isEmpty ? ", which has no devices yet" : "; known groups: \(groups.joined(separator: ", "))"))
+}
+
+/// The devices and the time range of a command that reads rows.
+struct SelectionOptions: ParsableArguments {
+    @Option(
+        help: "Only this device, as [GROUP/]DEVICE; without a group, in any group. May be repeated.",
+        transform: DeviceArgument.init(parsing:))
+    var device: [DeviceArgument] = []
+
+    @Option(help: "Only devices of this group.", transform: groupID)
+    var group: GroupID?
+
+    @OptionGroup var timeRange: TimeRangeOptions
+
+    /// Returns the groups to read, in order, each with the devices to read; no devices stand for all devices.
+    /// - Throws: ``CommandFailure`` for an unknown device or group, instead of an empty result.
+    func groups(of reader: StoreReader) throws -> [(group: GroupID?, devices: [DeviceID])] {
+        guard !device.isEmpty || group != nil else { return [(nil, [])] }
+        let known = try reader.devices().map(\.address)
+        if let group { try checkGroup(group, among: known) }
+        guard !device.isEmpty else { return [(group, [])] }
+        let addresses = Dictionary(grouping: try device.addresses(in: group, among: known), by: \.group)
+        return addresses.sorted { $0.key < $1.key }.map { ($0.key, $0.value.map(\.device)) }
+    }
+}
+
+/// The options `--from`, `--to` and `--local`.
+struct TimeRangeOptions: ParsableArguments {
+    @Option(parsing: .unconditional, help: "Start of the time range, inclusive.")
+    var from: String?
+
+    @Option(parsing: .unconditional, help: "End of the time range, exclusive.")
+    var to: String?
+
+    @OptionGroup var zone: ZoneOptions
+
+    /// Returns the time range.
+    /// - Throws: ``CommandFailure`` for an invalid or empty range.
+    func range(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
+        let (from, to) = try times(now: now)
+        if let from, let to, from >= to {
+            throw CommandFailure("--from \(from.shown(decimals: 6)) is not before --to \(to.shown(decimals: 6))")
+        }
+        return (from, to)
+    }
+
+    /// Returns the time range, which may be empty.
+    /// - Throws: ``CommandFailure`` for an invalid range.
+    func rangeOrEmpty(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
+        let (from, to) = try times(now: now)
+        if let from, let to, from > to {
+            throw CommandFailure("--from \(from.shown(decimals: 6)) is after --to \(to.shown(decimals: 6))")
+        }
+        return (from, to)
+    }
+
+    private func times(now: Timestamp) throws -> (from: Timestamp?, to: Timestamp?) {
+        (try from.map { try time($0, now: now) }, try to.map { try time($0, now: now) })
+    }
 }

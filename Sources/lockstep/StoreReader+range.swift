@@ -44,11 +44,24 @@ extension StoreReader {
         of stream: SensorStream, _ device: DeviceAddress, from: Timestamp?, to: Timestamp?, need: String
     ) throws {
         guard try firstTime(of: stream, device, from: from, to: to) == nil else { return }
-        guard let first = try firstTime(of: stream, device, from: nil, to: nil),
-            let last = try lastTime(of: stream, device)
-        else { throw CommandFailure("no samples of '\(stream.name)' are stored for \(device): \(need)") }
+        let stored = try timeRanges(of: stream, devices: [device], from: nil, to: nil)
         throw CommandFailure(
-            "no samples of '\(stream.name)' of \(device) in this time range; stored are those from \(first.shown(decimals: 6)) to \(last.shown(decimals: 6))"
-        )
+            absence(of: stream.name, "\(device)", stored: Array(stored.values), advice: ": \(need)"))
     }
+}
+
+/// Returns why there are no samples, and which times have some.
+/// - Parameters:
+///   - range: the times that have none.
+///   - stored: the times of the stored samples.
+///   - advice: what follows if there are none at all.
+func absence(
+    of name: String, _ subject: String, in range: String = "in this time range", stored: [ClosedRange<Timestamp>],
+    advice: String = ""
+) -> String {
+    guard let first = stored.map(\.lowerBound).min(), let last = stored.map(\.upperBound).max() else {
+        return "no samples of '\(name)' are stored for \(subject)\(advice)"
+    }
+    return "no samples of '\(name)' of \(subject) \(range); stored are those from \(first.shown(decimals: 6)) to "
+        + last.shown(decimals: 6)
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import LockstepCommandLine
 import LockstepExport
 import LockstepModel
@@ -64,7 +65,6 @@ struct TableWriter: RowWriter {
     private static let deviceWidth = 22
     private static let timeWidth = DisplayZone.isLocal ? 32 : 27
 
-    /// Returns the text of a value.
     private func text(_ value: Double, _ column: Column) -> String {
         if value.isNaN { return "-" }
         switch column.kind {
@@ -85,5 +85,32 @@ struct TableWriter: RowWriter {
     /// Returns the text padded to `width`, with at least two spaces at its end.
     private func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(2, width - text.count))
+    }
+}
+
+/// The output format of samples.
+enum RowFormat: String, EnumerableFlag {
+    case text, csv, json
+
+    static func name(for value: RowFormat) -> NameSpecification { value == .text ? .customLong("text") : .long }
+
+    static func help(for value: RowFormat) -> ArgumentHelp? {
+        switch value {
+        case .text: "Print an aligned table."
+        case .csv: "Print CSV with a header; unknown values are empty."
+        case .json: "Print one JSON object per line; unknown values are null."
+        }
+    }
+
+    /// Creates a writer of this format.
+    /// - Parameters:
+    ///   - columns: the columns after device and time.
+    ///   - extra: further columns, after these.
+    func writer(columns: [SensorStream.Column], extra: [ExportColumn] = []) -> any RowWriter {
+        switch self {
+        case .text: TableWriter(columns: columns, extra: extra)
+        case .csv: CSVWriter(columns: columns.map(ExportColumn.init) + extra)
+        case .json: NDJSONWriter(columns: columns.map(ExportColumn.init) + extra)
+        }
     }
 }

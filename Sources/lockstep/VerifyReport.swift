@@ -7,7 +7,6 @@ import LockstepWire
 struct VerifyReport {
     /// The errors found by the integrity check of SQLite.
     var findings: [String]
-    /// Whether the file was checked.
     var isFileChecked = false
     var devices: [DeviceVerification] = []
     /// The number of forgotten devices, which are left out.
@@ -18,7 +17,6 @@ struct VerifyReport {
     /// Whether the store knows no device at all: it may be the wrong file.
     var isEmpty = false
 
-    /// The number of batches that are on their way.
     var onItsWay: Int64 { devices.flatMap(\.epochs).reduce(0) { $0 + $1.onItsWay.count } }
 
     /// The exit status of the command: 0 if the store is complete, 1 if something is wrong, and 2 if batches are on their way.

@@ -13,7 +13,6 @@ struct WatchDisplay {
     /// Switches back to the normal screen.
     func end() { terminal.writeControl(Array("\u{1B}[?25h\u{1B}[?1049l".utf8)) }
 
-    /// Draws the screen.
     func draw(_ model: WatchModel, connection: String, at moment: Moment) {
         let size = terminal.size
         let lines = truncated(
@@ -98,9 +97,9 @@ struct WatchDisplay {
     private func table(_ model: WatchModel, at moment: Moment, title: (SensorStream) -> String) -> Table {
         let streams = model.streams
         var table = Table(
-            [.init("DEVICE"), .init("STATE"), .init("AGE", isRightAligned: true)]
+            [.init("DEVICE"), .init("STATE"), .right("AGE")]
                 + streams.map { .init(title($0).uppercased(), isRightAligned: true) }
-                + [.init("LAST", isRightAligned: true), .init("PHASE")])
+                + [.right("LAST"), .init("PHASE")])
         for (address, device) in model.devices.sorted(by: { $0.key < $1.key }) {
             let state = device.transition?.to
             var row: [Table.Cell] = [

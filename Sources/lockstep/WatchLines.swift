@@ -64,7 +64,6 @@ struct WatchLines {
         (transition.from.map { "\($0.rawValue) → " } ?? "") + transition.to.rawValue
     }
 
-    /// The subject of a line.
     private enum Subject {
         case device(DeviceAddress)
         case collector(GroupID, CollectorID)

@@ -9,7 +9,6 @@ struct WatchModel {
     /// The time over which rates are averaged, in µs. Batches arrive about once per second.
     static let rateWindow: Int64 = 5_000_000
 
-    /// The state of one device.
     struct Device {
         private let live: LiveDevice
 

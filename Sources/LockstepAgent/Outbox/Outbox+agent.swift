@@ -55,7 +55,6 @@ struct ForeignOutboxError: Error, Hashable {
     let owner: String
     /// The number of its batches that are not acknowledged; 0 if the file only has its journal.
     let pending: Int64
-    /// The device of the agent.
     let device: String
 
     func description(path: String) -> String {

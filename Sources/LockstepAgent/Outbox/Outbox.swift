@@ -57,7 +57,6 @@ public final class Outbox {
     /// The highest row of the batches whose age is unknown: those of earlier boots of the machine.
     private var lastUndatedRow: Int64
 
-    /// The open file.
     let file: OutboxFile
     private(set) var sql: OutboxSQL
     /// What was done since the last call of ``takeRestoration()``, because the file was removed or moved.

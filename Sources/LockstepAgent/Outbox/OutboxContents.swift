@@ -84,7 +84,6 @@ struct AcknowledgedRows {
 /// The set is saved for the next start. While backlog is being published, an empty set is saved: a saved set that
 /// contains published batches would make a correct acknowledgement look wrong.
 struct UnpublishedBatches {
-    /// The rows of the batches.
     var rows = SequenceSet()
     /// The set in the outbox file.
     private(set) var saved = SequenceSet()

@@ -36,7 +36,6 @@ public struct OutboxDevices: Sendable {
         return devices.count - 1
     }
 
-    /// Changes the address of a device.
     mutating func rename(_ index: Int, to address: DeviceAddress) {
         indexes[devices[index].address] = nil
         indexes[address] = index
@@ -117,7 +116,6 @@ public struct OutboxDevices: Sendable {
 public struct OutboxDevice: Sendable {
     /// The batches of one epoch, and their rows.
     struct EpochRows: Sendable {
-        /// The id of the epoch in the file.
         let id: Int64
         let epoch: Epoch
         /// The highest number given.

@@ -1,6 +1,5 @@
 import LockstepSQLite
 
-/// The tables of an outbox.
 enum OutboxSchema {
     /// - Parameter tables: the SQL of the owner's own tables.
     static func migrations(tables: String) -> SchemaMigrations {

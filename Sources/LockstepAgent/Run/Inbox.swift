@@ -18,7 +18,6 @@ final class Inbox: SampleSink {
 
     private struct State {
         var items: [Item] = []
-        /// The number of samples in the items.
         var samples = 0
         /// The sources that wait for space.
         var waiting: [CheckedContinuation<Void, Never>] = []

@@ -24,11 +24,10 @@ final class PresencePublisher {
             logger.error("cannot write session to outbox", metadata: ["error": "\(error)"])
         }
         let will = Presence(epoch: outbox.epoch, session: session, phase: .lost, at: now, reason: "connection-lost")
-        return MQTTOptions(
-            address: configuration.broker,
+        return configuration.broker.options(
             clientID: MQTTOptions.clientID(
                 "agent", configuration.address.group.rawValue, configuration.address.device.rawValue),
-            keepAlive: configuration.keepAlive, will: message(will), version: version, tls: configuration.tls)
+            version: version, will: message(will))
     }
 
     /// Publishes the presence, with the batches that the outbox has dropped.

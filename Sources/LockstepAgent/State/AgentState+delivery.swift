@@ -83,7 +83,6 @@ extension AgentState {
         reports.map { .log($0.level, $0.message, $0.metadata) }
     }
 
-    /// Handles the acknowledgement of a collector.
     mutating func handle(_ ack: Acknowledgement, isNewerThanOutbox: Bool, at boot: Int64) -> [Action] {
         if isNewerThanOutbox, configuration.acknowledgedBy == .collector {
             // The new epoch needs a new connection, which must not be opened inside the message callback.

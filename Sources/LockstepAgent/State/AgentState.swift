@@ -34,14 +34,12 @@ struct AgentState {
 
     // Samples and rates.
     var coalescer: Coalescer
-    /// The subscribers of each sensor.
     var graph: SensorGraph
     /// The agent's own subscription, for the published streams.
     let publisher: Subscriber
     var leases = LeaseRegistry()
     /// The rates last set on the sources, in samples a second, or nil if none were set yet.
     var appliedRates: [SensorStream: Double]?
-    /// The statuses of derived streams in the presence.
     var derivedStatuses: [SensorStream: SourceStatus] = [:]
     /// The number of sources that have not ended.
     var runningSources: Int

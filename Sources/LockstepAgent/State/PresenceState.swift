@@ -33,14 +33,12 @@ struct PresenceState {
     /// Whether the broker has acknowledged every published presence.
     var isAcknowledged: Bool { unacknowledged.isEmpty }
 
-    /// Returns the presence to publish.
     func report(at time: Timestamp) -> PresenceReport {
         PresenceReport(
             phase: phase, reason: reason, sources: sources, problem: problem, unsavedDropped: unsavedDropped,
             time: time, clock: clock.report, certificates: certificates)
     }
 
-    /// Sets the phase and its reason.
     mutating func setPhase(_ phase: Phase, reason: String) {
         self.phase = phase
         self.reason = reason
@@ -54,7 +52,6 @@ struct PresenceState {
         return report(at: time)
     }
 
-    /// Returns whether it is time to publish a heartbeat or a change.
     func isDue(at boot: Int64) -> Bool { boot - publishedAt >= (isChanged ? Self.changeInterval : heartbeat) }
 
     mutating func didPublish(id: Int32, at boot: Int64) {
@@ -97,4 +94,60 @@ struct PresenceReport: Hashable {
     var clock: ClockReport?
     /// The ends of the validity of the agent's certificates, by their use.
     var certificates: [String: Timestamp] = [:]
+}
+
+/// Reports each problem once until it is resolved, and limits how often a failed operation is retried.
+struct ProblemLog {
+    private var reported: Set<String> = []
+    private var retryTimes: [String: Int64] = [:]
+
+    /// Returns whether the problem has not been reported yet, and marks it as reported.
+    mutating func isNew(_ problem: String) -> Bool { reported.insert(problem).inserted }
+
+    /// Returns whether the operation may be retried: at most once a second.
+    /// - Parameter boot: the current time in µs of the boot clock.
+    mutating func isRetryDue(_ problem: String, at boot: Int64) -> Bool {
+        guard boot >= retryTimes[problem] ?? .min else { return false }
+        retryTimes[problem] = boot + 1_000_000
+        return true
+    }
+
+    /// Marks the problem, and every problem whose name starts with its name, as resolved.
+    mutating func resolve(_ problem: String) { reported = reported.filter { !$0.hasPrefix(problem) } }
+}
+
+/// What an agent publishes about its clock.
+struct ClockState {
+    /// The time after the start of a segment during which each new estimate is published at once, in µs. Later ones wait
+    /// for the next heartbeat.
+    private static let settling: Int64 = 15_000_000
+
+    private var discipline: KernelDiscipline?
+    /// The estimates that were not published yet.
+    private var pending: [ClockPoint] = []
+    /// The newest estimate for each collector.
+    private var newest: [ClockPoint] = []
+
+    /// The report for the presence, or nil if nothing is known.
+    var report: ClockReport? {
+        guard discipline != nil || !newest.isEmpty else { return nil }
+        let isSynchronised = discipline?.isSynchronised
+        return ClockReport(
+            isSynchronised: isSynchronised, maxError: isSynchronised == true ? discipline?.maxError : nil,
+            points: pending.isEmpty ? newest : pending)
+    }
+
+    /// Records new estimates.
+    /// - Returns: whether to publish them without waiting for the next heartbeat.
+    mutating func update(
+        _ points: [ClockPoint], newest: [ClockPoint], discipline: KernelDiscipline?
+    ) -> Bool {
+        self.newest = newest
+        self.discipline = discipline
+        pending += points
+        if pending.count > ClockReport.maxPoints { pending.removeFirst(pending.count - ClockReport.maxPoints) }
+        return points.contains { $0.time - $0.segment < Self.settling }
+    }
+
+    mutating func didPublish() { pending = [] }
 }

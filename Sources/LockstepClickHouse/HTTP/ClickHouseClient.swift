@@ -342,7 +342,6 @@ extension ClickHouseClient {
     }
 }
 
-/// Returns a text as a literal in SQL.
 func literal(_ text: String) -> String {
     "'" + text.escaping(["\\": "\\\\", "'": "\\'"]) + "'"
 }

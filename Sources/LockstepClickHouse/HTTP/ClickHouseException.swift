@@ -22,7 +22,6 @@ struct ClickHouseException: Equatable {
 }
 
 extension StoreError {
-    /// Creates the error of a store from an exception of its server.
     init(_ exception: ClickHouseException, at address: ClickHouseAddress) {
         switch exception.code {
         case 243: self.init(.full, "no space is left on the disk of the ClickHouse server \(address)")
@@ -56,5 +55,77 @@ extension StoreError {
                     + "in the profile of the user (\(exception.text))")
         default: self.init(.server, "the ClickHouse server \(address) reports an error: \(exception.text)")
         }
+    }
+}
+
+/// The version of a ClickHouse server, and what follows from it.
+struct ServerVersion: CustomStringConvertible, Equatable {
+    /// The year and the release in that year: 18 and 16 for `18.16.1`.
+    let year: Int
+    let release: Int
+    let description: String
+
+    init(_ client: ClickHouseClient) throws(StoreError) {
+        let text = try client.rows("SELECT version()", inDatabase: false).first?.first.flatMap { $0 } ?? ""
+        guard let version = ServerVersion(text) else {
+            throw StoreError(.other, "the server is not a ClickHouse server: its version is '\(text)'")
+        }
+        self = version
+    }
+
+    /// Parses a version such as `18.16.1`.
+    init?(_ text: String) {
+        let parts = text.split(separator: ".")
+        guard parts.count >= 2, let year = Int(parts[0]), let release = Int(parts[1]) else { return nil }
+        self.year = year
+        self.release = release
+        description = text
+    }
+
+    /// Whether an insert can wait until its files are on the disk.
+    var syncsInserts: Bool { isAtLeast(20, 10) }
+
+    /// Settings of every request, as parameters of an address.
+    var settings: String {
+        // Samples of a device whose clock was wrong may be in many partitions.
+        let partitions = isAtLeast(19, 4) ? "&max_partitions_per_insert_block=0" : ""
+        // An asynchronous insert would be answered before its rows are stored.
+        return partitions + (isAtLeast(21, 12) ? "&async_insert=0" : "")
+    }
+
+    /// Returns whether this is the release, or a later one.
+    func isAtLeast(_ year: Int, _ release: Int) -> Bool { (self.year, self.release) >= (year, release) }
+}
+
+/// The format TabSeparated of ClickHouse: one row a line; tab, newline and backslash are escaped, and `\N` is NULL.
+enum TabSeparated {
+    /// Returns the rows of `body`.
+    static func rows(_ body: [UInt8]) -> [[String?]] {
+        body.split(separator: UInt8(ascii: "\n")).map { line in
+            line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false).map(value)
+        }
+    }
+
+    private static func value(_ field: ArraySlice<UInt8>) -> String? {
+        guard field.contains(UInt8(ascii: "\\")) else { return String(decoding: field, as: UTF8.self) }
+        if field.elementsEqual("\\N".utf8) { return nil }
+        var bytes: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\"), let next = rest.popFirst() else {
+                bytes.append(byte)
+                continue
+            }
+            switch next {
+            case UInt8(ascii: "b"): bytes.append(8)
+            case UInt8(ascii: "f"): bytes.append(12)
+            case UInt8(ascii: "n"): bytes.append(10)
+            case UInt8(ascii: "r"): bytes.append(13)
+            case UInt8(ascii: "t"): bytes.append(9)
+            case UInt8(ascii: "0"): bytes.append(0)
+            default: bytes.append(next)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

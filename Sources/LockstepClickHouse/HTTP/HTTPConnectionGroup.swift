@@ -2,15 +2,12 @@ import CCurl
 
 /// Several connections to one server, for requests at the same time. Use it from one thread at a time.
 final class HTTPConnectionGroup {
-    /// A request.
     struct Request {
         /// The address.
         let url: String
-        /// The body.
         let body: [UInt8]
     }
 
-    /// The number of connections.
     let count: Int
     private let connections: [HTTPConnection]
     private let handle: UnsafeMutableRawPointer

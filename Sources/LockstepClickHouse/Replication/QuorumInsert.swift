@@ -7,7 +7,6 @@ struct QuorumInsert {
 
     /// The number of replicas that must hold a row.
     let replicas: Int
-    /// The version of the servers.
     let version: ServerVersion
 
     /// The settings as parameters of an address.
@@ -42,5 +41,90 @@ enum FailedRequest: Equatable {
         case 60, 81, 225, 242, 243, 285, 319, 999: self = .failOver
         default: self = .fail
         }
+    }
+}
+
+/// The number of replicas that must hold a row before its insert is answered. Asking for one makes the tables replicated.
+public enum Quorum: Hashable, Sendable {
+    /// More than half of all replicas.
+    case majority
+    /// A number of replicas. With less than a majority, the loss of that many replicas loses acknowledged samples.
+    case replicas(Int)
+
+    /// Parses `majority`, or a number from 1 to 9.
+    public init?(_ text: String) {
+        if text == "majority" {
+            self = .majority
+        } else if let number = Int(text), (1...9).contains(number) {
+            self = .replicas(number)
+        } else {
+            return nil
+        }
+    }
+
+    /// Returns the number of replicas of `count` that must hold a row.
+    func number(of count: Int) -> Int {
+        switch self {
+        case .majority: count / 2 + 1
+        case .replicas(let number): number
+        }
+    }
+}
+
+/// The replicas that answer while a store is opened. One that stops is left out, as long as enough of them are left.
+struct AnsweringServers<Server> {
+    /// The servers that have answered each step so far.
+    private(set) var servers: [Server]
+    /// The number of servers that must answer.
+    var required = 1
+
+    /// The error of the last server that was left out.
+    private var failure: StoreError?
+
+    init(_ servers: [Server]) { self.servers = servers }
+
+    /// Performs a step with each server, and leaves out those that do not answer.
+    /// - Throws: an error that a server reports, or that of a server that does not answer if too few are left.
+    mutating func perform(_ step: (Server) throws(StoreError) -> Void) throws(StoreError) {
+        var answering: [Server] = []
+        for server in servers {
+            do {
+                try step(server)
+                answering.append(server)
+            } catch {
+                guard error.code == .unreachable else { throw error }
+                failure = error
+            }
+        }
+        servers = answering
+        if servers.count < required, let failure { throw failure }
+    }
+}
+
+/// What a server reports of its replica of a store.
+public struct ReplicaStatus: Hashable, Sendable {
+    /// The number of replicas that are known, the server's own included.
+    public var total: Int
+    /// The number of replicas that have a connection to the keeper.
+    public var active: Int
+    /// The number of parts and merges that the replica has still to process.
+    public var queue: Int
+    /// The number of tables that cannot be written because the server has no connection to the keeper.
+    public var readOnlyTables: Int
+}
+
+extension ReplicaStatus {
+    /// Returns the status of the server's replica, or nil if the tables are not replicated.
+    static func read(_ client: ClickHouseClient) throws(StoreError) -> ReplicaStatus? {
+        let row = try client.rows(
+            """
+            SELECT min(total_replicas), min(active_replicas), sum(queue_size), sum(is_readonly OR is_session_expired), count()
+            FROM system.replicas WHERE database = \(literal(client.address.database))
+            """, inDatabase: false
+        ).first
+        guard let numbers = row?.map({ $0.flatMap { Int($0) } ?? 0 }), numbers.count == 5, numbers[4] > 0 else {
+            return nil
+        }
+        return ReplicaStatus(total: numbers[0], active: numbers[1], queue: numbers[2], readOnlyTables: numbers[3])
     }
 }

@@ -5,7 +5,6 @@ import LockstepStore
 /// `select_sequential_consistency` is not used: ClickHouse 18.16 refuses all such queries of a table after one of its
 /// partitions was dropped.
 struct ReplicaProgress {
-    /// A replicated table.
     private struct Table {
         let name: String
         let path: String

@@ -50,7 +50,6 @@ extension ClickHouseStore {
         options.groups.isEmpty || options.groups.contains(device.group)
     }
 
-    /// Prepares the observer for the samples of a run.
     func prepareObserver(_ run: SampleRun, device: Int, stream: Int) throws(StoreError) {
         do {
             try observer?.willWrite(run.samples.stream, of: Int64(device), run.device) {

@@ -28,7 +28,6 @@ struct RuleProgress: Codable, Equatable {
         set { evaluated = newValue.filter { !$0.value.isEmpty }.mapValues(TimeList.encode) }
     }
 
-    /// An event with its number.
     struct Event: Codable, Equatable {
         var id: Int64
         var rule: String
@@ -50,7 +49,6 @@ struct RuleProgress: Codable, Equatable {
             ways = event.ways
         }
 
-        /// Returns the event of a device.
         func stored(of device: DeviceAddress) -> StoredEvent {
             StoredEvent(
                 id: id,
@@ -115,7 +113,6 @@ struct RuleProgress: Codable, Equatable {
         return (changes.filter { $0.seq > last }, snapshot)
     }
 
-    /// The progress as JSON.
     var json: String {
         get throws(StoreError) {
             do { return String(decoding: try JSONEncoder().encode(self), as: UTF8.self) } catch {
@@ -130,5 +127,134 @@ struct RuleProgress: Codable, Equatable {
         do { self = try JSONDecoder().decode(Self.self, from: Data(json.utf8)) } catch {
             throw StoreError(.corrupt, "a row of received_rule_states about \(device) is damaged: \(error)")
         }
+    }
+}
+
+/// What a store knows of rules, their events and notifications.
+struct RuleLedger {
+    /// The states of the rules, as JSON, by device id and rule.
+    var states: [Int64: [String: String]] = [:]
+    /// The times of samples, by device id and stream, that were evaluated and are not known to be stored.
+    var evaluated: [Int64: [String: Set<Int64>]] = [:]
+    /// The committed events, with device ids, whose own rows may not be stored yet.
+    var openEvents: [(device: Int64, event: StoredEvent)] = []
+    /// The committed transitions, by device id, whose own rows may not be stored yet.
+    var openTransitions: [Int64: [LifecycleTransition]] = [:]
+    /// The devices whose outcomes were written, but not checked for a later owner.
+    var unchecked: Set<DeviceAddress> = []
+    /// The event and way of each notification that is not finished.
+    var deliveries: [DeliveryKey: (event: Int64, way: String)] = [:]
+    /// The devices whose rows have states that no rule has any more.
+    var outdated: Set<Int64> = []
+    /// The number of the newest event.
+    var lastNumber: Int64 = 0
+
+    /// What identifies a notification.
+    struct DeliveryKey: Hashable {
+        let id: Int64
+        let device: DeviceAddress?
+    }
+
+    /// Returns a number for an event that is higher than all earlier ones of this store.
+    ///
+    /// It is made of a time in ms and 11 bits of a hash of the event, so that two collectors seldom choose the same for
+    /// events of different devices, and is exact in JavaScript. Several events of the same ms get the times that follow.
+    mutating func nextNumber(for key: RuleEvent.Key, at now: Timestamp) -> Int64 {
+        var hash = StableHash()
+        hash.combine("\(key.rule) \(key.device.map { "\($0)" } ?? "") \(key.time.microseconds)")
+        let low = Int64(hash.value & 2047)
+        let number = max(0, now.microseconds / 1000) << 11 | low
+        lastNumber = number > lastNumber ? number : (lastNumber >> 11 + 1) << 11 | low
+        return lastNumber
+    }
+
+    static func deliveryNumber(_ event: Int64, way index: Int) -> Int64 { event << 10 | Int64(index & 1023) }
+}
+
+extension StoredEvent {
+    var newDeliveries: [EventDelivery] {
+        event.ways.enumerated().map { index, way in
+            EventDelivery(
+                id: RuleLedger.deliveryNumber(id, way: index), event: self, way: way, state: .pending, attempts: 0,
+                due: event.at)
+        }
+    }
+}
+
+/// A set of times as text: the first time, and then the differences of consecutive times. `1700000000000000 20000x49 20001`
+/// are 51 times.
+enum TimeList {
+    /// Returns the text of `times`.
+    static func encode(_ times: Set<Int64>) -> String {
+        let sorted = times.sorted()
+        guard let first = sorted.first else { return "" }
+        var parts = ["\(first)"]
+        var (difference, count): (Int64, Int) = (0, 0)
+        func end() {
+            if count > 0 { parts.append(count == 1 ? "\(difference)" : "\(difference)x\(count)") }
+        }
+        for (time, next) in zip(sorted, sorted.dropFirst()) {
+            // The difference of two times may overflow. Adding it again restores the time.
+            if next &- time != difference {
+                end()
+                (difference, count) = (next &- time, 0)
+            }
+            count += 1
+        }
+        end()
+        return parts.joined(separator: " ")
+    }
+
+    /// Returns the times of `text`, or nil if it is not the text of times.
+    static func decode(_ text: String) -> Set<Int64>? {
+        var times: Set<Int64> = []
+        var last: Int64?
+        for part in text.split(separator: " ") {
+            let fields = part.split(separator: "x", omittingEmptySubsequences: false)
+            guard fields.count <= 2, let number = Int64(fields[0]) else { return nil }
+            guard let start = last else {
+                guard fields.count == 1 else { return nil }
+                times.insert(number)
+                last = number
+                continue
+            }
+            guard let count = fields.count == 2 ? Int(fields[1]) : 1, count > 0 else { return nil }
+            var time = start
+            for _ in 0..<count {
+                time &+= number
+                times.insert(time)
+            }
+            last = time
+        }
+        return times
+    }
+}
+
+/// The rows of a run that an observer has to evaluate.
+struct NewRows {
+    /// The times of samples that were evaluated, although they may not be stored.
+    private let evaluated: Set<Int64>
+    /// The indices of new rows. The times of each range increase.
+    private(set) var ranges: [Range<Int>] = []
+    /// The times of rows that were evaluated earlier.
+    private(set) var resolved: [Int64] = []
+    private var lastTime = Int64.min
+
+    init(evaluated: Set<Int64>) { self.evaluated = evaluated }
+
+    /// Returns whether the sample with a time was evaluated earlier, and records that it is stored now.
+    mutating func resolve(_ time: Int64) -> Bool {
+        guard !evaluated.isEmpty, evaluated.contains(time) else { return false }
+        resolved.append(time)
+        return true
+    }
+
+    mutating func append(_ index: Int, _ time: Int64) {
+        if let open = ranges.last, open.upperBound == index, lastTime < time {
+            ranges[ranges.count - 1] = open.lowerBound..<index + 1
+        } else {
+            ranges.append(index..<index + 1)
+        }
+        lastTime = time
     }
 }

@@ -7,12 +7,10 @@ import LockstepStore
 /// Rows with the same key replace each other when ClickHouse merges them, and the views, which have the names and
 /// columns of the tables of an SQLite store, show each row once at any time.
 struct ClickHouseSchema {
-    /// The version of the tables.
     static let version = 1
 
     /// The settings of every table.
     let storage: StorageSettings
-    /// The streams of the store.
     let streams: [SensorStream]
 
     /// The statements that create the tables that are independent of the streams.
@@ -164,7 +162,6 @@ struct ClickHouseSchema {
         ]
     }
 
-    /// All views.
     var views: [(name: String, select: String)] {
         baseViews + eventViews + sessionViews
             + streams.flatMap { stream in
@@ -184,7 +181,6 @@ struct ClickHouseSchema {
     /// The number of days for which rejected messages are kept.
     static let rejectedDays: Int64 = 30
 
-    /// The settings of the tables' storage.
     struct StorageSettings {
         /// Whether each insert waits until its files are on the disk. Needs ClickHouse 20.10.
         var syncsInserts: Bool

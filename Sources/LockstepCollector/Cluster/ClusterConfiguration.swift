@@ -36,7 +36,6 @@ public struct ClusterConfiguration: Sendable {
         self.leaseServer = leaseServer
     }
 
-    /// Returns the configuration of the collector of one share.
     func configuration(of share: CollectorShare) -> CollectorConfiguration {
         var configuration = collector
         configuration.groups = [share.group]

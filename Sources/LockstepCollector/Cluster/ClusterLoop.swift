@@ -34,7 +34,6 @@ final class ClusterLoop {
 
     /// What is known of a share from its runs.
     private struct Share {
-        /// The current run.
         var run: ShareRun?
         /// The earliest time of the next run.
         var retryAt = Int64.min
@@ -88,10 +87,10 @@ final class ClusterLoop {
         reader = LeaseReader(configuration, wakeup: wakeup, logger: logger)
         let will = MQTTMessage(
             topic: configuration.memberTopic(collector.id.rawValue), payload: [], isRetained: true)
-        link = BrokerLink(wakeup: wakeup, version: collector.mqttVersion, node: collector.node) { version in
+        link = BrokerLink(wakeup: wakeup, version: collector.broker.version, node: collector.node) { version in
             MQTTOptions(
-                address: collector.broker, clientID: configuration.memberClientID,
-                keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.tls,
+                address: collector.broker.address, clientID: configuration.memberClientID,
+                keepAlive: ClusterConfiguration.keepAlive, will: will, version: version, tls: collector.broker.tls,
                 peerTimeout: ClusterConfiguration.peerTimeout)
         }
     }

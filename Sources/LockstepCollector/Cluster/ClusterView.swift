@@ -28,7 +28,6 @@ struct ClusterView {
     /// Whether this collector can collect: its store can be opened, and none of its shares hangs.
     private(set) var isAvailable = true
 
-    /// The number of members that are known.
     var memberCount: Int { members.count }
 
     init(me: CollectorID, shares: [CollectorShare]) {
@@ -71,7 +70,6 @@ struct ClusterView {
         members[id] = now
     }
 
-    /// A lease was read.
     mutating func observed(_ lease: ObservedLease, of share: CollectorShare, at now: Int64) {
         if leases[share]?.lease != lease { leases[share] = (lease, now) }
     }

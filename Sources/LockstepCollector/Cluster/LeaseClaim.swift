@@ -28,10 +28,8 @@ struct LeaseClaim {
         case read
     }
 
-    /// This claim.
     let owner: LeaseOwner
     private(set) var phase: Phase
-    /// The token of this claim.
     let token: FencingToken
     /// The revision that the key has unless another collector has written it, nil if it does not exist.
     private var revision: UInt64?

@@ -55,10 +55,8 @@ final class ShareRun: Sendable {
         }
     }
 
-    /// Whether the lease is held.
     var hasLease: Bool { lease.token != nil && lease.end == nil }
 
-    /// Returns whether the collection hangs.
     func isHanging(at boot: Int64) -> Bool { lease.isHanging(at: boot) }
 
     /// Reads the rules again.

@@ -29,7 +29,6 @@ struct LifecycleRegistry {
     private var queue = DeadlineQueue<Int>()
     /// The number of committed devices, including forgotten ones.
     private var committedCount = 0
-    /// The number of committed devices that are forgotten.
     private var committedForgotten = 0
     /// The change of that number by the current transaction.
     private var uncommittedForgotten = 0
@@ -69,7 +68,6 @@ struct LifecycleRegistry {
         numbers[device].map { entries[$0].machine.showsReturn(presence) } ?? true
     }
 
-    /// Returns whether an event would change the state of a device.
     func changesState(_ event: LifecycleMachine.Event, of device: DeviceAddress, at moment: Moment) -> Bool {
         guard let number = numbers[device] else { return true }
         var machine = entries[number].machine

@@ -1,4 +1,5 @@
 import CNATS
+import LockstepModel
 
 /// A key-value bucket of a NATS cluster, with writes that succeed only if nobody else has written before.
 ///
@@ -135,5 +136,45 @@ public final class KeyValueBucket {
 
     private func check(_ status: natsStatus, _ task: String) throws(NATSError) {
         guard status == NATS_OK else { throw NATSError(status, task) }
+    }
+}
+
+/// A value of a bucket.
+public struct KeyValueEntry: Hashable, Sendable {
+    /// The value.
+    public let value: [UInt8]
+    /// The revision, which is higher for each later write of the bucket.
+    public let revision: UInt64
+
+    /// Creates an entry.
+    public init(value: [UInt8], revision: UInt64) {
+        self.value = value
+        self.revision = revision
+    }
+}
+
+/// Returns a text as a key: letters, digits, `_`, `-` and `/` stay, and every other byte becomes `=` with two digits.
+///
+/// NATS allows few characters in keys, and a dot separates levels. Different texts have different keys.
+public func keyValueKey(_ text: String) -> String {
+    text.utf8.map { byte in
+        byte.isASCIIAlphanumeric || "_-/".utf8.contains(byte)
+            ? String(Unicode.Scalar(byte)) : "=" + [byte].hexadecimal.uppercased()
+    }.joined()
+}
+
+/// An error of a NATS client or server.
+public struct NATSError: Error, Hashable, CustomStringConvertible {
+    /// What happened.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// Creates the error of a call of the library, with the library's explanation.
+    init(_ status: natsStatus, _ task: String) {
+        var last = status
+        let detail = nats_GetLastError(&last).map { String(cString: $0) } ?? ""
+        let name = natsStatus_GetText(status).map { String(cString: $0) } ?? "error \(status.rawValue)"
+        self.init("\(task): " + (detail.isEmpty || detail == name ? name : "\(name): \(detail)"))
     }
 }

@@ -1,4 +1,5 @@
 import CSodium
+import Glibc
 import LockstepModel
 import LockstepRules
 import LockstepStore
@@ -12,10 +13,7 @@ package func signature(of body: [UInt8], secret: String) -> String {
     crypto_auth_hmacsha256_init(&state, key, key.count)
     crypto_auth_hmacsha256_update(&state, body, UInt64(body.count))
     crypto_auth_hmacsha256_final(&state, &digest)
-    return digest.map { byte in
-        let text = String(byte, radix: 16)
-        return text.count == 1 ? "0" + text : text
-    }.joined()
+    return digest.hexadecimal
 }
 
 /// Sends one notification by a way other than MQTT.
@@ -100,4 +98,77 @@ private func mailDate(_ time: Timestamp) -> String {
     let names = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let month = Int(String(text[5...6])).flatMap { names.indices.contains($0 - 1) ? names[$0 - 1] : nil } ?? "Jan"
     return "\(String(text[8...9])) \(month) \(String(text[0...3])) \(String(text[11...18])) +0000"
+}
+
+/// The replies of a mail server to the commands of one message (RFC 5321, section 4.2), of which the last refusal counts.
+struct MailReplies {
+    private static let maxLength = 300
+
+    /// The lines of the current reply: `550-first line`, `550 last line`.
+    private var lines: [String] = []
+    /// The last reply with a code from 400 on, unless the server has accepted a later command.
+    private(set) var refusal: (code: Int, text: String)?
+
+    /// Adds a line of a reply.
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+        let text = String(decoding: bytes.filter { $0 >= 0x20 && $0 != 0x7F }, as: UTF8.self)
+        guard let code = Int(text.prefix(3)) else { return }
+        lines.append(text)
+        guard text.dropFirst(3).first != "-" else { return }
+        defer { lines = [] }
+        switch code {
+        case 400...599:
+            let parts = lines.enumerated().map { $0.offset == 0 ? $0.element : String($0.element.dropFirst(4)) }
+            refusal = (code, String(parts.joined(separator: " ").prefix(Self.maxLength)))
+        // The answer to QUIT, with which libcurl ends a failed session.
+        case 221: break
+        default: refusal = nil
+        }
+    }
+
+    /// Returns what the refusal means for further attempts, or nil if nothing was refused.
+    ///
+    /// A code from 500 on is final: the same message would be refused again. A refused login is not, because it says
+    /// nothing about the message.
+    func outcome(isLogin: Bool) -> Transfer.Outcome? {
+        guard let refusal else { return nil }
+        let text = "the mail server answered: \(refusal.text)"
+        return refusal.code >= 500 && !isLogin ? .refused(text) : .failed(text)
+    }
+}
+
+/// Runs a program with its arguments, without a shell.
+func runCommand(_ arguments: [String], within limit: Duration = .seconds(10)) -> Transfer.Outcome {
+    var attributes = posix_spawnattr_t()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawnattr_init(&attributes)
+    posix_spawn_file_actions_init(&actions)
+    defer {
+        posix_spawnattr_destroy(&attributes)
+        posix_spawn_file_actions_destroy(&actions)
+    }
+    // The threads of Dispatch block signals. A program that inherits that cannot be ended.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+    let texts: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    defer { for text in texts { free(text) } }
+    var pid: pid_t = 0
+    let code = posix_spawn(&pid, arguments[0], &actions, &attributes, texts, environ)
+    guard code == 0 else { return .failed("cannot run \(arguments[0]): \(String(cString: strerror(code)))") }
+    let deadline = ContinuousClock.now + limit
+    var status: Int32 = 0
+    while waitpid(pid, &status, WNOHANG) == 0 {
+        guard ContinuousClock.now < deadline else {
+            kill(pid, SIGKILL)
+            waitpid(pid, &status, 0)
+            return .failed("\(arguments[0]) did not end within \(limit)")
+        }
+        usleep(10_000)
+    }
+    let isSuccess = status == 0
+    return isSuccess ? .success : .failed("\(arguments[0]) ended with the status \(status >> 8 & 0xFF)")
 }

@@ -18,7 +18,6 @@ struct Transfer {
     /// again, and RFC 5321 allows it ten minutes.
     private static let mailTimeout = 600
 
-    /// Posts a body.
     static func post(_ body: [UInt8], to url: String, headers: [String]) -> Outcome {
         do throws(CurlError) {
             let request = try request(url, timeout: timeout)

@@ -14,7 +14,6 @@ extension CollectorHealth.Store {
 // What the loop does to own its devices, and to find out whether it may connect. ``Ownership`` has the state.
 
 extension CollectorLoop {
-    /// Returns whether the loop may connect.
     func mayConnect(until isStopping: () -> Bool) -> Bool {
         switch ownership {
         case .session(let session): mayUse(session, until: isStopping)

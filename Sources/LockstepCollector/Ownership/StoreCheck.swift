@@ -9,7 +9,6 @@ import Logging
 /// It has a connection of its own: with the collector's own client id, the broker would end the connection of the other
 /// collector.
 struct StoreCheck {
-    /// The outcome of a check.
     enum Outcome: Hashable {
         /// No collector with another store is running.
         case free
@@ -42,14 +41,10 @@ struct StoreCheck {
         var machine = StoreCheckMachine(
             store: store, healthInterval: configuration.healthInterval, isReconnecting: isReconnecting,
             wasUnreachable: wasUnreachable)
-        let link = BrokerLink(wakeup: Wakeup(), version: configuration.mqttVersion, node: configuration.node) {
-            [configuration] version in
-            MQTTOptions(
-                address: configuration.broker,
-                clientID: MQTTOptions.clientID(
-                    "collector", configuration.id.rawValue, "check", "\(UInt32.random(in: .min ... .max))"),
-                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
-        }
+        let link = configuration.broker.link(
+            clientID: MQTTOptions.clientID(
+                "collector", configuration.id.rawValue, "check", "\(UInt32.random(in: .min ... .max))"),
+            wakeup: Wakeup(), node: configuration.node)
         // A collector with this id and other groups uses the same session, but reports on another topic. The user of this one
         // may not be allowed to read there.
         let allTopics = configuration.root.filter(collector: configuration.id)
@@ -60,7 +55,7 @@ struct StoreCheck {
                 health, on: message.topic, isRetained: message.isRetained, at: Moment.now().boot)
         }
         defer { session.close() }
-        let nodes = configuration.broker.nodes.count
+        let nodes = configuration.broker.address.nodes.count
         let connectLimit = min(Self.connectLimit, BrokerLink.attemptLimit(nodes: nodes) * nodes)
         var deadline = ContinuousClock.now + connectLimit
         var attempts = nodes
@@ -127,9 +122,7 @@ struct StoreCheck {
 /// The error of a collector that would take away the samples of another one.
 struct OtherStoreError: Error, Hashable, CustomStringConvertible {
     let id: CollectorID
-    /// The store of the collector that is running.
     let other: CollectorHealth.Store
-    /// The store of this collector.
     let own: CollectorHealth.Store
 
     /// The reason and what to do.

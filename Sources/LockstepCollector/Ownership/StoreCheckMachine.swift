@@ -30,7 +30,6 @@ struct StoreCheckMachine {
     /// it, too.
     static let ownReportDelay: Int64 = 2_000_000
 
-    /// The store of this collector.
     let store: CollectorHealth.Store
     /// The interval at which collectors report their health, in µs.
     let healthInterval: Int64
@@ -71,7 +70,6 @@ struct StoreCheckMachine {
     /// The broker has confirmed the subscription, after which it sends retained reports.
     mutating func subscribed(at now: Int64) { subscribedAt = subscribedAt ?? now }
 
-    /// A health report was received.
     mutating func received(_ health: CollectorHealth, on topic: String, isRetained: Bool, at now: Int64) {
         hasReport = true
         // A last will that says 'offline', a share of a cluster and a collector of an earlier version name no store.

@@ -5,7 +5,6 @@ import LockstepStore
 /// What the collector's loop knows of notifications that are not delivered yet.
 struct Notifications {
     private(set) var rules = RuleSet()
-    /// Whether rules were set.
     private(set) var hasRules = false
     /// Whether the notifications that earlier runs have left are still to be read.
     private(set) var needsEarlier = true
@@ -34,7 +33,6 @@ struct Notifications {
     /// The results in groups that are not committed yet.
     private var uncommitted: [DeliveryUpdate] = []
 
-    /// Sets the rules.
     mutating func setRules(_ rules: RuleSet) {
         self.rules = rules
         hasRules = true
@@ -47,7 +45,6 @@ struct Notifications {
         add(deliveries)
     }
 
-    /// Adds notifications of the store.
     mutating func add(_ deliveries: [EventDelivery], at now: Timestamp = Moment.now().wall) {
         for delivery in deliveries {
             if case .mqtt = rules.ways[delivery.way] {

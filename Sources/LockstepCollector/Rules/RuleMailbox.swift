@@ -14,7 +14,6 @@ final class RuleMailbox: Sendable {
 
     func withLock<Result>(_ body: (inout sending Content) -> Result) -> Result { content.withLock { body(&$0) } }
 
-    /// Returns and removes the content.
     func take() -> Content {
         content.withLock { content in
             defer { content = Content() }

@@ -23,7 +23,6 @@ final class ClockResponder: Sendable {
         self.logger = logger
     }
 
-    /// Starts to answer.
     func start() { thread.start { [self] in run() } }
 
     /// Stops, and waits for the end of the connection.
@@ -31,16 +30,10 @@ final class ClockResponder: Sendable {
 
     private func run() {
         let configuration = configuration
-        let link = BrokerLink(
-            wakeup: thread.wakeup, version: configuration.mqttVersion,
-            node: configuration.share.map { _ in configuration.node }
-        ) { version in
-            MQTTOptions(
-                address: configuration.broker,
-                clientID: configuration.share?.clockClientID
-                    ?? MQTTOptions.clientID("collector", configuration.id.rawValue, "clock"),
-                keepAlive: configuration.keepAlive, version: version, tls: configuration.tls)
-        }
+        let link = configuration.broker.link(
+            clientID: configuration.share?.clockClientID
+                ?? MQTTOptions.clientID("collector", configuration.id.rawValue, "clock"),
+            wakeup: thread.wakeup, node: configuration.share.map { _ in configuration.node })
         var requests: [(ping: ClockPing, address: DeviceAddress, received: Int64)] = []
         let groups: [GroupID?] = configuration.groups.isEmpty ? [nil] : configuration.groups
         let filters = groups.map { configuration.root.filter(group: $0, channel: .clockPing) }

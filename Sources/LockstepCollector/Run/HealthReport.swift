@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
@@ -9,7 +10,6 @@ final class HealthReport {
     /// Totals over all devices.
     struct Fleet {
         let devices: Int
-        /// The number of samples that agents dropped.
         let droppedSamples: Int64
     }
 
@@ -44,7 +44,7 @@ final class HealthReport {
         self.configuration = configuration
         self.store = store
         self.logger = logger
-        certificates = CertificateWatch(tls: configuration.tls)
+        certificates = CertificateWatch(tls: configuration.broker.tls)
     }
 
     /// Whether the store cannot be written.
@@ -62,14 +62,12 @@ final class HealthReport {
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
             store: isStalled ? store : nil, groups: configuration.reportedGroups)
-        return MQTTOptions(
-            address: configuration.broker,
+        var options = configuration.broker.options(
             clientID: configuration.share?.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
-            keepsSession: true,
-            keepAlive: configuration.keepAlive, will: message(will), version: version,
-            receiveMaximum: configuration.receiveMaximum, tls: configuration.tls,
-            peerTimeout: configuration.share?.peerTimeout
-        )
+            version: version, keepsSession: true, will: message(will))
+        options.receiveMaximum = configuration.receiveMaximum
+        options.peerTimeout = configuration.share?.peerTimeout
+        return options
     }
 
     /// Counts a committed transaction, and logs its rejected messages.
@@ -160,11 +158,76 @@ final class HealthReport {
 }
 
 extension CollectorHealth.Space {
-    /// Describes a store.
     init(_ space: StoreSpace) {
         self.init(
             file: Int(space.file), log: Int(space.log), free: Int(space.free), limit: space.limit.map { Int($0) },
             fullAt: space.fullAt, expired: space.expired, late: space.late, refused: space.refusals.map(\.stream),
             reader: space.reader.map { Int($0.process) }, readerAge: space.reader.map { Int($0.age / 1_000_000) })
+    }
+}
+
+/// Publishes a report of a collector that has no connection, under a client id of its own and without a session.
+///
+/// A collector that stops while its store cannot be written is offline, although its last will said that it is stalled. Over
+/// the session, it would receive messages that it cannot store. A collector that replaces another one reports its store
+/// before it takes over the session.
+struct SeparateReport {
+    let configuration: CollectorConfiguration
+    let report: HealthReport
+    let fleet: HealthReport.Fleet
+
+    /// Publishes the status, and waits until the broker has it or the deadline is reached.
+    /// - Parameter replacesOther: whether the report may replace that of another collector with this id.
+    /// - Returns: whether the broker has a report of this collector, or of another one that it does not replace.
+    func publish(
+        _ status: CollectorHealth.Status, replacesOther: Bool, until deadline: ContinuousClock.Instant
+    ) -> Bool {
+        let configuration = configuration
+        let report = report
+        var exchange = Exchange()
+        let link = configuration.broker.link(
+            clientID: MQTTOptions.clientID(
+                "collector", configuration.id.rawValue, "report", "\(UInt32.random(in: .min ... .max))"),
+            wakeup: Wakeup(), node: configuration.node)
+        // Whoever may replace the report of another one need not read it.
+        let filters = replacesOther ? [] : [configuration.healthTopic]
+        let session = BrokerSession(link, qos: .atMostOnce, awaitsRetained: true, filters: { filters }) { message in
+            guard let health = try? CollectorHealth.decode(Data(message.payload)) else { return }
+            exchange.isReplaced = !report.isOwn(health)
+        }
+        defer { session.close(until: deadline) }
+        while .now < deadline {
+            for event in session.next(until: deadline) + session.send() {
+                switch exchange.handle(event) {
+                case .wait: break
+                case .publish: report.publish(status, counting: fleet, over: link, at: .now())
+                case .end(let isReported): return isReported
+                }
+            }
+        }
+        return false
+    }
+
+    /// The decisions, without I/O: events of the session in, actions out.
+    struct Exchange {
+        enum Action: Equatable {
+            case wait
+            case publish
+            /// - Parameter isReported: whether the broker has a report of this collector, or of another one that took over.
+            case end(isReported: Bool)
+        }
+
+        /// Whether the retained report is of another collector.
+        var isReplaced = false
+
+        func handle(_ event: BrokerSession.Event) -> Action {
+            switch event {
+            case .ready: isReplaced ? .end(isReported: true) : .publish
+            // The report could replace that of another collector, which cannot be read.
+            case .denied: .end(isReported: false)
+            case .published(_, let refusal): .end(isReported: refusal == nil)
+            case .connected, .interrupted: .wait
+            }
+        }
     }
 }

@@ -68,7 +68,6 @@ struct SessionMachine {
     /// do not depend on steps of the clock.
     private var clockOffset: Int64
 
-    /// Creates the machine of a new or restored session.
     init(_ session: RecordingSession, at moment: Moment) {
         self.session = session
         requests = moment.wall.microseconds

@@ -29,7 +29,6 @@ struct Fields {
         }
     }
 
-    /// The keys in order of their lines.
     var keys: [String] { nodes.keys.sorted { (lines[$0] ?? 0, $0) < (lines[$1] ?? 0, $1) } }
 
     func has(_ key: String) -> Bool { nodes[key] != nil }

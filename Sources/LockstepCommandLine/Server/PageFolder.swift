@@ -4,7 +4,6 @@ import Glibc
 public struct PageFolder: Sendable {
     /// The folder below `share/lockstep` of an installation.
     private let installed: String
-    /// The folder in a checkout.
     private let source: String
 
     /// Creates the place of a page.
@@ -46,4 +45,37 @@ public struct PageFolder: Sendable {
     private static func parent(_ path: String) -> String {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     }
+}
+
+/// The settings of a server's certificate.
+public struct CertificateSettings: SettingGroup {
+    /// The certificate.
+    public let certificate = Setting(
+        "tls-certificate", "PEM file with the certificate of the server and its intermediate certificates.")
+    /// The private key.
+    public let key = Setting(
+        "tls-key", "PEM file with the private key of the server, readable only by its owner.", SecretFile.check)
+
+    public init() {}
+}
+
+extension Options<CertificateSettings> {
+    /// Returns the paths of the PEM files, or nil for a server without TLS.
+    /// - Throws: ``CommandFailure`` if only one of the two is given, or others can read the key.
+    public func files(_ settings: Settings) throws -> (certificateFile: String, keyFile: String)? {
+        switch (try settings.value(self.certificate), try settings.value(self.key)) {
+        case (let certificate?, let key?): return (certificate, key)
+        case (nil, nil): return nil
+        default: throw CommandFailure("--tls-certificate and --tls-key must be used together")
+        }
+    }
+}
+
+/// Raises the limit of open files of this process to what the system allows, at most 65,536: each connection of a server
+/// needs one.
+public func raiseDescriptorLimit() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = min(limit.rlim_max, 65_536)
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }

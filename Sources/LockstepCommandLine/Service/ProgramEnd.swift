@@ -1,5 +1,6 @@
 public import ArgumentParser
 import Glibc
+public import ServiceLifecycle
 
 extension AsyncParsableCommand {
     /// Parses the arguments, runs the command and ends the process. A program calls it from its `main()`.
@@ -39,4 +40,48 @@ extension ParsableArguments {
 public func endProgram(_ status: Int32) -> Never {
     fflush(nil)
     _exit(status)
+}
+
+/// Runs the services of a program until one of the first ends, or a signal requests the end of the program; then all of them end.
+/// - Parameter helpers: services whose end changes nothing.
+public func runServices(_ services: [any Service], helpers: [any Service] = []) async throws {
+    let main = services + [await TerminationSignals()]
+    let group = ServiceGroup(
+        configuration: .init(
+            services: main.map { service in
+                .init(
+                    service: service, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
+            } + helpers.map { .init(service: $0) },
+            logger: .quiet))
+    try await group.run()
+}
+
+/// Decides what a program does about each SIGTERM or SIGINT.
+///
+/// One request to stop may arrive as several signals: `timeout` signals its child and then the whole process group, as does a
+/// terminal together with a supervisor. So a signal within a second of the first one belongs to it.
+struct TerminationRequests {
+    enum Response: Hashable {
+        /// Shut down cleanly.
+        case shutDown
+        /// Continue the shutdown.
+        case ignore
+        /// End the process at once.
+        case end
+    }
+
+    /// The time after the first signal in which others belong to it.
+    static let interval = Duration.seconds(1)
+
+    private var first: ContinuousClock.Instant?
+
+    /// Handles a signal.
+    mutating func receive(at now: ContinuousClock.Instant) -> Response {
+        guard let first else {
+            first = now
+            return .shutDown
+        }
+        return now - first < Self.interval ? .ignore : .end
+    }
 }

@@ -9,7 +9,6 @@ public struct Setting<Value>: Sendable {
     public let name: String
     let declaration: SettingDeclaration
     let parse: @Sendable (String) throws -> Value
-    /// The texts on the command line.
     var commandLine: [String] = []
 
     private init(_ declaration: SettingDeclaration, _ parse: @escaping @Sendable (String) throws -> Value) {
@@ -92,7 +91,6 @@ struct SettingDeclaration: Sendable {
     let form: Form
 }
 
-/// The declaration of a setting with any type of value.
 private protocol DeclaredSetting { var declaration: SettingDeclaration { get } }
 
 extension Setting: DeclaredSetting {}

@@ -24,7 +24,6 @@ public struct Settings: Sendable {
         let place: Place
     }
 
-    /// The names of all settings and sections.
     private var names: [String] = []
     private var sections: Set<String> = []
     /// The names of the settings that are mappings in the file.

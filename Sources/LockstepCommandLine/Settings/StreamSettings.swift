@@ -12,7 +12,6 @@ struct StreamSettings {
     /// The name of the section.
     static let key = "streams"
 
-    /// The built-in and the declared streams.
     private(set) var catalog = StreamCatalog.builtIn
     /// The line of each declaration, by stream name.
     private(set) var lines: [String: Int] = [:]

@@ -102,7 +102,6 @@ private final class YAMLReader {
         }
     }
 
-    /// Returns the error of libyaml.
     private func failure(in bytes: UnsafeBufferPointer<UInt8>) -> YAMLError {
         let parser = parser.pointee
         let problem = parser.problem.map { String(cString: $0) } ?? "out of memory"
@@ -142,7 +141,6 @@ private final class YAMLReader {
         YAMLError("nested more than \(maxDepth) levels deep", at: mark)
     }
 
-    /// Returns the content and the height of a node.
     private func content(of node: yaml_node_t) throws(YAMLError) -> (YAMLNode.Content, height: Int) {
         switch node.type {
         case YAML_SEQUENCE_NODE:

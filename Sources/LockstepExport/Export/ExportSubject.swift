@@ -65,3 +65,77 @@ public enum ExportSubject: Sendable, Hashable {
         }
     }
 }
+
+/// A file format of exports.
+public enum ExportFormat: String, CaseIterable, Sendable {
+    /// CSV with a header.
+    case csv
+    /// One JSON object per line.
+    case ndjson
+    /// GeoJSON (RFC 7946).
+    case geojson
+    /// GPX 1.1.
+    case gpx
+    /// MCAP with messages in JSON.
+    case mcap
+    /// SenML (RFC 8428) in JSON.
+    case senml
+    /// SenML (RFC 8428) in CBOR.
+    case senmlCBOR = "senml-cbor"
+    /// Apache Parquet.
+    case parquet
+    /// XDF 1.0, for sessions.
+    case xdf
+
+    /// Whether the file is not text.
+    public var isBinary: Bool { [.mcap, .senmlCBOR, .parquet, .xdf].contains(self) }
+    /// Whether the file contains positions only.
+    public var needsPositions: Bool { self == .geojson || self == .gpx }
+    /// Whether each sample has named columns, so that a column can be added.
+    public var hasColumns: Bool { [.csv, .ndjson, .parquet].contains(self) }
+    /// Whether the samples of several devices are sorted by time, instead of by device, then time.
+    public var mergesDevices: Bool { self == .mcap }
+}
+
+extension ExportFormat {
+    /// The usual number of passes over the samples of a device, to estimate the progress.
+    var passes: Int { self == .geojson ? 7 : 1 }
+
+    func represents(_ time: Timestamp) -> Bool {
+        (self != .senml && self != .senmlCBOR) || time.microseconds >= SenMLWriter.earliest
+    }
+}
+
+/// A writer of the samples of several streams in one file format. It holds no samples, so its memory does not grow with
+/// their number.
+///
+/// Call ``begin(into:)`` once. For each set of devices, call ``write(_:stream:into:)`` for each sample in order of time,
+/// then ``endPass(into:)``, and repeat both while it returns true. Call ``end(into:)`` once. Write the buffer when it
+/// ``OutputBuffer/isFull``.
+public protocol ExportWriter: Sendable {
+    /// Writes what precedes the samples.
+    mutating func begin(into output: inout OutputBuffer)
+    /// Writes one sample.
+    /// - Parameter stream: the index of its stream.
+    mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer)
+    /// Ends a pass over the samples of a set of devices.
+    /// - Returns: whether the writer needs the same samples again.
+    mutating func endPass(into output: inout OutputBuffer) -> Bool
+    /// Writes what follows the samples.
+    mutating func end(into output: inout OutputBuffer)
+}
+
+/// An export of the rows of one stream.
+public struct RowExport: ExportWriter {
+    private var rows: any RowWriter
+
+    /// Creates an export with a writer of rows.
+    public init(rows: any RowWriter) { self.rows = rows }
+
+    public mutating func begin(into output: inout OutputBuffer) { rows.begin(into: &output) }
+    public mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
+        rows.write(row, into: &output)
+    }
+    public mutating func endPass(into output: inout OutputBuffer) -> Bool { false }
+    public mutating func end(into output: inout OutputBuffer) { rows.end(into: &output) }
+}

@@ -9,7 +9,6 @@ enum JSONSchema {
 
     private static let number = #"{"type":"number"}"#
 
-    /// Returns a schema of an object.
     static func object(title: String, summary: String? = nil, members: [(name: String, schema: String)]) -> String {
         let description = summary.map { #""description":\#(JSONRowsWriter.string($0)),"# } ?? ""
         let properties = members.map { "\(JSONRowsWriter.string($0.name)):\($0.schema)" }.joined(separator: ",")
@@ -56,7 +55,6 @@ enum JSONSchema {
             ),
         ])
 
-    /// The schema of a marker of a session.
     static let marker = object(
         title: "lockstep.marker", summary: "A marker of a session",
         members: [

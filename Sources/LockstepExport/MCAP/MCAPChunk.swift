@@ -12,7 +12,6 @@ struct MCAPChunk {
     var isFull: Bool { records.count >= Self.limit }
     var isEmpty: Bool { times == nil }
 
-    /// Appends a message.
     mutating func append(channel: UInt16, sequence: UInt32, time: UInt64, data: [UInt8]) {
         index[channel, default: []].append((time, UInt64(records.count)))
         times = min(times?.lowerBound ?? time, time)...max(times?.upperBound ?? time, time)
@@ -25,7 +24,6 @@ struct MCAPChunk {
         records.append(contentsOf: data)
     }
 
-    /// Removes all messages.
     mutating func removeAll() {
         records.removeAll(keepingCapacity: true)
         index.removeAll()
@@ -76,5 +74,121 @@ struct MCAPChunk {
             summary.append(number: UInt64(records.count))
             summary.append(number: UInt64(records.count))
         }
+    }
+}
+
+/// The CRC-32 of ISO 3309 (as in zlib), which MCAP uses.
+///
+/// It processes eight bytes at a time with eight tables, because a table lookup per byte would take longer than
+/// formatting the bytes.
+struct CRC32 {
+    private var state: UInt32 = 0xFFFF_FFFF
+
+    /// The checksum of the bytes so far.
+    var value: UInt32 { ~state }
+
+    /// Returns the checksum of `bytes`.
+    static func of(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        var checksum = CRC32()
+        checksum.update(Array(bytes))
+        return checksum.value
+    }
+
+    mutating func update(_ bytes: [UInt8]) {
+        var state = state
+        bytes.withUnsafeBytes { bytes in
+            Self.tables.withUnsafeBufferPointer { tables in
+                var index = 0
+                while index + 8 <= bytes.count {
+                    let low = bytes.loadUnaligned(fromByteOffset: index, as: UInt32.self).littleEndian ^ state
+                    let high = bytes.loadUnaligned(fromByteOffset: index + 4, as: UInt32.self).littleEndian
+                    state = 0
+                    for byte in 0..<4 {
+                        let shift = UInt32(byte * 8)
+                        state ^= tables[(7 - byte) << 8 | Int(low >> shift & 0xFF)]
+                        state ^= tables[(3 - byte) << 8 | Int(high >> shift & 0xFF)]
+                    }
+                    index += 8
+                }
+                while index < bytes.count {
+                    state = tables[Int((state ^ UInt32(bytes[index])) & 0xFF)] ^ state >> 8
+                    index += 1
+                }
+            }
+        }
+        self.state = state
+    }
+
+    /// Table k (of 256 entries) has the checksum of a byte that is followed by k zero bytes.
+    private static let tables: [UInt32] = {
+        var tables = [UInt32](repeating: 0, count: 8 * 256)
+        for byte in 0..<256 {
+            tables[byte] = (0..<8).reduce(UInt32(byte)) { crc, _ in crc & 1 == 1 ? 0xEDB8_8320 ^ crc >> 1 : crc >> 1 }
+        }
+        for index in 256..<tables.count {
+            let previous = tables[index - 256]
+            tables[index] = tables[Int(previous & 0xFF)] ^ previous >> 8
+        }
+        return tables
+    }()
+}
+
+/// The kinds of records of MCAP that the writer uses (https://mcap.dev/spec).
+enum MCAPOpcode: UInt8 {
+    case header = 0x01
+    case footer = 0x02
+    case schema = 0x03
+    case channel = 0x04
+    case message = 0x05
+    case chunk = 0x06
+    case messageIndex = 0x07
+    case chunkIndex = 0x08
+    case statistics = 0x0B
+    case metadata = 0x0C
+    case summaryOffset = 0x0E
+    case dataEnd = 0x0F
+}
+
+/// The magic bytes at both ends of an MCAP file.
+let mcapMagic: [UInt8] = [0x89, 0x4D, 0x43, 0x41, 0x50, 0x30, 0x0D, 0x0A]
+
+extension [UInt8] {
+    /// Appends a whole number in little-endian order.
+    mutating func append(number: some FixedWidthInteger & UnsignedInteger) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+
+    /// Appends a text in UTF-8 with its length.
+    mutating func append(text: String) {
+        append(number: UInt32(text.utf8.count))
+        append(contentsOf: text.utf8)
+    }
+
+    /// Appends the content that `body` writes, with its length in `Length` before it.
+    mutating func append<Length: FixedWidthInteger & UnsignedInteger>(
+        length: Length.Type, _ body: (inout [UInt8]) -> Void
+    ) {
+        let start = count
+        append(number: Length(0))
+        body(&self)
+        let size = MemoryLayout<Length>.size
+        Swift.withUnsafeBytes(of: Length(count - start - size).littleEndian) { bytes in
+            for (index, byte) in bytes.enumerated() { self[start + index] = byte }
+        }
+    }
+
+    mutating func append(map: [(key: String, value: String)]) {
+        append(length: UInt32.self) { bytes in
+            for (key, value) in map {
+                bytes.append(text: key)
+                bytes.append(text: value)
+            }
+        }
+    }
+
+    /// Appends a record with the content that `body` writes.
+    mutating func append(record opcode: MCAPOpcode, _ body: (inout [UInt8]) -> Void) {
+        append(opcode.rawValue)
+        append(length: UInt64.self, body)
     }
 }

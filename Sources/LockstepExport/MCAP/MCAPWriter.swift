@@ -17,7 +17,6 @@ struct MCAPWriter: ExportWriter {
     /// The index in ``channels`` of the first kind of each stream, or nil before its first sample.
     private var firstChannel: [DeviceAddress: [Int?]] = [:]
     private var chunk = MCAPChunk()
-    /// The chunk index records.
     private var chunkIndex: [UInt8] = []
     private var chunks: UInt32 = 0
     private var times: ClosedRange<UInt64>?
@@ -39,7 +38,6 @@ struct MCAPWriter: ExportWriter {
         firstKind = kinds.indices.map { index in kinds[..<index].reduce(0) { $0 + $1.count } }
     }
 
-    /// Returns the number of channels of a device.
     static func channels(streams: [SensorStream]) -> Int {
         streams.reduce(0) { $0 + MCAPMessage.kinds(of: $1).count }
     }
@@ -123,7 +121,6 @@ struct MCAPWriter: ExportWriter {
         emit(bytes, into: &output)
     }
 
-    /// Appends bytes to the output.
     private mutating func emit(_ bytes: [UInt8], into output: inout OutputBuffer) {
         offset += UInt64(bytes.count)
         checksum.update(bytes)
@@ -150,7 +147,6 @@ struct MCAPWriter: ExportWriter {
         return bytes
     }
 
-    /// The id of the schema of markers.
     private var markerSchema: UInt16 { UInt16(kinds.joined().count + 1) }
 
     /// Writes labels as metadata, and markers as messages of a channel of their own.

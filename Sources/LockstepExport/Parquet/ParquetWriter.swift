@@ -7,14 +7,12 @@ public import LockstepStore
 ///
 /// Source: the specification of the format, https://parquet.apache.org/docs/file-format.
 public struct ParquetWriter: RowWriter {
-    /// The physical types of Parquet.
     private enum PhysicalType: Int { case int64 = 2, double = 5, byteArray = 6 }
 
     /// The values of one column of the current group.
     private struct Column {
         let name: String
         let type: PhysicalType
-        /// The words of a choice.
         var words: [[UInt8]] = []
         var isTime = false
         var isOptional = true
@@ -180,7 +178,6 @@ public struct ParquetWriter: RowWriter {
         return writer.bytes
     }
 
-    /// Writes the schema of a column.
     private static func write(_ column: Column, into schema: inout ThriftWriter) {
         schema.int32(1, column.type.rawValue)
         schema.int32(3, column.isOptional ? 1 : 0)

@@ -1,3 +1,4 @@
+import LockstepModel
 public import LockstepStore
 
 /// A writer of rows in one format. It holds no rows, so its memory does not grow with their number.
@@ -11,4 +12,138 @@ public protocol RowWriter: Sendable {
     mutating func write(_ row: SampleRow, into output: inout OutputBuffer)
     /// Writes what follows the rows.
     mutating func end(into output: inout OutputBuffer)
+}
+
+/// Writes rows as CSV (RFC 4180, with line feeds) in UTF-8.
+///
+/// The columns are `group`, `device`, `t` (µs since 1970), `time` (ISO 8601 in UTC), then those of the rows. Unknown
+/// values are empty.
+public struct CSVWriter: RowWriter {
+    private let columns: [ExportColumn]
+    private let hasDevice: Bool
+    /// The device of the previous row, and the first bytes of its rows.
+    private var device: DeviceAddress?
+    private var prefix: [UInt8] = []
+    private var times = TimeWriter()
+
+    /// Creates a writer.
+    /// - Parameters:
+    ///   - columns: the columns after device and time.
+    ///   - hasDevice: whether there are the columns `group` and `device`.
+    public init(columns: [ExportColumn], hasDevice: Bool = true) {
+        self.columns = columns
+        self.hasDevice = hasDevice
+    }
+
+    public func begin(into output: inout OutputBuffer) {
+        let names =
+            (hasDevice ? ["group", "device"] : []) + ["t", "time"] + columns.map { OutputBuffer.csvField($0.name) }
+        output.append(names.joined(separator: ",") + "\n")
+    }
+
+    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+        if hasDevice, row.device != device {
+            device = row.device
+            prefix = Array("\(row.device.group),\(row.device.device),".utf8)
+        }
+        output.append(prefix)
+        output.append(row.time.microseconds)
+        output.append(byte: UInt8(ascii: ","))
+        times.write(row.time, into: &output)
+        for (column, value) in zip(columns, row.values) {
+            output.append(byte: UInt8(ascii: ","))
+            output.append(csv: value, column.kind)
+        }
+        output.append(byte: UInt8(ascii: "\n"))
+    }
+
+    public func end(into output: inout OutputBuffer) {}
+}
+
+/// Writes rows as one JSON object per line.
+///
+/// The members are `group`, `device`, `stream` if given, `t` (µs since 1970), `time` (ISO 8601 in UTC), then the
+/// columns of the rows. Unknown values are null.
+public struct NDJSONWriter: RowWriter {
+    private let stream: String?
+    private let columns: [(kind: SensorStream.Kind, separator: [UInt8])]
+    /// The device of the previous row, and the first bytes of its rows.
+    private var device: DeviceAddress?
+    private var prefix: [UInt8] = []
+    private var times = TimeWriter()
+
+    /// Creates a writer.
+    /// - Parameters:
+    ///   - columns: the columns after device and time.
+    ///   - stream: the name of the stream for the member `stream`, or nil to leave it out.
+    public init(columns: [ExportColumn], stream: String? = nil) {
+        self.stream = stream
+        self.columns = columns.map { ($0.kind, Array(",\"\(OutputBuffer.jsonText($0.name))\":".utf8)) }
+    }
+
+    public func begin(into output: inout OutputBuffer) {}
+
+    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+        if row.device != device { start(row.device) }
+        output.append(prefix)
+        output.append(row.time.microseconds)
+        output.append(#","time":""#)
+        times.write(row.time, into: &output)
+        output.append(byte: UInt8(ascii: "\""))
+        for (column, value) in zip(columns, row.values) {
+            output.append(column.separator)
+            output.append(json: value, column.kind)
+        }
+        output.append("}\n")
+    }
+
+    public func end(into output: inout OutputBuffer) {}
+
+    private mutating func start(_ device: DeviceAddress) {
+        self.device = device
+        let stream = stream.map { #""stream":"\#(OutputBuffer.jsonText($0))","# } ?? ""
+        prefix = Array(#"{"group":"\#(device.group)","device":"\#(device.device)",\#(stream)"t":"#.utf8)
+    }
+}
+
+/// Writes rows as one JSON object, whose member `rows` is an array with an array for each row: the time in µs since
+/// 1970, then the values. Unknown values are null.
+public struct JSONRowsWriter: RowWriter {
+    private let members: [(name: String, json: String)]
+    private let columns: [ExportColumn]
+    private var isFirst = true
+
+    /// Creates a writer.
+    /// - Parameters:
+    ///   - members: the members before `rows`, each with its value as JSON, see ``string(_:)`` and ``strings(_:)``.
+    ///   - columns: the columns of the rows after the time.
+    public init(members: [(name: String, json: String)], columns: [ExportColumn]) {
+        self.members = members
+        self.columns = columns
+    }
+
+    public func begin(into output: inout OutputBuffer) {
+        output.append("{")
+        for member in members { output.append("\(Self.string(member.name)):\(member.json),") }
+        output.append("\"rows\":[")
+    }
+
+    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+        output.append(isFirst ? "[" : ",[")
+        isFirst = false
+        output.append(row.time.microseconds)
+        for (column, value) in zip(columns, row.values) {
+            output.append(byte: UInt8(ascii: ","))
+            output.append(json: value, column.kind)
+        }
+        output.append(byte: UInt8(ascii: "]"))
+    }
+
+    public func end(into output: inout OutputBuffer) { output.append("]}\n") }
+
+    /// Returns a text as a JSON string.
+    public static func string(_ text: String) -> String { "\"\(OutputBuffer.jsonText(text))\"" }
+
+    /// Returns texts as a JSON array of strings.
+    public static func strings(_ texts: [String]) -> String { "[\(texts.map(string).joined(separator: ","))]" }
 }

@@ -1,4 +1,4 @@
-import LockstepModel
+public import LockstepModel
 import LockstepStore
 
 /// Writes samples as XDF 1.0 (https://github.com/sccn/xdf/wiki/Specifications): one stream for each stream of each device,
@@ -140,5 +140,43 @@ struct XDFWriter: ExportWriter {
             let text = String(String.UnicodeScalarView(value.unicodeScalars.filter { $0.value >= 32 || $0 == "\n" }))
             return element(name, text.escaping(["&": "&amp;", "<": "&lt;", ">": "&gt;"]))
         }.joined()
+    }
+}
+
+extension RecordingSession {
+    /// What a file tells about the session, as texts.
+    var properties: [(key: String, value: String)] {
+        var properties = [
+            ("name", name), ("id", key.id.rawValue), ("group", key.group.rawValue), ("state", state.rawValue),
+        ]
+        if let start { properties.append(("start", "\(start)")) }
+        if let end { properties.append(("end", "\(end)")) }
+        if let note { properties.append(("note", note)) }
+        for (stream, rate) in rates.sorted(by: { $0.key < $1.key }) { properties.append(("rate/\(stream)", "\(rate)")) }
+        for (label, value) in labels.sorted(by: { $0.key < $1.key }) { properties.append(("label/\(label)", value)) }
+        return properties
+    }
+}
+
+extension RecordingSession.Device {
+    /// What a file tells about the device, as texts.
+    var properties: [(key: String, value: String)] {
+        var properties = [("missing_batches", "\(missing)"), ("batches_on_their_way", "\(onItsWay)")]
+        if let clockBound { properties.append(("clock_bound_us", "\(clockBound)")) }
+        if let problem { properties.append(("problem", problem)) }
+        return properties
+    }
+}
+
+/// The markers of a session as CSV, with the columns `t` (µs since 1970), `time`, `clock`, `text`, `device`, `value`,
+/// `duration_s` and `id`.
+public func markerCSV(_ markers: [RecordingSession.Marker]) -> String {
+    markers.reduce("t,time,clock,text,device,value,duration_s,id\n") { text, marker in
+        let fields = [
+            "\(marker.time.microseconds)", "\(marker.time)", marker.clock.rawValue, OutputBuffer.csvField(marker.text),
+            marker.device?.rawValue ?? "", marker.value.map { "\($0)" } ?? "",
+            marker.duration.map { "\(Double($0) / 1e6)" } ?? "", OutputBuffer.csvField(marker.id),
+        ]
+        return text + fields.joined(separator: ",") + "\n"
     }
 }

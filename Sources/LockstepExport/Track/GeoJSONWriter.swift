@@ -33,7 +33,6 @@ struct GeoJSONWriter: ExportWriter {
     private struct Contents {
         var lines = 0
         var loneFixes = 0
-        /// Whether any fix has a value of the measure.
         var hasMeasure = TrackFix.measures.map { _ in false }
     }
 

@@ -23,13 +23,9 @@ protocol Bridge: Sendable {
     var farewell: MQTTMessage { get }
 }
 
-/// The connection of a bridge.
 struct BridgeConnection {
-    var broker: BrokerAddress
+    var broker: BrokerAccess
     var clientID: String
-    var keepAlive: Int
-    var version: MQTTVersion?
-    var tls: TLSOptions
     /// What the log names beside the broker.
     var name: (key: String, value: String)
 }
@@ -64,10 +60,9 @@ private final class BridgeLoop<Content: Bridge> {
         self.logger = logger
         let (state, connection) = (State(bridge), bridge.connection)
         self.state = state
-        let link = BrokerLink(wakeup: wakeup, version: connection.version) { version in
-            MQTTOptions(
-                address: connection.broker, clientID: connection.clientID, keepAlive: connection.keepAlive,
-                will: state.bridge.will(), version: version, tls: connection.tls)
+        let link = BrokerLink(wakeup: wakeup, version: connection.broker.version) { version in
+            connection.broker.options(
+                clientID: connection.clientID, version: version, will: state.bridge.will())
         }
         session = BrokerSession(link, filters: { state.bridge.filters })
         link.onMessage = { [unowned self] message in receive(message) }
@@ -126,5 +121,30 @@ private final class BridgeLoop<Content: Bridge> {
                 "no connection \(Content.role), retrying",
                 metadata: ["broker": "\(connection.broker)", "error": "\(error)"])
         }
+    }
+}
+
+/// Whether a device is connected, from its state and its presence.
+struct DeviceConnectivity {
+    private(set) var transition: LifecycleTransition?
+    private(set) var presence: Presence?
+
+    /// Whether the broker has neither a state nor a presence of the device any more.
+    var isDeleted: Bool { transition == nil && presence == nil }
+
+    /// Whether the device is connected, as far as is known.
+    var isConnected: Bool {
+        if let presence { return presence.phase != .lost && presence.phase != .terminated }
+        return transition.map { $0.to != .terminated && $0.reason != "connection-lost" } ?? true
+    }
+
+    /// Records a state, or its deletion.
+    mutating func note(_ transition: LifecycleTransition?) { self.transition = transition }
+
+    /// Records a presence, or its deletion. The last will of an earlier session, which the broker may publish late, is
+    /// ignored.
+    mutating func note(_ presence: Presence?) {
+        if let last = self.presence?.session, let session = presence?.session, session < last { return }
+        self.presence = presence
     }
 }

@@ -1,6 +1,5 @@
 import LockstepModel
 
-/// One decrypted OwnTracks message.
 struct OwnTracksMessage {
     private let content: JSONValue
     private let type: String

@@ -80,15 +80,7 @@ struct PhyphoxInput: Equatable {
 
     /// Whether a name needs no escapes in a URL.
     private static func isPlain(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+        !name.isEmpty && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_-.".utf8.contains($0) }
     }
 
     /// The number of values by which the buffers of one answer can differ while the sensor records.

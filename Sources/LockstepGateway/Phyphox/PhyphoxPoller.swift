@@ -1,5 +1,7 @@
+import CCurl
 import Dispatch
 import LockstepModel
+import LockstepTransfer
 public import Logging
 public import ServiceLifecycle
 import Synchronization
@@ -118,5 +120,89 @@ public final class PhyphoxPoller: Service {
         try HTTPGet.body(of: phone.url + request.path, limit: Self.maxAnswer) { [self] in
             isStopped.load(ordering: .acquiring)
         }
+    }
+}
+
+/// The address of a phone whose app phyphox has remote access switched on.
+public struct PhyphoxPhone: Sendable, Hashable, CustomStringConvertible {
+    /// The name of the format, which begins the foreign names.
+    static let formatName = "phyphox"
+    /// The phone is asked at least every 15 s.
+    static let silence = SilenceLimits(all: 120_000_000)
+
+    /// The URL without a slash at the end: `http://192.168.0.12:8080`.
+    public let url: String
+    /// The host, and the port if the URL has one.
+    public let authority: String
+
+    /// Parses a URL.
+    /// - Returns: nil if it is not the HTTP URL of a server, or has a user, a path or a query.
+    public init?(_ text: String) {
+        let schemes = ["http://", "https://"]
+        guard let scheme = schemes.first(where: { text.hasPrefix($0) }) else { return nil }
+        var rest = text.dropFirst(scheme.count)
+        if rest.hasSuffix("/") { rest = rest.dropLast() }
+        guard !rest.isEmpty, rest.count <= 255,
+            rest.utf8.allSatisfy({ $0.isASCIIAlphanumeric || ".-:[]".utf8.contains($0) })
+        else { return nil }
+        url = scheme + rest
+        authority = String(rest)
+    }
+
+    /// The URL.
+    public var description: String { url }
+
+    /// The name of the sender.
+    public var sender: ForeignName { ForeignName(Self.formatName, [authority]) }
+}
+
+/// An HTTP request with the method GET, by libcurl. It blocks its thread.
+enum HTTPGet {
+    /// A request without an answer that can be used.
+    struct Failure: Error, CustomStringConvertible {
+        /// The reason.
+        let description: String
+        /// Whether the answer was larger than allowed.
+        var isTooLarge = false
+    }
+
+    /// The longest time to connect, and the longest time without progress, in s. The whole request has no limit: a
+    /// phone that was away for long sends megabytes.
+    private static let timeouts = (connect: 3, stall: 20)
+    /// An answer that is slower counts as no progress, in bytes per second.
+    private static let minimumSpeed = 100
+
+    /// Returns the body of an answer with the status 200. Each request has a connection of its own: some phones do not
+    /// answer a second one.
+    /// - Parameters:
+    ///   - limit: the maximum size of the body in bytes.
+    ///   - isStopped: is asked before the request and at least once a second, and ends it.
+    static func body(
+        of url: String, limit: Int, isStopped: @escaping () -> Bool
+    ) throws(Failure) -> [UInt8] {
+        let stop = Failure(description: "the request was stopped")
+        guard !isStopped() else { throw stop }
+        let request: CurlHandle
+        do throws(CurlError) {
+            request = try CurlHandle()
+            try request.set(CURLOPT_URL, url)
+            try request.set(CURLOPT_PROTOCOLS_STR, "http,https")
+            try request.set(CURLOPT_FORBID_REUSE, 1)
+            try request.set(CURLOPT_CONNECTTIMEOUT, timeouts.connect)
+            try request.set(CURLOPT_LOW_SPEED_LIMIT, minimumSpeed)
+            try request.set(CURLOPT_LOW_SPEED_TIME, timeouts.stall)
+            try request.stop(when: isStopped)
+        } catch { throw Failure(description: error.description) }
+        request.keepBody(limit: limit)
+        do { try request.perform() } catch {
+            if request.isTooLarge {
+                throw Failure(description: "the answer has more than \(limit) bytes", isTooLarge: true)
+            }
+            throw error.code == CURLE_ABORTED_BY_CALLBACK ? stop : Failure(description: error.description)
+        }
+        guard request.status == 200 else {
+            throw Failure(description: "the phone answers with status \(request.status)")
+        }
+        return request.received
     }
 }

@@ -57,3 +57,110 @@ public struct SilenceLimits: Sendable, Hashable {
         return now >= listening + sinceStart
     }
 }
+
+/// The messages that senders sent to earlier runs of the gateway.
+enum EarlierMessages {
+    /// Returns the times from which the silence of senders is counted when the gateway starts, in µs of the boot clock.
+    ///
+    /// The time in which the gateway did not run is left out, because nobody could be heard. It begins with the last message
+    /// of any sender. All results are before the start, whatever the wall clock showed when the times were saved.
+    /// - Parameters:
+    ///   - saved: the time of the last message of each sender; nil if it is unknown.
+    ///   - wall: the time of the start.
+    ///   - boot: the time of the start, in µs of the boot clock.
+    static func times(_ saved: [Timestamp?], startingAt wall: Timestamp, boot: Int64) -> [Int64] {
+        // A time in the future is from before the clock was set back. It says nothing about the others.
+        let last = saved.compactMap { $0 }.filter { $0 <= wall }.max()
+        return saved.map { time in
+            guard let time, let last else { return boot - 1 }
+            return boot - 1 - max(0, last - time)
+        }
+    }
+}
+
+/// The time in which a gateway can hear senders, in µs: that of the boot clock without the breaks in which the gateway did
+/// not run. The boot clock also runs while the machine is suspended.
+struct ListeningTime {
+    /// The interval between two checks above which there was a break: the gateway was stopped, the machine was suspended,
+    /// or a write to the disk took long. Messages of that time may be lost, or may not be read yet.
+    static let maxGap: Int64 = 10_000_000
+
+    /// The time since which senders could be heard without a break.
+    private(set) var since: Int64 = 0
+    private var breaks: Int64 = 0
+    private var checkedAt: Int64?
+
+    func time(at boot: Int64) -> Int64 { boot - breaks }
+
+    /// Gives senders time to come back, after a connection or when their messages could not be kept.
+    mutating func begin(at boot: Int64) { since = time(at: boot) }
+
+    /// Notices a break since the previous check.
+    mutating func check(at boot: Int64) {
+        if let checkedAt, boot - checkedAt > Self.maxGap {
+            breaks += boot - checkedAt
+            begin(at: boot)
+        }
+        checkedAt = boot
+    }
+}
+
+/// The last known presence of the sender of a device, as the outbox keeps it.
+public struct OutboxPresence: Sendable, Hashable {
+    /// The phase.
+    public var phase: Phase
+    /// The cause, in the words of the format.
+    public var reason: String
+    /// The time of the phase.
+    public var at: Timestamp
+    /// The format of the sender, which decides the limits of silence.
+    public var format: String
+    /// The time of the last message of the sender, at most ``heardInterval`` before the true one.
+    public var heardAt: Timestamp
+    /// Whether the broker has acknowledged the message with this presence.
+    public var isPublished: Bool
+
+    /// The interval at which the time of the last message is saved, in µs.
+    static let heardInterval: Int64 = 60_000_000
+
+    /// Creates a presence.
+    public init(
+        phase: Phase, reason: String, at: Timestamp, format: String, heardAt: Timestamp, isPublished: Bool = false
+    ) {
+        self.phase = phase
+        self.reason = reason
+        self.at = at
+        self.format = format
+        self.heardAt = heardAt
+        self.isPublished = isPublished
+    }
+}
+
+/// What the messages of a device since the last commit show about the presence of its sender.
+struct SenderContact: Sendable, Hashable {
+    /// The format of the last message.
+    var format: String
+    /// The last presence, or nil if none of the messages has one.
+    var presence: ForeignPresence?
+
+    /// Returns what the outbox must keep.
+    /// - Parameters:
+    ///   - saved: what it keeps at present.
+    ///   - isFirst: whether the sender has not told its phase since the start of the gateway. The collector learns the new
+    ///     epoch from the presence.
+    ///   - now: the current time.
+    /// - Returns: the new record, and whether it must be published; nil if nothing changes.
+    func change(
+        of saved: OutboxPresence?, isFirst: Bool, at now: Timestamp
+    ) -> (record: OutboxPresence, mustPublish: Bool)? {
+        if let presence, isFirst || presence.phase != saved?.phase {
+            let record = OutboxPresence(
+                phase: presence.phase, reason: presence.reason, at: presence.at ?? now, format: format, heardAt: now)
+            return (record, true)
+        }
+        // The clock may have been set back.
+        guard var record = saved, abs(now - record.heardAt) >= OutboxPresence.heardInterval else { return nil }
+        record.heardAt = now
+        return (record, false)
+    }
+}

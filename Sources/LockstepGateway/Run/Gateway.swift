@@ -1,8 +1,8 @@
 import Dispatch
-import LockstepAgent
-import LockstepMQTT
+public import LockstepAgent
+public import LockstepMQTT
 public import LockstepModel
-import LockstepWire
+public import LockstepWire
 public import Logging
 public import ServiceLifecycle
 import Synchronization
@@ -79,5 +79,57 @@ public final class Gateway: Service {
         } onCancelOrGracefulShutdown: { [inbox] in
             inbox.stop()
         }
+    }
+}
+
+/// The configuration of a gateway.
+public struct GatewayConfiguration: Sendable {
+    /// The id, under which the broker keeps the session.
+    public var id = "main"
+    /// The version of the program, for its health report; nil if unknown.
+    public var version: String?
+    /// The broker of the foreign messages and of Lockstep's own.
+    public var broker: BrokerAccess
+    /// The file of the certificate of the gateway's own server, whose end of validity the health report names; nil if there
+    /// is none.
+    public var serverCertificateFile: String?
+    /// The prefix of Lockstep's topics, and the streams that are published.
+    public var root = TopicRoot.standard
+    /// The formats to translate.
+    public var adapters: [any GatewayAdapter]
+    /// The addresses of senders.
+    public var mapping = DeviceMapping()
+    /// The path of the outbox file.
+    public var outboxPath: String
+    /// The size of all batches in the outbox above which the oldest ones are dropped, in bytes.
+    public var outboxSize: Int64 = 256 << 20
+    /// The encoding of new batches.
+    public var encoding = BatchEncoding.json
+    /// The maximum size of a foreign message in bytes.
+    public var maxPayload = 1 << 20
+    /// The maximum number of devices; messages of further ones are refused.
+    public var maxDevices = 10_000
+    /// The maximum number of devices that a user of the HTTP server can create; requests for further ones are refused.
+    public var maxUserDevices = 100
+    /// The maximum time that a sample may be in the future, in µs. It is half of a collector's default, so that small
+    /// differences of the clocks do not matter.
+    public var maxFuture: Int64 = 43_200_000_000
+    /// The age of a message above which its samples are published as late, in µs.
+    public var lateAfter: Int64 = 60_000_000
+    /// Whether OwnTracks devices of a group get each other's positions and cards in answers to their HTTP requests.
+    public var sharesFriends = false
+    /// The limits of silence, by the name of the format.
+    public var silence: [String: SilenceLimits]
+    /// The limits of batches.
+    public var batches = Coalescer.Limits()
+    /// The maximum rate of backlog of each device in bytes a second, in addition to live data.
+    public var backlogRate = 262_144
+
+    /// Creates a configuration with default values.
+    public init(broker: BrokerAddress, adapters: [any GatewayAdapter], outboxPath: String) {
+        self.broker = BrokerAccess(broker)
+        self.adapters = adapters
+        silence = SilenceLimits.standard(adapters)
+        self.outboxPath = outboxPath
     }
 }

@@ -48,7 +48,6 @@ final class GatewayInbox: Sendable {
     /// The number of requests with a refused login since the start.
     var refusedLogins: Int { logins.load(ordering: .relaxed) }
 
-    /// Counts a request with a refused login.
     func countRefusedLogin() { logins.add(1, ordering: .relaxed) }
 
     /// Adds a request. After the stop it is answered at once.

@@ -9,7 +9,6 @@ extension GatewayLoop {
     /// The interval between two checks for silent senders, in µs.
     private static let silenceInterval: Int64 = 1_000_000
 
-    /// The changed presences of a turn.
     struct PresenceChanges {
         /// What the outbox must keep, by the index of the device.
         var records: [Int: OutboxPresence] = [:]
@@ -92,7 +91,6 @@ extension GatewayLoop {
         }
     }
 
-    /// Publishes all pending presences.
     func publishPresences(at now: Timestamp) {
         for index in devices.indices { publishPresence(of: index, at: now) }
     }
@@ -134,5 +132,82 @@ extension GatewayLoop {
             delivery.requestCommit(at: boot)
         }
         return true
+    }
+}
+
+/// What the gateway's loop knows of a device besides its batches.
+struct GatewayDevice {
+    let ackTopic: String
+    /// The time of the last message of its sender, by ``ListeningTime``. It may be before the start.
+    var heardAt: Int64
+    /// Whether its sender has told its phase since the start.
+    var isHeard = false
+    /// Whether the presence must be published.
+    var needsPresence = false
+    /// What a person has to solve, as the last presence says.
+    var problem: String?
+
+    /// Returns the presence messages to publish: of the current epoch, and of earlier ones with dropped batches.
+    func presenceMessages(
+        of device: OutboxDevice, from sender: OutboxSender, session: Int64, at now: Timestamp
+    ) -> [Presence] {
+        var dropped = device.dropped
+        let epoch = device.epoch ?? device.previousEpoch
+        let current = epoch.flatMap { dropped.removeValue(forKey: $0) } ?? SequenceSet()
+        // A device whose sender never told its phase may have dropped batches.
+        let main = Presence(
+            epoch: epoch, after: device.epoch == nil ? nil : device.previousEpoch, session: session,
+            phase: sender.presence?.phase ?? .background, at: sender.presence?.at ?? now,
+            reason: sender.presence?.reason ?? "gateway-start", seq: device.lastSeq, pending: device.pending,
+            dropped: current.ranges, droppedSamples: device.droppedSamples, sources: [sender.name: "running"],
+            problem: problem)
+        return [main] + main.reports(ofDropped: dropped)
+    }
+}
+
+/// The health report of the gateway.
+extension GatewayLoop {
+    /// The interval between two reports, in µs.
+    private static let healthInterval: Int64 = 10_000_000
+
+    /// Returns the last will: the broker publishes it when the connection is lost.
+    static func will(_ configuration: GatewayConfiguration) -> MQTTMessage {
+        message(GatewayHealth(status: .offline, at: Moment.now().wall), configuration)
+    }
+
+    private static func message(_ health: GatewayHealth, _ configuration: GatewayConfiguration) -> MQTTMessage {
+        let topic = configuration.root.topic(
+            group: configuration.mapping.group, gateway: DeviceID(unchecked: configuration.id))
+        return MQTTMessage(topic: topic, payload: health.encoded(), isRetained: true)
+    }
+
+    /// Publishes a report if one is due.
+    func reportHealth() {
+        let boot = Moment.now().boot
+        guard link.isUp, boot >= nextHealth else { return }
+        nextHealth = boot + Self.healthInterval
+        publishHealth(outboxProblem == nil ? .online : .stalled)
+    }
+
+    func publishHealth(_ status: GatewayHealth.Status) {
+        guard link.isUp else { return }
+        for warning in certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds) {
+            logger.log(
+                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
+                metadata: warning.metadata.mapValues { "\($0)" })
+        }
+        let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
+        let dropped = outbox.devices.indices.reduce(Int64(0)) { $0 + outbox.devices[$1].droppedSamples }
+        let health = GatewayHealth(
+            status: status, at: Moment.now().wall, problem: outboxProblem ?? delivery.unreadable,
+            devices: outbox.devices.count,
+            accepted: Int(accepted), refused: Int(refused), leftOut: Int(leftOut), refusedLogins: inbox.refusedLogins,
+            outboxBytes: Int(outbox.batches.bytes), dropped: Int(dropped),
+            version: configuration.version, started: started, memory: ProcessMemory.now()?.current,
+            sparkplug: inbox.sparkplug,
+            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries))
+        do { _ = try link.publish(Self.message(health, configuration)) } catch {
+            logger.error("cannot publish health", metadata: ["error": "\(error)"])
+        }
     }
 }

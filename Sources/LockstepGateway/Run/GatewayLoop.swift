@@ -59,7 +59,6 @@ final class GatewayLoop {
     var takeoverPause = TakeoverPause()
     /// The time in which senders can be heard.
     var listening = ListeningTime()
-    /// The time of the start.
     let started = Moment.now().wall
     /// The time of the start in µs of the boot clock.
     let startedAt = Moment.now().boot
@@ -81,7 +80,7 @@ final class GatewayLoop {
         supervisor: Supervisor
     ) throws {
         self.configuration = configuration
-        certificates = CertificateWatch(tls: configuration.tls, serverFile: configuration.serverCertificateFile)
+        certificates = CertificateWatch(tls: configuration.broker.tls, serverFile: configuration.serverCertificateFile)
         self.inbox = inbox
         self.logger = logger
         self.supervisor = supervisor
@@ -90,12 +89,10 @@ final class GatewayLoop {
             encoding: configuration.encoding, streams: configuration.root.streams)
         delivery = OutboxDelivery(backlogRate: configuration.backlogRate)
         intake = GatewayIntake(configuration)
-        link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
-            MQTTOptions(
-                address: configuration.broker, clientID: MQTTOptions.clientID("gateway", configuration.id),
-                keepsSession: true,
-                keepAlive: configuration.keepAlive, will: Self.will(configuration), version: version,
-                tls: configuration.tls)
+        link = BrokerLink(wakeup: wakeup, version: configuration.broker.version) { version in
+            configuration.broker.options(
+                clientID: MQTTOptions.clientID("gateway", configuration.id), version: version, keepsSession: true,
+                will: Self.will(configuration))
         }
         link.onMessage = { [unowned self] message in receive(message) }
         link.mayConnect = { [unowned self] in Moment.now().boot >= takeoverPause.end }
@@ -133,7 +130,6 @@ final class GatewayLoop {
         link.wait(until: min(end, supervisor.nextTurn ?? end))
     }
 
-    /// Runs one turn.
     func turn() {
         for item in inbox.drain() { accept(item) }
         for event in link.read(limit: Self.readLimit, while: { self.intake.sampleCount < Self.maxSamples }) {
@@ -241,5 +237,30 @@ final class GatewayLoop {
     private var summary: String {
         (link.isUp ? "connected to \(configuration.broker)" : "no connection to \(configuration.broker)")
             + "; " + counted(Int64(outbox.devices.count), "device", "devices")
+    }
+}
+
+/// The time for which a gateway stays disconnected after another client has taken over its session.
+///
+/// Two gateways with the same id would otherwise take the session from each other twice a minute. The pause doubles with
+/// each takeover. Times are in µs of the boot clock.
+struct TakeoverPause {
+    /// The first pause, which is also the delay of ``/LockstepMQTT/BrokerLink`` after a takeover.
+    static let initial: Int64 = 30_000_000
+    /// The longest pause. Meanwhile, the samples of HTTP requests stay in the outbox, and MQTT messages with QoS 0 are lost.
+    static let maximum: Int64 = 120_000_000
+    /// The time after a pause from which a takeover counts as the first one again.
+    static let calm: Int64 = 3_600_000_000
+
+    private var pause: Int64 = 0
+    private(set) var end: Int64 = 0
+
+    /// Begins a pause.
+    /// - Returns: its duration in µs.
+    mutating func didLoseSession(at now: Int64) -> Int64 {
+        if now - end >= Self.calm { pause = 0 }
+        pause = pause == 0 ? Self.initial : min(2 * pause, Self.maximum)
+        end = now + pause
+        return pause
     }
 }

@@ -110,15 +110,7 @@ struct SenMLPack {
 
     /// Returns whether a name begins with a letter or digit and has only characters that RFC 8428 allows.
     private static func isValid(_ name: String) -> Bool {
-        func isAlphanumeric(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: false
-            }
-        }
-        guard let first = name.utf8.first, isAlphanumeric(first), name.utf8.count <= 256 else { return false }
-        return name.utf8.allSatisfy { isAlphanumeric($0) || "-:./_".utf8.contains($0) }
+        guard name.utf8.first?.isASCIIAlphanumeric == true, name.utf8.count <= 256 else { return false }
+        return name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-:./_".utf8.contains($0) }
     }
 }

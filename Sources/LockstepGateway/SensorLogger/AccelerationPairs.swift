@@ -37,7 +37,6 @@ struct AccelerationPairs: Sendable, Equatable {
     /// Whether nothing waits.
     var isEmpty: Bool { accelerations.isEmpty && gravities.isEmpty }
 
-    /// The parts that wait.
     var parts: [AccelerationPart] { accelerations.map(\.part) + gravities.map(\.part) }
 
     /// Adds parts.

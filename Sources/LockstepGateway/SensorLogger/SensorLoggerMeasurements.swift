@@ -62,7 +62,6 @@ struct SensorLoggerMeasurements {
     ]
     private static let otherSensors: Set<String> = ["location", "barometer", "battery", "compass", "pedometer"]
 
-    /// Returns all readings.
     mutating func readings() -> [Reading] {
         accelerations()
             + rename(vectors["gyroscope"] ?? vectors["gyroscopeuncalibrated"], "motion/gyroscope", factor: 1)

@@ -1,4 +1,4 @@
-import LockstepMQTT
+public import LockstepMQTT
 import LockstepModel
 import LockstepWire
 public import Logging
@@ -58,11 +58,9 @@ private final class SparkplugHostLoop {
     private let birth: Birth
     private let stateTopic: String
     private var nodes: SparkplugNodes
-    /// The messages of this turn.
     private var messages: [TranslatedMessage] = []
     /// The time of the next check of the nodes, in µs of the boot clock.
     private var nextCheck: Int64 = 0
-    /// The figures for the health report.
     private var figures = GatewayHealth.Sparkplug()
     /// The time at which devices are counted next, in µs of the boot clock.
     private var nextDeviceCount: Int64 = 0
@@ -79,11 +77,11 @@ private final class SparkplugHostLoop {
         self.birth = birth
         stateTopic = SparkplugTopic.state(of: configuration.host)
         nodes = SparkplugNodes(configuration.targets, maxFuture: configuration.maxFuture)
-        let link = BrokerLink(wakeup: wakeup, version: configuration.mqttVersion) { version in
+        let link = BrokerLink(wakeup: wakeup, version: configuration.broker.version) { version in
             birth.start = Moment.now().wall
-            return MQTTOptions(
-                address: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-                will: Self.state(false, configuration, at: birth.start), version: version, tls: configuration.tls)
+            return configuration.broker.options(
+                clientID: configuration.clientID, version: version,
+                will: Self.state(false, configuration, at: birth.start))
         }
         let filters = [stateTopic] + Self.types.map { SparkplugTopic.filter($0) }
         session = BrokerSession(link, filters: { filters })
@@ -247,9 +245,33 @@ private final class SparkplugHostLoop {
 }
 
 extension TranslatedMessage {
-    /// Whether it reports that a device is lost.
     fileprivate var reportsLost: Bool {
         guard case .success(let translation) = translation else { return false }
         return translation.reports.contains { $0.presence?.phase == .lost }
+    }
+}
+
+/// The configuration of a ``SparkplugHost``.
+public struct SparkplugHostConfiguration: Sendable {
+    /// The broker of the nodes.
+    public var broker: BrokerAccess
+    /// The client id, which must be unique at the broker.
+    public var clientID: String
+    /// The id of the host application, under which nodes see whether it is online.
+    public var host: String
+    /// The columns of the metrics.
+    public var targets = SparkplugTargets()
+    /// The node that the same program publishes, whose messages are ignored.
+    public var ownNode: SparkplugNode?
+    /// The maximum size of a message in bytes.
+    public var maxPayload = 1 << 20
+    /// The maximum time that a value may be in the future, in µs.
+    public var maxFuture = SampleFitter().maxFuture
+
+    /// Creates a configuration with default values.
+    public init(broker: BrokerAddress, clientID: String, host: String) {
+        self.broker = BrokerAccess(broker)
+        self.clientID = clientID
+        self.host = host
     }
 }

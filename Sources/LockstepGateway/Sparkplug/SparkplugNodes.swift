@@ -21,7 +21,6 @@ struct SparkplugNodes {
     var metricCount = 0
     /// The nodes that need new birth messages, or whose devices have a deadline.
     var watched: Set<SparkplugNode> = []
-    /// The reports of nodes that were given up.
     var abandoned: [ForeignReport] = []
     /// The nodes whose messages wait for those before them.
     var disordered: Set<SparkplugNode> = []
@@ -48,9 +47,7 @@ struct SparkplugNodes {
 
     /// Whether something waits, so that ``release(at:all:)`` may return something later.
     var isWaiting: Bool { !disordered.isEmpty || !waiting.isEmpty }
-    /// The number of nodes.
     var count: Int { nodes.count }
-    /// The number of devices of all nodes.
     var deviceCount: Int { nodes.values.reduce(0) { $0 + $1.devices.count } }
 
     /// What a message, or a sample that has waited, adds.
@@ -64,7 +61,6 @@ struct SparkplugNodes {
         let receivedAt: Timestamp
     }
 
-    /// A message with its number.
     struct Message {
         let topic: SparkplugTopic
         let payload: SparkplugPayload

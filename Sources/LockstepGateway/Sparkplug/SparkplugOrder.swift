@@ -12,13 +12,11 @@ struct SparkplugOrder<Message> {
         let deadline: Int64
     }
 
-    /// The number of the last message in order.
     private var last: UInt8?
     private var waiting: [UInt8: Waiting] = [:]
     /// The numbers that count as missing and may still arrive.
     private var missing: Set<UInt8> = []
 
-    /// Whether messages wait.
     var isWaiting: Bool { !waiting.isEmpty }
 
     /// What a message or the time has shown.
@@ -31,13 +29,11 @@ struct SparkplugOrder<Message> {
         var isLost = false
     }
 
-    /// Begins with the number of a birth message.
     mutating func begin(_ number: UInt8?) {
         last = number
         missing = []
     }
 
-    /// Adds a message.
     mutating func add(_ message: Message, number: UInt8, at boot: Int64) -> Result {
         guard let last else {
             self.last = number

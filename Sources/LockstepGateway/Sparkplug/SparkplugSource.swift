@@ -2,7 +2,6 @@ import LockstepModel
 
 /// The metrics of one node or device since its last birth message, and the values of its streams.
 struct SparkplugSource {
-    /// A metric.
     private struct Member {
         let name: String
         let kind: SparkplugKind?
@@ -19,7 +18,6 @@ struct SparkplugSource {
     /// The values by the names of their streams. A stream has few columns, however many metrics there are.
     private var timelines: [String: SparkplugTimeline] = [:]
 
-    /// The number of metrics.
     var count: Int { members.count }
     /// The number of metrics that have a column.
     var mappedCount: Int { members.count { $0.target != nil } }
@@ -53,7 +51,6 @@ struct SparkplugSource {
 
     /// What a message has shown.
     struct Content {
-        /// Whether a value was used.
         var hasValues = false
         /// The metrics that were left out.
         var omissions: [String] = []

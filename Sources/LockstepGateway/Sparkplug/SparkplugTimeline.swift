@@ -35,10 +35,8 @@ struct SparkplugTimeline {
         let deadline: Int64
     }
 
-    /// A sample.
     struct Row {
         let reading: Reading
-        /// Whether all of its values are historical.
         let isHistorical: Bool
         /// The time of the message in µs since 1970.
         let writtenAt: Int64?
@@ -64,7 +62,6 @@ struct SparkplugTimeline {
 
     /// Whether samples wait.
     var isWaiting: Bool { !open.isEmpty }
-    /// Whether values are known.
     private var hasValues: Bool { columns.contains { !$0.entries.isEmpty } }
 
     /// Adds a column, unless it is there already.

@@ -166,7 +166,6 @@ public final class AcknowledgementClient: Sendable {
         for continuation in waiting { continuation.resume(returning: nil) }
     }
 
-    /// Handles the confirmation of a collector.
     func handle(_ confirmation: StoredAcknowledgement) {
         let waiting = state.withLock { state in
             let ids = state.entries.filter { $0.value.key == confirmation.key }.map(\.key)

@@ -1,11 +1,10 @@
-import FoundationEssentials
-import LockstepMQTT
-import LockstepModel
-import LockstepWire
+package import FoundationEssentials
+package import LockstepMQTT
+package import LockstepModel
+package import LockstepWire
 
 /// The requests that wait for a reply, and what is to be sent.
 struct RequestTable {
-    /// The result of a request.
     typealias Outcome = Result<CommandReply, CommandError>
 
     private struct Entry {
@@ -20,23 +19,19 @@ struct RequestTable {
     private var entries: [Int: Entry] = [:]
     private var lastID = 0
 
-    /// The number of requests.
     var count: Int { entries.count }
     /// The time at which the next request fails, in µs of the boot clock.
     var nextDeadline: Int64? { entries.values.map(\.deadline).min() }
 
-    /// Returns a new number for a request.
     mutating func reserveID() -> Int {
         lastID += 1
         return lastID
     }
 
-    /// Adds a request.
     mutating func add(_ request: PendingRequest, deadline: Int64, id: Int) {
         entries[id] = Entry(pending: request, deadline: deadline)
     }
 
-    /// Removes a request.
     mutating func remove(_ id: Int) { entries[id] = nil }
 
     /// Removes all requests, and returns their numbers.
@@ -100,5 +95,71 @@ struct RequestTable {
         let expired = entries.filter { $0.value.deadline <= boot }
         for id in expired.keys { entries[id] = nil }
         return expired.map { ($0.key, .failure(.noReply(device: "\($0.value.pending.device)"))) }
+    }
+}
+
+/// A request to an agent that waits for its reply.
+package struct PendingRequest: Sendable {
+    /// The device.
+    package let device: DeviceAddress
+    /// The request, which has an id.
+    package let request: AgentRequest
+
+    /// Creates a request. If it has no id, it gets a random one, which the reply repeats.
+    package init(_ request: AgentRequest, to device: DeviceAddress) {
+        self.device = device
+        self.request = AgentRequest(
+            id: request.id ?? "\(Epoch.random())", client: request.client, action: request.action)
+    }
+
+    /// Returns the message for the agent. It may be sent again, because an agent does not perform an id twice.
+    package func message(root: TopicRoot) -> MQTTMessage {
+        MQTTMessage(topic: root.topic(device, .command), payload: RequestJSON.encode(request))
+    }
+
+    /// Returns the reply in a message on the device's topic for replies.
+    /// - Returns: nil for a reply to another client, which arrives on the same topic.
+    /// - Throws: ``CommandError`` if the message cannot be decoded.
+    package func reply(in payload: Data) throws(CommandError) -> AgentReply? {
+        do {
+            let reply = try ReplyJSON.decode(payload)
+            return reply.id == request.id ? reply : nil
+        } catch {
+            throw .invalidReply(device: "\(device)", reason: "\(error)")
+        }
+    }
+}
+
+/// The error of a request to an agent.
+public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// There is no connection to the broker, for this reason.
+    case notConnected(String)
+    /// The agent did not reply in time.
+    case noReply(device: String)
+    /// No collector confirmed an acknowledgement in time.
+    case notConfirmed
+    /// The broker refused the request, for this reason.
+    case refused(String)
+    /// The reply cannot be decoded, for this reason.
+    case invalidReply(device: String, reason: String)
+    /// There are as many requests without a reply as the limit allows.
+    case tooManyRequests(limit: Int)
+    /// The caller's task was cancelled, or the feed has ended.
+    case cancelled
+
+    /// The cause, and what to do.
+    public var description: String {
+        switch self {
+        case .notConnected(let reason): "not connected to the broker: \(reason)"
+        case .noReply(let device):
+            "no reply from \(device): check that its agent is running and connected to the broker"
+        case .notConfirmed:
+            "no collector confirmed this: check that there is such an event, and that the collector that stored it is "
+                + "running and connected to the broker"
+        case .refused(let reason): "the broker refused the request: \(reason)"
+        case .invalidReply(let device, let reason): "invalid reply from \(device): \(reason)"
+        case .tooManyRequests(let limit): "\(limit) requests already wait for a reply: try again later"
+        case .cancelled: "the request was cancelled"
+        }
     }
 }

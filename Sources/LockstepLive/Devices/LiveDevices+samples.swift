@@ -1,7 +1,6 @@
 import LockstepModel
 
 extension LiveDevices {
-    /// Adds a batch to its device and stream.
     mutating func add(_ batch: Batch, of key: StreamKey, at moment: Moment) {
         let samples = batch.samples
         let window = options.rateWindow

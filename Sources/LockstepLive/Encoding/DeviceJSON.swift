@@ -27,7 +27,6 @@ extension LiveDevices {
         return object.finish()
     }
 
-    /// Returns the address of a forgotten device as JSON.
     func forgottenJSON(of device: LiveDevice) -> [UInt8] {
         var object = JSONObjectWriter()
         object.member("group", device.address.group.rawValue)
@@ -121,4 +120,79 @@ extension JSONObjectWriter {
     private mutating func member(_ name: String, exactly value: Double?) {
         if let value, value.isFinite { member(name, value) } else { nullMember(name) }
     }
+}
+
+extension LiveDevices {
+    /// Returns the collectors with their health as a JSON array, sorted by group and name.
+    public var collectorsJSON: [UInt8] {
+        var bytes = Array("[".utf8)
+        for (address, health) in collectors.sorted(by: { $0.key < $1.key }) {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            bytes += json(of: health, address)
+        }
+        return bytes + "]".utf8
+    }
+
+    private func json(of health: CollectorHealth, _ address: CollectorAddress) -> [UInt8] {
+        var object = JSONObjectWriter(reservingCapacity: 512)
+        object.member("group", address.group.rawValue)
+        object.member("collector", address.collector.rawValue)
+        object.member("status", health.status.rawValue)
+        object.member("at", health.at.microseconds)
+        object.member("problem", orNull: health.problem)
+        if let groups = health.groups {
+            object.member("groups", groups) { $0.string($1) }
+        } else {
+            object.nullMember("groups")
+        }
+        object.member("devices", Int64(health.devices))
+        object.member("stored", Int64(health.stored))
+        object.member("duplicates", Int64(health.duplicates))
+        object.member("conflicts", Int64(health.conflicts))
+        object.member("rejected", Int64(health.rejected))
+        object.member("dropped", orNull: health.dropped)
+        object.member("version", orNull: health.version)
+        object.member("started", orNull: health.started?.microseconds)
+        object.member("memory", orNull: health.memory.map(Int64.init))
+        object.member("memory_peak", orNull: health.memoryPeak.map(Int64.init))
+        if let space = health.space {
+            object.member("space") { space.write(to: &$0) }
+        } else {
+            object.nullMember("space")
+        }
+        return object.finish()
+    }
+}
+
+/// The JSON of a device's state for subscribers.
+enum StateChangeJSON {
+    /// Encodes a transition.
+    /// - Parameter isSnapshot: whether this is the present state of the device instead of a change.
+    static func encode(_ transition: LifecycleTransition, of address: DeviceAddress, isSnapshot: Bool) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("group", address.group.rawValue)
+        object.member("device", address.device.rawValue)
+        object.member("state", transition.to.rawValue)
+        object.member("previous", orNull: transition.from?.rawValue)
+        object.member("reason", transition.reason)
+        object.member("since", transition.since.microseconds)
+        object.member("seq", transition.seq)
+        object.member("snapshot", isSnapshot)
+        return object.finish()
+    }
+}
+
+/// The JSON of samples for subscribers: the members of the wire format, with the names of device and stream.
+enum SampleJSON {
+    static func encode(_ samples: SampleBlock, of address: DeviceAddress) -> [UInt8] {
+        var object = JSONObjectWriter(reservingCapacity: 160 + samples.count * (samples.columns.count * 20 + 8))
+        object.member("group", address.group.rawValue)
+        object.member("device", address.device.rawValue)
+        object.member("stream", samples.stream.name)
+        object.members(of: samples)
+        return object.finish()
+    }
+
+    /// Returns the approximate size of samples in JSON, in bytes.
+    static func estimatedBytes(of stream: SensorStream) -> Int { 8 + 20 * stream.columns.count }
 }

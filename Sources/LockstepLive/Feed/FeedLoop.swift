@@ -68,7 +68,6 @@ final class FeedLoop {
         report(status)
     }
 
-    /// Disconnects.
     func stop() { session.close() }
 
     private func handle(_ message: IncomingMessage) {
@@ -90,7 +89,6 @@ final class FeedLoop {
         }
     }
 
-    /// Handles an event of the connection.
     func handle(_ event: BrokerSession.Event) {
         switch event {
         case .connected:

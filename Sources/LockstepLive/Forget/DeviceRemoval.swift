@@ -27,7 +27,6 @@ package struct DeviceRemoval: ForgetTask {
 
     private let device: DeviceAddress
     private let root: TopicRoot
-    /// The id of the request.
     private let id: String
     private var step = Step.reading
     private var hasAsked = false

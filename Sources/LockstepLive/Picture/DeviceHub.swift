@@ -107,3 +107,87 @@ struct DeviceDeliveries {
         return devices + (forgotten.isEmpty ? [] : Array(",\"forgotten\":[".utf8) + forgotten + "]".utf8) + "}".utf8
     }
 }
+
+/// Distributes changes of states to subscribers, and keeps the last changes for subscribers that return.
+struct StateHub {
+    private var log: ChangeLog
+    private var subscribers: [Int: Subscriber] = [:]
+
+    init(instance: String, capacity: Int) { log = ChangeLog(instance: instance, capacity: capacity) }
+
+    /// Adds a change to the queues of all subscribers.
+    /// - Parameter touched: receives the subscribers to notify.
+    mutating func add(_ transition: LifecycleTransition, of address: DeviceAddress, touched: inout [Subscriber]) {
+        let event = log.add("state", StateChangeJSON.encode(transition, of: address, isSnapshot: false))
+        for subscriber in subscribers.values where subscriber.add(event) { touched.append(subscriber) }
+    }
+
+    mutating func add(_ subscriber: Subscriber) { subscribers[subscriber.id] = subscriber }
+
+    /// Removes a subscriber, if it is one of this hub.
+    mutating func remove(_ id: Int) { subscribers[id] = nil }
+
+    /// Returns the first events of a subscriber: the changes after an event that it has received, or else the present
+    /// state of each device. These have no id: a subscriber that has received only a part of them cannot resume.
+    /// - Parameter id: the id of the event.
+    func prologue(after id: String?, devices: LiveDevices) -> Prologue {
+        let changes = log.changes(after: id)
+        return Prologue(changes: changes, devices: changes == nil ? devices.devices : [], ready: log.ready)
+    }
+
+    /// The first events of a subscriber. They are encoded without the lock of the picture, from a copy that shares its
+    /// memory.
+    struct Prologue: Sendable {
+        fileprivate let changes: [[UInt8]]?
+        fileprivate let devices: [LiveDevice]
+        fileprivate let ready: [UInt8]
+
+        func events() -> [[UInt8]] {
+            let snapshot = devices.compactMap { device in
+                device.transition.map {
+                    EventBytes.event("state", data: StateChangeJSON.encode($0, of: device.address, isSnapshot: true))
+                }
+            }
+            return (changes ?? snapshot) + [ready]
+        }
+    }
+}
+
+/// The last changes as server-sent events, with ids from which a subscriber that returns can continue.
+struct ChangeLog {
+    /// The part of an id before the number. It differs in each run of the program, so that an id of an earlier run is not
+    /// mistaken for one of this run.
+    let instance: String
+    private let capacity: Int
+    /// The last changes, from the oldest.
+    private var changes = RingQueue<[UInt8]>()
+    private(set) var last: Int64 = 0
+
+    init(instance: String, capacity: Int) {
+        self.instance = instance
+        self.capacity = capacity
+    }
+
+    /// Adds a change, and returns it as an event.
+    /// - Parameter data: JSON.
+    mutating func add(_ name: String, _ data: [UInt8]) -> [UInt8] {
+        last += 1
+        let event = EventBytes.event(name, id: "\(instance)-\(last)", data: data)
+        changes.append(event)
+        if changes.count > capacity { _ = changes.removeFirst() }
+        return event
+    }
+
+    /// Returns the changes after an event that a subscriber has received, or nil if it needs a snapshot.
+    /// - Parameter id: the id of the event.
+    func changes(after id: String?) -> [[UInt8]]? {
+        guard let id, let dash = id.lastIndex(of: "-"), id[..<dash] == instance,
+            let number = Int64(id[id.index(after: dash)...]), number >= 0, number <= last,
+            last - number <= Int64(changes.count)
+        else { return nil }
+        return (changes.count - Int(last - number)..<changes.count).map { changes[$0] }
+    }
+
+    /// The event after a snapshot or missed changes. Its id is that of the last change.
+    var ready: [UInt8] { EventBytes.event("ready", id: "\(instance)-\(last)", data: Array("{}".utf8)) }
+}

@@ -18,7 +18,6 @@ struct SampleCoalescer: Sendable {
         let rate: Int
     }
 
-    /// Collected samples.
     struct Output: Sendable {
         let channel: Channel
         /// The samples; nil if all were dropped.
@@ -52,10 +51,8 @@ struct SampleCoalescer: Sendable {
     /// The time at which samples are due next, in µs of the boot clock.
     var nextDeadline: Int64? { deadlines.next }
 
-    /// Returns the number of samples that a channel has collected.
     func count(in channel: Channel) -> Int { pending[channel]?.samples?.count ?? 0 }
 
-    /// Collects samples for a channel.
     mutating func add(_ samples: SampleBlock, to channel: Channel, at boot: Int64) {
         guard !samples.isEmpty else { return }
         let size = RecentSamples.memory(of: samples)
@@ -102,5 +99,39 @@ extension SampleCoalescer.Pending {
             if samples == nil { samples = new } else { samples?.append(contentsOf: new) }
         }
         return isFirst
+    }
+}
+
+/// Deadlines with what is due at them, ordered by time: a binary heap.
+struct DeadlineHeap<Element: Sendable>: Sendable {
+    private var entries: [(at: Int64, element: Element)] = []
+
+    /// The earliest deadline, in µs of the boot clock.
+    var next: Int64? { entries.first?.at }
+
+    mutating func add(_ element: Element, at time: Int64) {
+        entries.append((time, element))
+        var child = entries.count - 1
+        while child > 0, entries[child].at < entries[(child - 1) / 2].at {
+            entries.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    /// Removes and returns the element of the earliest deadline, if it is not after `time`.
+    mutating func removeFirst(until time: Int64) -> Element? {
+        guard let first = entries.first, first.at <= time else { return nil }
+        let last = entries.removeLast()
+        guard !entries.isEmpty else { return first.element }
+        entries[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < entries.count && entries[child].at < entries[least].at { least = child }
+            guard least != parent else { return first.element }
+            entries.swapAt(least, parent)
+            parent = least
+        }
     }
 }

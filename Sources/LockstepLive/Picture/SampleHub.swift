@@ -2,7 +2,6 @@ import LockstepModel
 
 /// Distributes samples to subscribers. Each event is encoded once for each stream, device and event rate.
 struct SampleHub {
-    /// The subscribers of a stream of a device.
     fileprivate struct StreamSubscribers {
         let address: DeviceAddress
         /// The subscribers, by the index of their event rate. Rates without subscribers are absent.
@@ -138,7 +137,6 @@ extension SampleHub.StreamSubscribers {
 }
 
 extension LiveDevices {
-    /// Returns the devices of a request with their positions.
     fileprivate func devices(selectedBy request: SampleRequest) -> [(index: Int, device: LiveDevice)] {
         let indices = request.devices?.compactMap { positions[$0] } ?? Array(entries.indices)
         return indices.map { ($0, entries[$0]) }

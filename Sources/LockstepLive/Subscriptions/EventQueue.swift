@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The events that wait for one subscriber, bounded in bytes.
 struct EventQueue {
     /// What happens if the queue is full.
@@ -73,7 +75,6 @@ struct EventQueue {
         return events
     }
 
-    /// Removes all events.
     mutating func removeAll() {
         items = RingQueue()
         bytes = 0
@@ -87,5 +88,16 @@ struct EventQueue {
             return 0
         }
         return boot - last.at
+    }
+}
+
+/// The number of samples that slow subscribers have missed, over all subscriptions.
+final class DroppedSamples: Sendable {
+    private let total = Atomic<Int64>(0)
+
+    var count: Int64 { total.load(ordering: .relaxed) }
+
+    func add(_ samples: Int64) {
+        if samples > 0 { total.add(samples, ordering: .relaxed) }
     }
 }

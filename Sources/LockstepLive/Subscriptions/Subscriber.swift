@@ -24,7 +24,6 @@ final class Subscriber: Sendable {
         }
     }
 
-    /// The number of the subscription.
     let id: Int
     private let state: Mutex<State>
     private let droppedSamples: DroppedSamples
@@ -35,7 +34,6 @@ final class Subscriber: Sendable {
         state = Mutex(State(queue: EventQueue(limit: limit, overflow: overflow)))
     }
 
-    /// Whether the subscription has ended.
     var hasEnded: Bool { state.withLock { $0.end != nil } }
     /// Whether nothing waits to be taken.
     var isIdle: Bool { state.withLock { $0.isOpen && $0.prologue.isEmpty && $0.queue.isEmpty } }

@@ -155,3 +155,134 @@ public struct ClockSession: Sendable {
             raw: raw, shift: line - raw, lead: line - reading.wall, spread: reading.spread, discipline: discipline)
     }
 }
+
+/// The times at which an agent sends waves of requests, in µs of the boot clock.
+///
+/// Waves are frequent after a connect, so that the estimate converges within seconds, and rare afterwards. While no
+/// collector answers, a wave is one request at growing intervals.
+struct WaveSchedule: Sendable {
+    /// The intervals between the first waves, in µs.
+    private static let firstIntervals: [Int64] = [700_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000, 5_000_000]
+    /// The interval between later waves, during the first minutes and afterwards.
+    static let interval: Int64 = 30_000_000
+    private static let earlyInterval: Int64 = 10_000_000
+    private static let earlyWaves = 14
+    /// The longest interval while nobody answers.
+    private static let maxSilentInterval: Int64 = 60_000_000
+
+    /// The time of the next wave, or nil without a connection.
+    private(set) var next: Int64?
+    /// The number of waves since the connect that were answered.
+    private var answeredWaves = 0
+    /// The number of consecutive waves that nobody answered.
+    private var silentWaves = 0
+
+    mutating func start(at boot: Int64, delay: Int64) {
+        self = WaveSchedule()
+        next = boot + delay
+    }
+
+    mutating func stop() { next = nil }
+
+    /// The number of requests in the next wave.
+    var probes: Int {
+        if silentWaves > 1 { return 1 }
+        return answeredWaves < Self.firstIntervals.count ? 8 : 4
+    }
+
+    /// The time between two requests of a wave, in µs.
+    var gap: Int64 { answeredWaves < Self.firstIntervals.count ? 25_000 : 60_000 }
+
+    /// Schedules the wave after one that began at `start`.
+    mutating func didFinishWave(startedAt start: Int64, isAnswered: Bool) {
+        guard next != nil else { return }
+        if isAnswered {
+            silentWaves = 0
+            let interval =
+                answeredWaves < Self.firstIntervals.count
+                ? Self.firstIntervals[answeredWaves]
+                : answeredWaves < Self.earlyWaves ? Self.earlyInterval : Self.interval
+            answeredWaves += 1
+            next = start + interval
+        } else {
+            silentWaves += 1
+            next = start + min(Self.maxSilentInterval, 1_000_000 << Int64(min(silentWaves, 6)))
+        }
+    }
+}
+
+/// A request of an agent for the collectors' time.
+public struct ClockPing: Hashable, Sendable {
+    /// The number of the request, chosen by the agent. The answer repeats it.
+    public var number: Int64
+
+    /// Creates a request.
+    public init(number: Int64) { self.number = number }
+}
+
+/// A collector's answer to a ``ClockPing``.
+public struct ClockPong: Hashable, Sendable {
+    /// The number of the request.
+    public var number: Int64
+    /// The id of the collector.
+    public var collector: CollectorID
+    /// An identifier of the boot of the collector's machine, within which `received` and `sent` are comparable.
+    public var boot: String
+    /// The time at which the request was received, in µs of `CLOCK_MONOTONIC_RAW`, which nothing adjusts.
+    public var received: Int64
+    /// The time at which the answer was sent, in µs of the same clock.
+    public var sent: Int64
+    /// The collector's wall-clock time minus that clock, in µs.
+    public var shift: Int64
+    /// The largest error of the collector's wall clock in µs, as its daemon states it, or nil if it is not disciplined.
+    public var maxError: Int64?
+
+    /// Creates an answer.
+    public init(
+        number: Int64, collector: CollectorID, boot: String, received: Int64, sent: Int64, shift: Int64,
+        maxError: Int64? = nil
+    ) {
+        self.number = number
+        self.collector = collector
+        self.boot = boot
+        self.received = received
+        self.sent = sent
+        self.shift = shift
+        self.maxError = maxError
+    }
+}
+
+/// The four times of one exchange, in µs: two of the device's clock and two of the collector's.
+public struct ClockProbe: Hashable, Sendable {
+    /// The time at which the device sent the request (t1), on the device's clock.
+    public var sent: Int64
+    /// The time at which the collector received it (t2), on the collector's clock.
+    public var received: Int64
+    /// The time at which the collector sent the answer (t3), on the collector's clock.
+    public var answered: Int64
+    /// The time at which the device received it (t4), on the device's clock.
+    public var returned: Int64
+
+    /// Creates a probe.
+    public init(sent: Int64, received: Int64, answered: Int64, returned: Int64) {
+        self.sent = sent
+        self.received = received
+        self.answered = answered
+        self.returned = returned
+    }
+
+    /// The time that both messages took together, in µs.
+    public var roundTrip: Int64 { (returned - sent) - (answered - received) }
+
+    /// The device's clock minus the collector's in µs, if both messages took equally long.
+    public var offset: Double { Double((sent - received) + (returned - answered)) / 2 }
+
+    /// The lowest possible offset when the request was sent, because it was not received before. One µs covers the
+    /// rounding of both times.
+    public var lower: Int64 { sent - received - 1 }
+    /// The highest possible offset when the answer was received, because it was not sent later.
+    public var upper: Int64 { returned - answered + 1 }
+
+    /// Whether the times can be those of an exchange. Others come from a foreign or faulty sender.
+    public var isPlausible: Bool { answered >= received && returned >= sent && roundTrip >= -1 }
+}

@@ -130,3 +130,53 @@ private func isNameByte(_ byte: UInt8) -> Bool {
     default: false
     }
 }
+
+/// The error thrown for an invalid declaration of a stream.
+public struct StreamDeclarationError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The reason and what to do, as one sentence.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// Checks a text that becomes part of an SQL comment in the schema of a store.
+    /// - Throws: ``StreamDeclarationError`` if the text is too long or could end the comment.
+    static func checkText(_ text: String, maxLength: Int, of field: String) throws(StreamDeclarationError) {
+        guard text.count <= maxLength else {
+            throw StreamDeclarationError("the \(field) has \(text.count) characters: use at most \(maxLength)")
+        }
+        guard !text.unicodeScalars.contains(where: \.isControlOrSeparator), !text.contains("*/") else {
+            throw StreamDeclarationError("the \(field) contains a control character, a line break or '*/': remove it")
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    fileprivate var isControlOrSeparator: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}
+
+/// The names that declared columns cannot have, because payloads, tables, views or query output already use them.
+let reservedColumnNames: Set<String> = [
+    // Keys of a batch.
+    "v", "epoch", "seq", "live", "t", "dt",
+    // Columns of tables and views.
+    "device_id", "group_name", "device", "time",
+    // Columns of query output.
+    "group", "samples",
+]
+
+/// The words that SQLite does not accept as a column name without quotes (https://sqlite.org/lang_keywords.html).
+let reservedSQLWords: Set<String> = [
+    "add", "all", "alter", "and", "as", "autoincrement", "between", "case", "cast", "check", "collate", "commit",
+    "constraint",
+    "create", "default", "deferrable", "delete", "distinct", "drop", "else", "escape", "except", "exists", "foreign",
+    "from", "having", "in", "index", "insert", "intersect", "into", "is", "isnull", "join", "limit", "not", "nothing",
+    "notnull", "null", "on", "or", "order", "primary", "references", "returning", "select", "set", "table", "then",
+    "to", "transaction", "union", "unique", "update", "using", "values", "when", "where",
+    // SQLite accepts these as names, but they have another meaning in expressions.
+    "current_date", "current_time", "current_timestamp", "false", "raise", "rowid", "true",
+]

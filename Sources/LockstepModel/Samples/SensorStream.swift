@@ -121,3 +121,80 @@ extension SensorStream: Hashable, CustomStringConvertible {
     /// The name of the stream.
     public var description: String { name }
 }
+
+// The names of kinds and aggregates in declarations of streams.
+
+extension SensorStream.Kind {
+    /// The name of the kind in a declaration: `real`, `integer` or `choice`.
+    public var name: String {
+        switch self {
+        case .real: "real"
+        case .integer: "integer"
+        case .choice: "choice"
+        }
+    }
+
+    /// The words of a `choice`, or nil for other kinds.
+    public var words: [String]? { if case .choice(let words) = self { words } else { nil } }
+
+    /// Creates the kind with this name. `number` is an alias of `real`.
+    /// - Parameter words: the words of a `choice`, or nil if none are declared.
+    /// - Throws: ``StreamDeclarationError`` if there is no such kind, or if words are given for a kind other than
+    ///   `choice`.
+    public init(name: String, words: [String]? = nil) throws(StreamDeclarationError) {
+        switch name {
+        case "real", "number": self = .real
+        case "integer": self = .integer
+        case "choice": self = .choice(words ?? [])
+        default:
+            let hint =
+                ["text", "string"].contains(name)
+                ? "free text cannot be stored; use choice with a list of words"
+                : "use real, integer, or choice with a list of words"
+            throw StreamDeclarationError("unknown kind '\(name.prefix(40))': \(hint)")
+        }
+        if name != "choice", words != nil {
+            throw StreamDeclarationError(
+                "'words' are only allowed for the kind choice: remove them, or use 'kind: choice'")
+        }
+    }
+}
+
+extension SensorStream.Aggregate {
+    /// Creates the aggregate with this name in a declaration.
+    /// - Throws: ``StreamDeclarationError`` if there is no such aggregate.
+    public init(name: String) throws(StreamDeclarationError) {
+        guard let aggregate = Self(rawValue: name) else {
+            throw StreamDeclarationError(
+                "unknown aggregate '\(name.prefix(40))': use \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        self = aggregate
+    }
+}
+
+extension SensorStream.Column {
+    /// Whether the values are times, in µs since 1970. Human-readable output shows them as ISO 8601.
+    public var isTime: Bool { kind == .integer && unit == "µs since 1970" }
+}
+
+extension SensorStream {
+    /// The function that combines the values of a column over a time span.
+    public enum Aggregate: String, Sendable, Hashable, CaseIterable {
+        /// The arithmetic mean of the known values.
+        case mean
+        /// The mean of longitudes in degrees, correct across the 180th meridian for positions close to each other.
+        case meanLongitude = "mean-longitude"
+        /// The sum of the known values. For amounts per interval, such as steps. The intervals must not overlap.
+        case sum
+        /// No aggregate. For words, times and angles. The mean of the angles 359° and 1° would be 180° instead of 0°.
+        case none
+    }
+
+    /// The columns of aggregated rows: every column with an aggregate, and `samples`, the number of samples in the time
+    /// span.
+    public var aggregateColumns: [Column] {
+        columns.filter { $0.aggregate != .none } + [
+            Column(name: "samples", kind: .integer, unit: "", isRequired: true, summary: "Samples in the span")
+        ]
+    }
+}

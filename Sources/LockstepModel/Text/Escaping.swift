@@ -12,3 +12,28 @@ extension String {
         return result
     }
 }
+
+extension UInt8 {
+    /// Whether the byte is a letter or digit of ASCII.
+    package var isASCIIAlphanumeric: Bool {
+        switch self {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// The bytes as lower-case hexadecimal digits, two for each.
+    package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}
+
+/// Returns a count with its noun, such as `1 batch` or `12 batches`.
+/// - Parameters:
+///   - singular: the noun for a count of one.
+///   - plural: the noun for any other count; nil for the singular with an `s`.
+package func counted(_ count: some BinaryInteger, _ singular: String, _ plural: String? = nil) -> String {
+    "\(count) \(count == 1 ? singular : plural ?? singular + "s")"
+}

@@ -40,3 +40,66 @@ public struct Moment: Hashable, Sendable {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 }
+
+/// Exponential backoff with jitter: the delay limit doubles from `initial` to `maximum`.
+///
+/// Each delay is random between half of the limit and the limit, so that the clients of a fleet do not reconnect at the
+/// same time. Implemented here because the available packages combine the backoff with their own timers.
+public struct Backoff: Sendable {
+    /// The limit of the first delay.
+    public var initial: Duration
+    /// The limit of all delays.
+    public var maximum: Duration
+    private var failures = 0
+
+    /// Creates a backoff.
+    public init(initial: Duration = .milliseconds(500), maximum: Duration = .seconds(30)) {
+        self.initial = initial
+        self.maximum = maximum
+    }
+
+    /// Records a failure and returns the delay before the next attempt.
+    public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
+        let limit = min(maximum, initial * (1 << min(failures, 20)))
+        failures += 1
+        return limit * Double.random(in: 0.5...1, using: &generator)
+    }
+
+    /// Resets the limit to `initial`. Call it after a success.
+    public mutating func reset() { failures = 0 }
+}
+
+/// Limits how often something happens: some times at once, and then at a constant rate. Unused time adds up to the former.
+package struct Allowance: Sendable {
+    /// The limit of an allowance.
+    package struct Rate: Hashable, Sendable, CustomStringConvertible {
+        /// How often something may happen at once.
+        package let burst: Int64
+        /// The time until it may happen once more, in µs.
+        package let interval: Int64
+
+        package init(burst: Int64, interval: Int64) {
+            self.burst = burst
+            self.interval = interval
+        }
+
+        package var description: String {
+            "at most \(burst) at once, and one in \(interval / 1_000_000) s after that"
+        }
+    }
+
+    /// The time from which nothing is used up, in µs of the boot clock.
+    private var restored = Int64.min
+
+    /// Creates an allowance of which nothing is used up.
+    package init() {}
+
+    /// Uses up one occurrence.
+    /// - Returns: false if there is none left.
+    package mutating func take(_ rate: Rate, at boot: Int64) -> Bool {
+        let start = max(restored, boot)
+        guard start - boot <= (rate.burst - 1) * rate.interval else { return false }
+        restored = start + rate.interval
+        return true
+    }
+}

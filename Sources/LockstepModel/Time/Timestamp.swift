@@ -1,3 +1,5 @@
+import Glibc
+
 /// A point in time, in whole microseconds since 1970-01-01 00:00 UTC.
 ///
 /// In JSON, a timestamp is a number. A JavaScript number represents it exactly until the year 2255.
@@ -176,5 +178,89 @@ extension Int64 {
     fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
+
+extension Timestamp {
+    /// The offset of the local time zone from UTC at this time, in µs. `TZ` sets the zone of the process.
+    public var localOffset: Int64 {
+        tzset()
+        // The C library's years are 32-bit numbers.
+        var seconds = time_t(max(-1 << 45, min(1 << 45, microseconds / 1_000_000)))
+        var parts = tm()
+        return localtime_r(&seconds, &parts) == nil ? 0 : Int64(parts.tm_gmtoff) * 1_000_000
+    }
+
+    /// Returns the time for a person who reads it soon: `10:30:05`, or on another day `2026-11-20 10:30:05`.
+    /// - Parameters:
+    ///   - now: the time of reading.
+    ///   - offset: returns the offset of the reader's zone at a time, in µs.
+    public func short(at now: Timestamp, offset: (Timestamp) -> Int64 = { $0.localOffset }) -> String {
+        func text(_ time: Timestamp) -> Substring {
+            let (shifted, overflow) = time.microseconds.addingReportingOverflow(offset(time))
+            return (overflow ? time : Timestamp(microseconds: shifted)).description.dropLast(8)
+        }
+        let (own, today) = (text(self), text(now))
+        return own.dropLast(9) == today.dropLast(9)
+            ? String(own.suffix(8)) : "\(own.dropLast(9)) \(own.suffix(8))"
+    }
+}
+
+/// The unit in which another program writes times.
+public enum TimeUnit: String, Sendable, CaseIterable {
+    /// Seconds since 1970, with or without a fraction.
+    case seconds = "s"
+    /// Milliseconds since 1970.
+    case milliseconds = "ms"
+    /// Microseconds since 1970.
+    case microseconds = "us"
+    /// Nanoseconds since 1970.
+    case nanoseconds = "ns"
+    /// A date and time in ISO 8601; UTC if it has no time zone.
+    case iso
+
+    /// Returns a whole number in µs, rounded to the nearest one; nil if it is out of range.
+    public func microseconds(_ number: Int64) -> Int64? {
+        switch self {
+        case .seconds: Self.scaled(number, by: 1_000_000)
+        case .milliseconds: Self.scaled(number, by: 1000)
+        case .microseconds: Self.scaled(number, by: 1)
+        case .nanoseconds:
+            // Half a µs is rounded up. The quotient is rounded towards zero.
+            switch number.quotientAndRemainder(dividingBy: 1000) {
+            case (let quotient, 500...): Self.scaled(quotient + 1, by: 1)
+            case (let quotient, ..<(-500)): Self.scaled(quotient - 1, by: 1)
+            case (let quotient, _): Self.scaled(quotient, by: 1)
+            }
+        case .iso: nil
+        }
+    }
+
+    /// Returns a number in µs, rounded to the nearest one; nil if it is out of range.
+    public func microseconds(_ number: Double) -> Int64? {
+        // The whole part apart, because the product of a large number and 10⁶ is not exact.
+        let whole = number.rounded(.down)
+        guard let base = Int64(exactly: whole).flatMap({ microseconds($0) }) else { return nil }
+        let scale =
+            switch self {
+            case .seconds: 1e6
+            case .milliseconds: 1e3
+            case .microseconds: 1.0
+            case .nanoseconds, .iso: 0.0
+            }
+        return base + Int64(((number - whole) * scale).rounded())
+    }
+
+    /// The unit in which a number is a date from 2000 to 2100; nil if there is none. There is never more than one.
+    public static func plausible(_ number: Double) -> TimeUnit? {
+        allCases.first { unit in unit.microseconds(number).map(plausibleTimes.contains) ?? false }
+    }
+
+    /// From 2000 to 2100, in µs since 1970.
+    public static let plausibleTimes: Range<Int64> = 946_684_800_000_000..<4_102_444_800_000_000
+
+    private static func scaled(_ value: Int64, by factor: Int64) -> Int64? {
+        let (result, isOverflow) = value.multipliedReportingOverflow(by: factor)
+        return isOverflow || result.magnitude >= 1 << 53 ? nil : result
     }
 }

@@ -52,7 +52,6 @@ public struct RuleEngine: Sendable {
 
     struct Device {
         let address: DeviceAddress
-        /// The rules of each stream of interest.
         var byStream: [SensorStream: [Int]] = [:]
         /// The rules on states, silence and delivery.
         var states: [Int] = []
@@ -87,7 +86,6 @@ public struct RuleEngine: Sendable {
     private var added: [Int] = []
     private var undoNewest: [(device: Int, stream: SensorStream, time: Int64?)] = []
     private var undoHeld: [(key: Key, arrival: Int64?)] = []
-    /// The names of the rules' states.
     private let stateNames: [String]
     private let stateNameSet: Set<String>
     private let watched: Set<SensorStream>

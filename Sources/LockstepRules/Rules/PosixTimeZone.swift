@@ -1,7 +1,6 @@
 /// The rule for summer time at the end of a compiled time zone, such as `CET-1CEST,M3.5.0,M10.5.0/3`: the value of the
 /// variable `TZ` (POSIX.1-2017, 8.3), with the hours from -167 to 167 of RFC 9636, 3.3.1.
 struct PosixTimeZone: Sendable, Hashable {
-    /// A day of each year.
     enum Day: Sendable, Hashable {
         /// A number from 1 to 365. February 29 has none.
         case withoutLeapDay(Int)
@@ -18,7 +17,6 @@ struct PosixTimeZone: Sendable, Hashable {
         var time: Int64
     }
 
-    /// Summer time.
     struct Summer: Sendable, Hashable {
         /// The offset from UTC in s.
         var offset: Int64

@@ -27,7 +27,6 @@ struct DerivedSensors: Sendable {
         self.available = available
     }
 
-    /// The streams of the derived sensors.
     var streams: [SensorStream] { nodes.map(\.sensor.stream) }
 
     /// The rates of all inputs of active sensors, in samples/s; a stream may occur more than once.

@@ -5,7 +5,6 @@ struct LineReader: ~Copyable {
     /// The longest line of a recording, in bytes.
     static let maxLineLength = 65_536
 
-    /// The path of the file.
     let file: String
     /// The number of the last line read, from 1.
     private(set) var line = 0

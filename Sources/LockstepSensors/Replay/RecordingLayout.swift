@@ -13,9 +13,7 @@ package struct RecordingLayout: Sendable {
         let fillsWithZero: Bool
     }
 
-    /// A field of a row.
     struct Field: Sendable {
-        /// The index in the row.
         let index: Int
         /// The factor from the recorded unit to Lockstep's.
         var scale = 1.0
@@ -27,9 +25,7 @@ package struct RecordingLayout: Sendable {
         mx_uT,my_uT,mz_uT (magnetometer), lat,lon[,alt,hacc,vacc,speed,course,fix,at] (location), pressure_hPa (pressure)
         """
 
-    /// The number of fields in a row.
     let fieldCount: Int
-    /// The index of the field with the time.
     let timeField: Int
     /// The unit of times; nil if the header does not say it.
     let timeUnit: TimeUnit?

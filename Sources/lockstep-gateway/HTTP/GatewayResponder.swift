@@ -30,7 +30,6 @@ struct GatewayResponder: HTTPResponder {
     /// requests leave room for those of others.
     let pending: MemoryBudget
     let logger: Logger
-    /// Counts a refused login.
     let countRefusedLogin: @Sendable () -> Void
     private let refusedLogins: RefusedLogins
     private let securityHeaders = SecurityHeaders(tiles: nil)

@@ -29,10 +29,7 @@ struct AnalyzeActivityCommand: ParsableCommand {
         }
         let intervals = ActivityInterval.all(in: samples, location: recording.samples(of: .location))
         let times = RecordingTimes(start: samples.times.first ?? 0)
-        var table = Table([
-            Table.Column(times.title, isRightAligned: true), Table.Column("DURATION (s)", isRightAligned: true),
-            Table.Column("ACTIVITY"), Table.Column("CONFIDENCE"),
-        ])
+        var table = Table([.right(times.title), .right("DURATION (s)"), "ACTIVITY", "CONFIDENCE"])
         for interval in intervals {
             table.rows.append([
                 .init(times.text(interval.activity.startDate.microseconds)), .init(fixed(interval.seconds, 0)),
@@ -44,7 +41,6 @@ struct AnalyzeActivityCommand: ParsableCommand {
     }
 }
 
-/// An activity in a recording.
 struct ActivityInterval {
     /// The activity, with the greatest confidence that it reached.
     var activity: MotionActivity

@@ -76,7 +76,7 @@ struct AnalyzeSetCommand: ParsableCommand {
         let kinds = MotionActivity.Kind.allCases.filter { $0 != .unknown }
         let titles =
             ["N", "MINUTES", "STEPS/MIN", "MEAN ERROR", "WORST", "SHAKES"] + kinds.map { $0.rawValue.uppercased() }
-        var table = Table([Table.Column("LABELS")] + titles.map { Table.Column($0, isRightAligned: true) })
+        var table = Table(["LABELS"] + titles.map { Table.Column($0, isRightAligned: true) })
         for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
             let mean = group.errors.reduce(0) { $0 + abs($1) } / Double(max(group.errors.count, 1))
             let worst = group.errors.max { abs($0) < abs($1) }
@@ -88,6 +88,6 @@ struct AnalyzeSetCommand: ParsableCommand {
             let shares = kinds.map { fixed((group.durations[$0] ?? 0) / group.seconds * 100, 0) + " %" }
             table.rows.append(([name] + figures + shares).map { .init($0) })
         }
-        return table.lines(for: .output).joined(separator: "\n") + "\n"
+        return table.text(for: .output)
     }
 }

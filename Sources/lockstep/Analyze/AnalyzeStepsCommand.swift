@@ -3,6 +3,7 @@ import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
 import LockstepSensors
+import LockstepWire
 
 struct AnalyzeStepsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,5 +39,121 @@ struct AnalyzeStepsCommand: ParsableCommand {
             samples: samples, walks: WalkingInterval.all(in: samples, options: length.pedometer),
             notes: RecordingNotes(recording, [samples]))
         Terminal.output.write(json ? report.json : report.text(for: .output))
+    }
+}
+
+/// The result of `lockstep analyze steps`, as text and as JSON.
+struct StepReport {
+    let samples: SampleBlock
+    let walks: [WalkingInterval]
+    let notes: RecordingNotes
+
+    private var start: Int64 { samples.times.first ?? 0 }
+    private var seconds: Double { Double((samples.times.last ?? 0) - start) / 1e6 }
+
+    func text(for terminal: Terminal) -> String {
+        guard let total = WalkingInterval.total(walks) else {
+            return "no steps in \(counted(samples.count, "sample")) over \(fixed(seconds, 2)) s\n" + notes.lines
+        }
+        let times = RecordingTimes(start: start)
+        let titles = [
+            times.title, "DURATION (s)", "STEPS", "DISTANCE (m)", "PACE (s/m)", "CADENCE (steps/s)",
+        ]
+        var table = Table(titles.map { Table.Column($0, isRightAligned: true) })
+        for walk in walks {
+            table.rows.append([
+                .init(times.text(walk.start)), .init(fixed(Double(walk.end - walk.start) / 1e6, 2)),
+                .init("\(walk.steps)", .bold), .init(fixed(walk.distance, 1)), .init(fixed(walk.pace, 2)),
+                .init(fixed(walk.cadence, 2)),
+            ])
+        }
+        let summary =
+            counted(total.steps, "step") + ", \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
+            + " (\(fixed(total.pace, 2)) s/m, \(fixed(total.cadence, 2)) steps/s); \(fixed(seconds, 2)) s recorded"
+        return table.text(for: terminal) + summary + "\n" + notes.lines
+    }
+
+    /// The JSON object; times in µs as in the recording, durations in s. `walked` is the walking time without short
+    /// pauses.
+    var json: String {
+        var object = JSONObjectWriter()
+        object.member("samples", Int64(samples.count))
+        object.member("duration", resolved(seconds, decimals: 6))
+        object.member("steps", Int64(WalkingInterval.total(walks)?.steps ?? 0))
+        if let total = WalkingInterval.total(walks) { total.write(into: &object) }
+        object.member("walks", walks) { writer, walk in
+            writer.object { object in
+                object.member("t", walk.start)
+                object.member("duration", resolved(Double(walk.end - walk.start) / 1e6, decimals: 6))
+                object.member("steps", Int64(walk.steps))
+                walk.write(into: &object)
+            }
+        }
+        notes.add(to: &object)
+        return String(decoding: object.finish(), as: UTF8.self) + "\n"
+    }
+}
+
+extension WalkingInterval {
+    /// Writes the members that a walk and the total have in common.
+    fileprivate func write(into object: inout JSONObjectWriter) {
+        object.member("walked", resolved(seconds, decimals: 6))
+        object.member("distance", resolved(distance, decimals: 3))
+        object.member("pace", resolved(pace, decimals: 3))
+        object.member("cadence", resolved(cadence, decimals: 3))
+    }
+}
+
+struct WalkingInterval: Equatable {
+    /// The start of the first step, in µs as in the recording.
+    var start: Int64
+    /// The end of the last step, in µs as in the recording.
+    var end: Int64
+    var steps: Int
+    /// The distance, in m.
+    var distance: Double
+    /// The time of walking without short pauses, in s.
+    var seconds: Double
+
+    /// The pace while walking, in s/m.
+    var pace: Double { seconds / distance }
+    /// The cadence while walking, in steps/s.
+    var cadence: Double { Double(steps) / seconds }
+}
+
+extension WalkingInterval {
+    /// The longest pause within one walk, in µs.
+    private static let maxPause: Int64 = 3_000_000
+
+    /// Returns the successive walks of a recording.
+    static func all(in accelerometer: SampleBlock, options: PedometerOptions) -> [WalkingInterval] {
+        var estimator = PedometerEstimator(options: options)
+        let rows = [estimator.update(accelerometer), estimator.finish()]
+        var walks: [WalkingInterval] = []
+        for (block, index) in rows.flatMap({ block in block.times.indices.map { (block, $0) } }) {
+            let start = Int64(block.columns[0][index])
+            let end = block.times[index]
+            let row = WalkingInterval(
+                start: start, end: end, steps: Int(block.columns[1][index]), distance: block.columns[2][index],
+                seconds: Double(end - start) / 1e6)
+            if let last = walks.last, start - last.end <= maxPause {
+                walks[walks.count - 1] = last.joined(row)
+            } else {
+                walks.append(row)
+            }
+        }
+        return walks
+    }
+
+    /// Returns the sum of all walks, or nil if there are none.
+    static func total(_ walks: [WalkingInterval]) -> WalkingInterval? {
+        guard let first = walks.first else { return nil }
+        return walks.dropFirst().reduce(first) { $0.joined($1) }
+    }
+
+    private func joined(_ later: WalkingInterval) -> WalkingInterval {
+        WalkingInterval(
+            start: start, end: later.end, steps: steps + later.steps, distance: distance + later.distance,
+            seconds: seconds + later.seconds)
     }
 }

@@ -52,9 +52,7 @@ struct ArchiveCommand: ParsableCommand {
 
     func run() throws {
         let settings = try connection.settings(including: [StoreSettings.self])
-        guard let address = try settings.value(store.store)?.with(password: store.password.read(settings)) else {
-            throw CommandFailure("no store specified: use --store sqlite:PATH, or set LOCKSTEP_STORE")
-        }
+        let address = try store.address(settings)
         let now = Moment.now().wall
         let limit = try limit(now: now)
         guard let end = ArchiveMonth.end(before: limit.microseconds) else {

@@ -118,6 +118,6 @@ struct SHA256 {
         var state = state
         var digest = [UInt8](repeating: 0, count: 32)
         crypto_hash_sha256_final(&state, &digest)
-        return digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        return digest.hexadecimal
     }
 }

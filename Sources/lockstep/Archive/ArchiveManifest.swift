@@ -7,7 +7,6 @@ struct ArchiveEntry: Hashable {
     /// The path below the folder of the archive.
     var file: String
     let device: DeviceAddress
-    /// The name of the stream.
     let stream: String
     /// The times of the month, in µs since 1970.
     let times: Range<Int64>
@@ -87,7 +86,6 @@ struct ArchiveManifest {
     }
 }
 
-/// A month in UTC.
 struct ArchiveMonth: Hashable {
     /// `2026-08`.
     let name: String

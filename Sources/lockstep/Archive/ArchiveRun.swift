@@ -13,7 +13,6 @@ struct ArchiveRun {
     let isDeleting: Bool
     private(set) var written = 0
     private(set) var kept = 0
-    /// The samples that were written.
     private(set) var samples: Int64 = 0
     /// What the user should know.
     private(set) var notes: [String] = []

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import LockstepCommandLine
+import LockstepModel
 import LockstepSystem
 
 /// A folder with a certificate authority, and the certificates that it has signed. `openssl` makes them.
@@ -16,7 +17,6 @@ struct CertificateFolder {
     /// Certificates that expire within 30 days are made again.
     private static let renewal = "2592000"
 
-    /// What a certificate is for.
     enum Use: String {
         case client = "clientAuth"
         case server = "serverAuth"
@@ -161,10 +161,7 @@ struct CertificateFolder {
     /// Checks names and addresses that a user has given.
     static func check(hosts: [String], option: String) throws {
         for host in hosts where longAddress(host) == nil {
-            let isName = host.utf8.allSatisfy {
-                $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0)
-                    || (0x41...0x5a).contains($0 & 0xdf)
-            }
+            let isName = host.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-.".utf8.contains($0) }
             guard isName, !host.isEmpty else {
                 throw CommandFailure("\(option) takes a host name or an IP address, not '\(host)'")
             }
@@ -244,11 +241,7 @@ struct CertificateFolder {
     }
 
     private func randomHex(bytes: Int) -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<bytes).map { _ in
-            let byte = UInt8.random(in: 0...255, using: &generator)
-            return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        (0..<bytes).map { _ in UInt8.random(in: .min ... .max) }.hexadecimal
     }
 
     // MARK: - openssl

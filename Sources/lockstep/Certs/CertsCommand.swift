@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import LockstepCommandLine
+import LockstepModel
 import LockstepSystem
 
 struct CertsCommand: ParsableCommand {
@@ -21,7 +22,6 @@ struct CertsCommand: ParsableCommand {
         subcommands: [CertsBrokerCommand.self, CertsDeviceCommand.self, CertsWebCommand.self, CertsUserCommand.self])
 }
 
-/// The options of all kinds of certificates.
 struct CertificateOptions: ParsableArguments {
     @Option(name: .customLong("certs"), help: "Folder of the authority and its certificates (default: secure).")
     var folder = "secure"
@@ -162,5 +162,57 @@ struct CertsBrokerCommand: ParsableCommand {
             let text = try? String(contentsOfFile: path, encoding: .utf8)
         else { throw CommandFailure("share/lockstep/broker/\(name) is missing: install Lockstep again") }
         return text
+    }
+}
+
+struct CertsWebCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "web", abstract: "Create the certificate of the servers of page and gateway.",
+        discussion: """
+            Creates web.pem and web.key, and an authority if the folder has none. Browsers and phones must trust the \
+            authority: install ca.pem on them, see docs/join.md.
+            """)
+
+    @OptionGroup var options: CertificateOptions
+
+    @Argument(help: "Host names and IP addresses of the servers, as browsers use them.")
+    var hosts: [String]
+
+    func run() throws {
+        try CertificateFolder.check(hosts: hosts, option: "web")
+        let certificates = try options.open(creating: true)
+        let file = certificates.path + "/web"
+        try certificates.issue(file, name: hosts[0], for: .server, hosts: hosts)
+        let tls = "--tls-certificate \(file).pem --tls-key \(file).key"
+        Terminal.output.write(
+            """
+
+            Page:     lockstep-serve --listen 0.0.0.0:8443 \(tls) …
+            Gateway:  lockstep-gateway --listen 0.0.0.0:8444 \(tls) …
+            Phones:   install \(certificates.authority)
+
+            """)
+    }
+}
+
+struct CertsUserCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "user", abstract: "Create the certificate of another user of the broker, such as a phone.",
+        discussion: "Its rights are those of its name in production.acl: see docs/security.md.")
+
+    @OptionGroup var options: CertificateOptions
+
+    @Argument(help: "The user name.")
+    var name: String
+
+    func run() throws {
+        guard DeviceID(rawValue: name) != nil else {
+            throw CommandFailure("'\(name)' is not a valid name: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
+        }
+        guard !["ca", "broker", "web"].contains(name) else {
+            throw CommandFailure("'\(name)' is the name of another certificate of the folder: choose another name")
+        }
+        let certificates = try options.open(creating: false)
+        try certificates.issue("\(certificates.path)/\(name)", name: name, for: .client)
     }
 }

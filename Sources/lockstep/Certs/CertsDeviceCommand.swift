@@ -42,7 +42,7 @@ struct CertsDeviceCommand: ParsableCommand {
 
     func run() throws {
         for part in [group, name] {
-            guard Self.isValid(part) else {
+            guard DeviceID(rawValue: part) != nil else {
                 throw CommandFailure("'\(part)' is not a valid name: use 1 to 64 characters of A-Z a-z 0-9 _ . -")
             }
             // Names are also used as folder names.
@@ -130,13 +130,5 @@ struct CertsDeviceCommand: ParsableCommand {
         let others = lines.filter { !$0.hasPrefix(user + ":") }.map { $0 + "\n" }.joined()
         try certificates.write(others + String(contentsOfFile: hash, encoding: .utf8), to: passwords, isSecret: true)
         certificates.report("made   \(file); send SIGHUP to the broker to reload its passwords")
-    }
-
-    static func isValid(_ name: String) -> Bool {
-        (1...64).contains(name.utf8.count)
-            && name.utf8.allSatisfy {
-                [UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "-")].contains($0) || (0x30...0x39).contains($0)
-                    || (0x41...0x5a).contains($0) || (0x61...0x7a).contains($0)
-            }
     }
 }

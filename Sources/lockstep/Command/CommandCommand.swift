@@ -1,5 +1,7 @@
 import ArgumentParser
+import FoundationEssentials
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepWire
@@ -117,4 +119,125 @@ private func settablePhase(_ text: String) throws -> Phase {
         throw CommandFailure("--phase: '\(text)' is not one of \(phases.map(\.rawValue).joined(separator: ", "))")
     }
     return phase
+}
+
+/// Sends one request to an agent and receives its reply.
+final class CommandExchange {
+    private let session: BrokerSession
+    private let broker: BrokerAddress
+    private let root: TopicRoot
+    private let device: DeviceAddress
+    private let pending: PendingRequest
+    private var reply: (AgentReply, Data)?
+    private var failure: CommandFailure?
+    private var lastError: MQTTError?
+
+    init(link: BrokerLink, broker: BrokerAddress, root: TopicRoot, device: DeviceAddress, request: AgentRequest) {
+        let topic = root.topic(device, .commandReply)
+        session = BrokerSession(link, filters: { [topic] })
+        self.broker = broker
+        self.root = root
+        self.device = device
+        pending = PendingRequest(request, to: device)
+        link.onMessage = { [unowned self] message in self.handle(message) }
+    }
+
+    /// Sends the request and waits for the reply.
+    /// - Throws: ``CommandFailure`` if the broker cannot be reached or denies access, or there is no reply in time.
+    func run(until deadline: ContinuousClock.Instant) throws -> (AgentReply, Data) {
+        while reply == nil, failure == nil, ContinuousClock.now < deadline {
+            for event in session.next(until: deadline) + session.send() { try handle(event) }
+        }
+        session.close()
+        if let reply { return reply }
+        if let failure { throw failure }
+        if let lastError { throw CommandFailure("\(broker): \(lastError)") }
+        throw CommandFailure("no reply from \(device): check that its agent is running and connected to \(broker)")
+    }
+
+    private func handle(_ message: IncomingMessage) {
+        let payload = Data(message.payload)
+        do {
+            if let reply = try pending.reply(in: payload) { self.reply = (reply, payload) }
+        } catch {
+            failure = CommandFailure("\(error)")
+        }
+    }
+
+    private func handle(_ event: BrokerSession.Event) throws {
+        switch event {
+        case .connected: lastError = nil
+        case .ready:
+            // Send the request only now: before the subscription is granted, the reply could be missed. After a
+            // reconnect, send it again, because it or its reply may be lost: the agent does not perform an id twice.
+            try session.link.publish(pending.message(root: root))
+        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
+        case .published(_, let refusal):
+            if let refusal { throw CommandFailure("\(broker): \(refusal)") }
+        case .interrupted(let error, _):
+            lastError = error
+            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
+        }
+    }
+}
+
+/// Returns the reply of an agent as text, with a newline at the end.
+/// - Parameter requested: the rate that was to be leased, in samples per second; nil for other requests.
+func text(of reply: AgentReply, requested: Double? = nil) -> String {
+    switch reply.outcome {
+    case .leased(let stream, let rate, let until): text(ofLease: stream, rate, until, requested: requested) + "\n"
+    case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
+    case .flushed(let batches): "\(counted(batches, "batch", "batches")) written to the outbox and published\n"
+    case .failed(let reason): "\(reason)\n"
+    case .described(let description): text(of: description)
+    }
+}
+
+/// Returns the result of a lease. It does not lower the rate that others have requested.
+private func text(ofLease stream: SensorStream, _ rate: Double?, _ until: Timestamp?, requested: Double?) -> String {
+    let published = rate?.isInfinite == true ? "the rate of its source" : text(ofRate: rate)
+    guard rate != nil else { return "\(stream) is off" }
+    guard let until else { return "\(stream) is published at \(published)" }
+    guard let requested, let rate, rate > requested else {
+        return "\(stream) is published at \(published), leased until \(until.shown)"
+    }
+    return
+        "\(text(ofRate: requested)) is leased until \(until.shown), but \(stream) stays at \(published), because "
+        + "the highest request wins"
+}
+
+private func text(of description: AgentDescription) -> String {
+    var facts = Table(["PHASE", "EPOCH", "OUTBOX", .right("DROPPED")])
+    facts.rows.append([
+        .init(description.phase.rawValue, .bold), "\(description.epoch)",
+        .init(counted(description.outboxBatches, "batch", "batches") + ", \(description.outboxBytes) B"),
+        .init("\(description.droppedSamples)", description.droppedSamples > 0 ? .red : .plain),
+    ])
+    var streams = Table(["STREAM", "RATE", "UNITS"])
+    for item in description.streams {
+        let units = item.stream.columns.filter { !$0.isTime }.map(\.unit).filter { !$0.isEmpty }
+        streams.rows.append([
+            .init(item.stream.name, .bold), .init(text(ofRate: item.rate), item.rate == nil ? .faint : .plain),
+            .init(units.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")),
+        ])
+    }
+    var leases = Table(["LEASE OWNER", "STREAM", "RATE", "UNTIL"])
+    for lease in description.leases {
+        leases.rows.append([
+            .init(lease.client.isEmpty ? "-" : lease.client.printable), .init(lease.stream.name),
+            .init(text(ofRate: lease.rate)), .init(lease.until.shown),
+        ])
+    }
+    var sources = Table(["SOURCE", "STATUS"])
+    for (name, status) in description.sources.sorted(by: { $0.key < $1.key }) {
+        sources.rows.append([.init(name.printable, .bold), .init(status.printable)])
+    }
+    return [facts, streams, leases, sources].filter { !$0.rows.isEmpty }
+        .map { $0.text(for: .output) }.joined(separator: "\n")
+}
+
+private func text(ofRate rate: Double?) -> String {
+    guard let rate else { return "off" }
+    if rate.isInfinite { return "source" }
+    return (Int64(exactly: rate).map(String.init) ?? number(rate)) + " Hz"
 }

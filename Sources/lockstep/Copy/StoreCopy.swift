@@ -13,7 +13,6 @@ struct StoreCopy {
         var devices = 0
         /// The number of hours with samples, counted for each device and stream.
         var hours = 0
-        /// The number of samples of the source.
         var samples = 0
         /// The number of samples that were inserted.
         var copied = 0

@@ -58,9 +58,7 @@ struct DeleteCommand: ParsableCommand {
 
     func run() throws {
         let settings = try connection.settings(including: [StoreSettings.self])
-        guard let address = try settings.value(store.store)?.with(password: store.password.read(settings)) else {
-            throw CommandFailure("no store specified: use --store sqlite:PATH, or set LOCKSTEP_STORE")
-        }
+        let address = try store.address(settings)
         let reader = try address.reader()
         if list { return try printList(reader) }
         let deletion = try deletion(in: reader)

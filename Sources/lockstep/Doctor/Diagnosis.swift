@@ -2,6 +2,7 @@ import LockstepClickHouse
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepModel
+import LockstepStore
 import LockstepWire
 
 /// Derives findings from observations, as a pure function of the observations and the time.
@@ -170,5 +171,186 @@ struct Diagnosis {
         return free < Self.minFreeSpace
             ? [Finding(.warning, "disk", text, "free disk space; on a full disk the collector stores no data")]
             : [Finding(.ok, "disk", text)]
+    }
+}
+
+/// The findings about the broker and the connection to it.
+extension Diagnosis {
+    var unreachable: Finding {
+        let reason = observations.failure.map { "\($0)" } ?? "no answer"
+        return Finding(
+            .failure, "broker", "\(observations.broker): \(reason)",
+            connectionAdvice + "; for connection options see 'lockstep doctor --help'")
+    }
+
+    /// What to do if the broker cannot be reached, depending on the reason.
+    private var connectionAdvice: String {
+        switch observations.failure?.code {
+        case .badCredentials, .notAuthorized:
+            observations.userIsOfCertificate
+                ? "the broker may take the user from the certificate of --cert-file: give this user access at the broker, "
+                    + "use another certificate, or set a user with --user"
+                : "set the user with --user, and its password with --password-file or LOCKSTEP_PASSWORD"
+        case .tls, .invalid: "correct --broker or the files of --ca-file, --cert-file and --key-file"
+        case .unsupportedVersion: "set another version with --mqtt"
+        case .refused, .tooLarge, .takenOver: "check host and port in --broker, and the log of the broker"
+        case .unknownHost: "correct the host in --broker; 'getent hosts NAME' shows whether this machine knows a name"
+        case .handshakeAborted:
+            "something answers at this address: read the log of the broker, and check that --broker has its port for TLS "
+                + "and that --cert-file has a certificate if the broker requires one"
+        case .connectionLost:
+            "the broker was reached: read its log, and check that --broker has its port for MQTT, with mqtts:// if this "
+                + "port requires TLS"
+        case .unreachable, .other, nil:
+            "check that the broker is running and that no firewall blocks its port"
+        }
+    }
+
+    var broker: Finding {
+        let version = observations.version?.rawValue ?? "?"
+        let software = observations.software.map { ", \($0)" } ?? ""
+        let text = "\(observations.broker) supports MQTT \(version)\(software)"
+        if version == "5" { return Finding(.ok, "broker", text) }
+        // With a chosen version, nobody has asked whether the broker supports another one.
+        return Finding(
+            .warning, "broker", text,
+            observations.isVersionChosen
+                ? "remove --mqtt to try MQTT 5: only MQTT 5 reports the reason for a refusal"
+                : "use a broker with MQTT 5: only MQTT 5 reports the reason for a refusal")
+    }
+
+    /// A broker without retained messages: with MQTT 5, it has to refuse connections with a retained last will.
+    var retention: Finding? {
+        guard !observations.isRetainAvailable else { return nil }
+        return Finding(
+            .failure, "broker",
+            "it keeps no retained messages, so agents, collectors and gateways cannot connect to it",
+            "allow retained messages in the broker: in Mosquitto, remove 'retain_available false'")
+    }
+
+    /// The losses of the connection during the observation.
+    var losses: Finding? {
+        guard observations.losses > 0 else { return nil }
+        return Finding(
+            .warning, "broker",
+            "the connection was lost during the check: \(observations.failure.map { "\($0)" } ?? "unknown reason")",
+            "read the log of the broker: some brokers close the connection of a user without the rights of a reader")
+    }
+
+    /// The addresses of the broker's name that do not answer.
+    var addresses: [Finding] {
+        observations.unansweredAddresses.map { address in
+            Finding(
+                .warning, "broker", "\(observations.broker): the address \(address) does not answer, another one does",
+                "each program loses a fraction of a second when it connects first: correct the addresses of this name, or "
+                    + "the IPv6 of this network")
+        }
+    }
+}
+
+extension Diagnosis {
+    /// Two collectors with one id disconnect each other, and each of their stores lacks a part of the samples.
+    var sharedIDs: [Finding] {
+        observations.collectorStores.filter { $0.value.count > 1 }.sorted { $0.key.rawValue < $1.key.rawValue }.map {
+            Finding(
+                .failure, "collector \($0)",
+                "two collectors use this id with different stores: " + $1.map(Self.place).joined(separator: " and "),
+                "stop one of them, or give it its own --id; each store lacks the batches that the other one has received"
+            )
+        }
+    }
+
+    /// The store that was given on the command line, if the collectors that are running write to other ones.
+    var unusedStore: Finding? {
+        guard let location = observations.storeLocation else { return nil }
+        let used = observations.collectors.filter { $0.value.status != .offline }.sorted { $0.key < $1.key }
+        // A collector that does not name its store may write to this one.
+        guard !used.isEmpty, used.allSatisfy({ $0.value.store.map { !isSame($0, location) } ?? false }) else {
+            return nil
+        }
+        let others = used.compactMap { name, health in health.store.map { "\(name) writes to \(Self.place($0))" } }
+        return Finding(
+            .warning, "store",
+            "no running collector writes to \(location.name.printable): \(others.joined(separator: ", "))",
+            "if this is the store of your collector, look for 'another collector' in its log: another one with the same "
+                + "--id may have replaced it; a copy of a store, or a store on another machine, is not expected to be used"
+        )
+    }
+
+    /// Whether a store is probably the one at a location. Its id may change when its file system is mounted again.
+    private func isSame(_ store: CollectorHealth.Store, _ location: StoreLocation) -> Bool {
+        store.id == location.id || store.name == location.name && store.host == location.host
+    }
+
+    private static func place(_ store: CollectorHealth.Store) -> String {
+        "\(store.name.printable) on \(store.host.printable)"
+    }
+}
+
+/// What was not received, and what this program cannot read.
+extension Diagnosis {
+    /// The finding if no collector has reported.
+    var noCollector: Finding {
+        let doubts = observations.doubts(publishedWithin: Observations.reportTimes.collector)
+        guard doubts.isEmpty else {
+            return observations.devices.values.contains { $0.isAcknowledged && $0.state == nil }
+                ? .unknown("collector", "one acknowledges samples, but its report was not received", doubts)
+                : .unknown(
+                    "collector", "whether a collector is running is unknown, because no report was received", doubts)
+        }
+        return Finding(
+            .failure, "collector",
+            observations.hasRetained || observations.isRetainAvailable
+                ? "no collector has connected to this broker yet" : "no collector is running",
+            "start one: lockstep-collector --broker \(observations.broker) --store sqlite:samples.db")
+    }
+
+    /// The finding if nothing was received of any device.
+    var noDevice: Finding {
+        var doubts = observations.doubts(publishedWithin: Observations.reportTimes.agent)
+        // The user of a collector's report may still have no right to read what devices publish.
+        let known = observations.collectors.values.map(\.devices).max() ?? 0
+        if known > 0, observations.canRead, observations.canWriteAsDevice != true, !doubts.contains(.rights) {
+            doubts.insert(.rights, at: 0)
+        }
+        guard doubts.isEmpty else {
+            return .unknown(
+                "devices",
+                known > 0
+                    ? "the collectors know \(counted(known, "device")), but nothing was received of one"
+                    : "whether there are devices is unknown, because nothing was received of one", doubts)
+        }
+        return Finding(
+            .warning, "devices", "no device has connected to this broker yet",
+            "start an agent: lockstep-agent --broker \(observations.broker) --source …")
+    }
+
+    var unreadable: [Finding] {
+        let undeclared = observations.undeclared.sorted()
+        let findings =
+            undeclared.isEmpty
+            ? []
+            : [
+                Finding(
+                    .unknown, "streams",
+                    "the samples of \(counted(undeclared.count, "stream")) were not checked, because the settings of this "
+                        + "program do not declare \(undeclared.count == 1 ? "it" : "them"): "
+                        + undeclared.prefix(3).map(\.printable).joined(separator: ", ")
+                        + (undeclared.count > 3 ? ", …" : ""),
+                    "use the settings of the collector, which declares them: --config collector.yaml. Batches that it "
+                        + "does not know either, it keeps in the table 'rejected'")
+            ]
+        guard let first = observations.unreadable.min(by: { $0.key < $1.key }) else { return findings }
+        let others = observations.unreadable.count - 1
+        return findings + [
+            Finding(
+                .warning, "messages",
+                "invalid message on '\(first.key.printable)': \(first.value.printable)"
+                    + (others > 0 ? "; invalid messages on " + counted(others, "more topic") : ""),
+                first.key.contains("/" + SensorStream.declaredPrefix)
+                    ? "compare the declarations of the stream in the settings of this program, of the agent and of the "
+                        + "collector, which keeps messages that it cannot read in the table 'rejected'"
+                    : "find its sender; collectors keep such messages in the table 'rejected'")
+        ]
     }
 }

@@ -12,7 +12,6 @@ struct ServerDiagnosis {
     /// The number of entries in the queue of a replica above which it lags behind.
     private static let maxQueue = 100
 
-    /// The address of the store on this server.
     let address: ClickHouseAddress
     let status: Result<ServerStatus, StoreError>
     /// Whether the address of the store has several hosts.
@@ -20,7 +19,6 @@ struct ServerDiagnosis {
     /// Whether the hosts that can be read are a majority of the replicas.
     let isMajorityLeft: Bool
 
-    /// Creates the diagnosis of each host of a store.
     static func all(_ hosts: [(address: ClickHouseAddress, status: Result<ServerStatus, StoreError>)]) -> [Self] {
         let replicas = hosts.compactMap { (try? $0.status.get())?.replica }
         let total = max(hosts.count, replicas.map(\.total).max() ?? 0)
@@ -66,7 +64,6 @@ struct ServerDiagnosis {
         }
     }
 
-    /// Returns the findings about the replica of the server.
     private func findings(_ replica: ReplicaStatus) -> [Finding] {
         var findings: [Finding] = []
         if replica.readOnlyTables > 0 {

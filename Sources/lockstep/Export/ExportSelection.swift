@@ -82,14 +82,11 @@ struct ExportSelection {
     ) -> CommandFailure {
         let of = devices.count == 1 ? "\(devices[0])" : counted(devices.count, "device")
         let stored = (try? export.storedTimeRanges(of: devices, in: reader)) ?? [:]
-        guard let first = stored.values.map(\.lowerBound).min(), let last = stored.values.map(\.upperBound).max()
-        else { return CommandFailure("no samples of '\(name)' are stored for \(of)") }
         let limits = [
             export.from.map { "from \($0.shown(decimals: 6))" }, export.to.map { "to \($0.shown(decimals: 6))" },
         ].compactMap(\.self)
         return CommandFailure(
-            "no samples of '\(name)' of \(of) \(limits.joined(separator: " ")); stored are those from \(first.shown(decimals: 6)) to \(last.shown(decimals: 6))"
-        )
+            absence(of: name, of, in: limits.joined(separator: " "), stored: Array(stored.values)))
     }
 
     /// Reads the samples and writes the file.

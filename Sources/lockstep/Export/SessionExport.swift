@@ -11,7 +11,6 @@ struct SessionExport {
     private let reader: StoreReader
     private let start, end: Timestamp
     private let time: CollectorTime
-    /// The streams with samples.
     let streams: [SensorStream]
 
     /// - Parameter now: the end of a session that has none.

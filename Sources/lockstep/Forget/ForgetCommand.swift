@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import LockstepCommandLine
 import LockstepLive
 import LockstepMQTT
@@ -63,5 +64,98 @@ struct ForgetCommand: ParsableCommand {
         let address = try connection.address(of: device, settings, root)
         try device.checkRemoval(of: address)
         return address
+    }
+}
+
+/// Deletes the status of a collector or gateway that no longer runs.
+struct ProgramRemoval: ForgetTask {
+    /// The time in which the broker sends the retained status, in µs.
+    static let readingTime: Int64 = 2_000_000
+    /// The time to wait for the deletion, in µs.
+    static let patience: Int64 = 10_000_000
+
+    private struct Status {
+        let isOffline: Bool
+        let at: Timestamp
+    }
+
+    /// `collector` or `gateway`.
+    private let kind: String
+    /// The name as `GROUP/ID`.
+    private let name: String
+    private let topic: String
+    private let root: TopicRoot
+    let filters: [String]
+    private var programs: [String: Status] = [:]
+    private var hasDeleted = false
+    private var isDeleted = false
+    private(set) var deadline: Int64 = 0
+
+    init(collector: DeviceArgument, root: TopicRoot) {
+        kind = "collector"
+        name = "\(collector.address)"
+        topic = root.topic(group: collector.address.group, collector: CollectorID(unchecked: "\(collector.device)"))
+        filters = [root.collectorFilter]
+        self.root = root
+    }
+
+    init(gateway: DeviceArgument, root: TopicRoot) {
+        kind = "gateway"
+        name = "\(gateway.address)"
+        topic = root.topic(group: gateway.address.group, gateway: gateway.device)
+        filters = [root.gatewayFilter]
+        self.root = root
+    }
+
+    mutating func didSubscribe(at now: Moment) {
+        hasDeleted = false
+        deadline = now.boot + Self.readingTime
+    }
+
+    mutating func handle(topic: String, payload: Data, isRetained: Bool) {
+        if topic == self.topic, payload.isEmpty, hasDeleted { isDeleted = true }
+        switch try? root.parse(topic) {
+        case .collector(let group, let id) where kind == "collector":
+            let health = payload.isEmpty ? nil : try? CollectorHealth.decode(payload)
+            programs["\(group)/\(id)"] = health.map { Status(isOffline: $0.status == .offline, at: $0.at) }
+        case .gateway(let group, let id):
+            let health = payload.isEmpty ? nil : try? GatewayHealth.decode(payload)
+            programs["\(group)/\(id)"] = health.map { Status(isOffline: $0.status == .offline, at: $0.at) }
+        default: break
+        }
+    }
+
+    mutating func didRefuse(_ topic: String, _ reason: String) throws {
+        throw CommandFailure(
+            "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
+                + "broker-config/production.acl)")
+    }
+
+    mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
+        guard !hasDeleted else {
+            guard now.boot >= deadline else { return [] }
+            throw CommandFailure(
+                "the broker has not accepted a message to '\(topic)': use the credentials of an operator, and allow it "
+                    + "to write this topic (see broker-config/production.acl)")
+        }
+        guard let status = programs[name] else {
+            guard now.boot >= deadline else { return [] }
+            let known = programs.keys.sorted().joined(separator: ", ")
+            throw CommandFailure(
+                "no \(kind) '\(name)' has reported to this broker"
+                    + (known.isEmpty ? "" : "; those that have are: \(known)"))
+        }
+        guard status.isOffline || !ReportAge.isRecent(status.at, at: now.wall) else {
+            throw CommandFailure("the \(kind) \(name) is running: stop it first")
+        }
+        hasDeleted = true
+        deadline = now.boot + Self.patience
+        return [MQTTMessage(topic: topic, payload: [], qos: .atLeastOnce, isRetained: true)]
+    }
+
+    func result() -> String? {
+        guard isDeleted else { return nil }
+        let rest = kind == "collector" ? "Its store" : "Its outbox"
+        return "The \(kind) \(name) is forgotten. \(rest) is not changed. It is listed again if it is started again."
     }
 }

@@ -49,20 +49,16 @@ enum SessionText {
         return text
     }
 
-    /// Returns a table of the devices.
     static func table(_ session: RecordingSession, for terminal: Terminal) -> String {
-        var table = Table([
-            .init("DEVICE"), .init("CLOCK BOUND", isRightAligned: true), .init("ON ITS WAY", isRightAligned: true),
-            .init("MISSING", isRightAligned: true), .init("PROBLEM"),
-        ])
+        var table = Table(["DEVICE", .right("CLOCK BOUND"), .right("ON ITS WAY"), .right("MISSING"), "PROBLEM"])
         for (id, device) in session.devices.sorted(by: { $0.key < $1.key }) {
             table.rows.append([
                 .init(id.rawValue, .bold), .init(device.clockBound.map { "\($0) µs" } ?? "-"),
-                .init("\(device.onItsWay)"), .init("\(device.missing)", device.missing > 0 ? .red : .plain),
+                "\(device.onItsWay)", .init("\(device.missing)", device.missing > 0 ? .red : .plain),
                 .init(device.problem ?? "-", device.problem == nil ? .plain : .yellow),
             ])
         }
-        return table.lines(for: terminal).map { $0 + "\n" }.joined()
+        return table.text(for: terminal)
     }
 
     static func seconds(_ interval: Int64) -> String { "\(Double(interval / 1000) / 1000) s" }

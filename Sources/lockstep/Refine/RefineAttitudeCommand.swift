@@ -1,5 +1,4 @@
 import ArgumentParser
-import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
@@ -21,14 +20,7 @@ struct RefineAttitudeCommand: ParsableCommand {
               lockstep refine attitude --device left --from -1d --store sqlite:samples.db
             """)
 
-    @OptionGroup var options: StoreOptions
-
-    @Option(
-        help: "Device, as [GROUP/]DEVICE; the group is required if several groups have this device.",
-        transform: DeviceArgument.init(parsing:))
-    var device: DeviceArgument
-
-    @OptionGroup var times: TimeRangeOptions
+    @OptionGroup var options: RefineOptions
 
     @Option(
         help: """
@@ -37,43 +29,47 @@ struct RefineAttitudeCommand: ParsableCommand {
             """)
     var gyroscopeDelay = 0.0
 
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
     func run() throws {
-        let now = Moment.now().wall
-        let (from, to) = try times.range(now: now)
         guard (0...1).contains(gyroscopeDelay) else {
             throw CommandFailure("--gyroscope-delay must be from 0 to 1, not \(gyroscopeDelay)")
         }
-        let store = try options.address()
-        let reader = try store.reader()
-        let address = try device.onlyAddress(among: reader.devices().map(\.address))
-        let motion = StoredMotion(reader: reader, device: address, from: from, to: to)
-        try motion.check()
-        let range = try RefinedInput(reader: reader, device: address, from: from, to: to).times(of: .gyroscope)
         var parameters = AttitudeSmootherParameters()
         parameters.gyroscopeDelay = gyroscopeDelay
-        let clock = ContinuousClock.now
-        let output = try store.refinedRun(
-            of: address, kind: .attitude, method: AttitudeSmoother.method,
-            version: AttitudeSmoother.version, parameters: parameters.json, now: now)
-        let report: RefineReport
-        do {
-            var refinement = AttitudeRefinement(
-                smoother: AttitudeSmoother(parameters: parameters), output: output, times: range)
-            report = try refinement.run(motion, address)
-        } catch {
-            try? output.discard()
-            throw error
+        let refinement = Refinement(
+            kind: .attitude, method: AttitudeSmoother.method, version: AttitudeSmoother.version,
+            parameters: parameters.json, streams: [.gyroscope, .accelerometer],
+            need: "the attitude requires gyroscope and accelerometer")
+        try options.run(refinement) { input, output in
+            var stream = AttitudeStream(smoother: AttitudeSmoother(parameters: parameters))
+            try StoredMotion(input: input).read(margin: stream.margin) { sample in
+                try output.write(stream.append(sample).map(RefinedRow.init))
+            }
+            try output.write(stream.finish().map(RefinedRow.init))
+            guard let first = output.first, let last = output.last else {
+                throw CommandFailure(
+                    "gyroscope and accelerometer of \(input.device) have no samples at the same time in this time range"
+                )
+            }
+            return RefineReport(
+                device: input.device, noun: "attitude", rows: output.count, parts: stream.parts, first: first,
+                last: last)
         }
-        let seconds = (ContinuousClock.now - clock) / .seconds(1)
-        Terminal.output.write(json ? report.json(seconds: seconds) : report.text(seconds: seconds))
+    }
+}
+
+extension RefinedRow {
+    fileprivate init(_ attitude: RefinedAttitude) {
+        let (rotation, bias) = (attitude.attitude, attitude.gyroscopeBias)
+        self.init(
+            time: attitude.time,
+            values: [
+                rotation.scalar, rotation.vector.x, rotation.vector.y, rotation.vector.z, bias.x, bias.y, bias.z,
+                attitude.gyroscopeBiasSigma, attitude.isAtRest ? 1 : 0, attitude.isMagneticFieldDisturbed ? 1 : 0,
+            ])
     }
 }
 
 extension AttitudeSmootherParameters {
-    /// The parameters that can differ between runs of one version, as JSON.
     fileprivate var json: String {
         """
         {"heading_time":\(headingTime),"disturbed_field_weight":\(disturbedFieldWeight),\

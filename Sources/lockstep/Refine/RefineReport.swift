@@ -7,7 +7,6 @@ struct RefineReport {
     let device: DeviceAddress
     /// What a row is.
     let noun: String
-    /// What a part is.
     var part = "part"
     let rows: Int
     let parts: Int

@@ -1,5 +1,4 @@
 import ArgumentParser
-import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
@@ -20,14 +19,7 @@ struct RefineTrackCommand: ParsableCommand {
               lockstep refine track --device van --acceleration 2 --store sqlite:samples.db
             """)
 
-    @OptionGroup var options: StoreOptions
-
-    @Option(
-        help: "Device, as [GROUP/]DEVICE; the group is required if several groups have this device.",
-        transform: DeviceArgument.init(parsing:))
-    var device: DeviceArgument
-
-    @OptionGroup var times: TimeRangeOptions
+    @OptionGroup var options: RefineOptions
 
     @Option(
         help: """
@@ -35,33 +27,20 @@ struct RefineTrackCommand: ParsableCommand {
             """)
     var acceleration = 1.0
 
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
     func run() throws {
-        let now = Moment.now().wall
-        let (from, to) = try times.range(now: now)
         guard (0.01...100).contains(acceleration) else {
             throw CommandFailure("--acceleration must be from 0.01 to 100, not \(acceleration)")
         }
-        let store = try options.address()
-        let reader = try store.reader()
-        let address = try device.onlyAddress(among: reader.devices().map(\.address))
-        try reader.checkSamples(of: .location, address, from: from, to: to, need: "a track requires positions")
-        let input = RefinedInput(reader: reader, device: address, from: from, to: to)
-        let range = try input.times(of: .location)
         var parameters = TrackSmootherParameters()
         parameters.acceleration = acceleration
-        let clock = ContinuousClock.now
-        var smoother = TrackSmoother(parameters: parameters)
-        var rejected = 0
-        let output = try RefinedOutput.write(times: range) {
-            try store.refinedRun(
-                of: address, kind: .location,
-                method: TrackSmoother.method, version: TrackSmoother.version, parameters: parameters.json, now: now)
-        } _: { output in
+        let refinement = Refinement(
+            kind: .location, method: TrackSmoother.method, version: TrackSmoother.version, parameters: parameters.json,
+            streams: [.location], need: "a track requires positions")
+        try options.run(refinement) { input, output in
+            var smoother = TrackSmoother(parameters: parameters)
+            var rejected = 0
             func write(_ positions: [SmoothedPosition]) throws {
-                rejected += positions.count { $0.isRejected && range.contains($0.time) }
+                rejected += positions.count { $0.isRejected && output.range.contains($0.time) }
                 try output.write(positions.map(RefinedRow.init))
             }
             try StoredTrack(input: input).read { event in
@@ -71,12 +50,10 @@ struct RefineTrackCommand: ParsableCommand {
                 }
             }
             try write(smoother.finish())
+            return RefineReport(
+                device: input.device, noun: "position", rows: output.count, parts: smoother.parts, rejected: rejected,
+                first: output.range.lowerBound, last: output.range.upperBound)
         }
-        let report = RefineReport(
-            device: address, noun: "position", rows: output.count, parts: smoother.parts, rejected: rejected,
-            first: range.lowerBound, last: range.upperBound)
-        let seconds = (ContinuousClock.now - clock) / .seconds(1)
-        Terminal.output.write(json ? report.json(seconds: seconds) : report.text(seconds: seconds))
     }
 }
 
@@ -94,7 +71,6 @@ extension RefinedRow {
 }
 
 extension TrackSmootherParameters {
-    /// The parameters as JSON.
     fileprivate var json: String {
         """
         {"acceleration":\(acceleration),"unknown_accuracy":\(unknownAccuracy),\

@@ -4,40 +4,45 @@ import LockstepStore
 
 /// Writes the rows of a run that are in the time range, and counts them.
 struct RefinedOutput {
-    private let run: any RefinedWriting
-    private let range: Range<Int64>
+    let run: any RefinedWriting
+    /// The time range for which the rows are valid; it is not empty.
+    let range: Range<Int64>
+    var progress = ProgressLine()
     private(set) var count = 0
+    /// The times of the first and the last row.
+    private(set) var first: Int64?
+    private(set) var last: Int64?
 
-    /// Runs `body`, and makes its rows valid instead of those of previous runs, or removes them after an error.
-    ///
-    /// - Parameters:
-    ///   - times: the time range for which the rows are valid; it is not empty.
-    ///   - open: begins the run.
-    static func write(
-        times: Range<Int64>, open: () throws -> any RefinedWriting, _ body: (inout RefinedOutput) throws -> Void
-    ) throws -> RefinedOutput {
-        let run = try open()
-        var output = RefinedOutput(run: run, range: times)
-        do {
-            try body(&output)
-            try run.complete(first: times.lowerBound, last: times.upperBound)
-        } catch {
-            try? run.discard()
-            throw error
-        }
-        return output
+    init(run: any RefinedWriting, range: Range<Int64>) {
+        self.run = run
+        self.range = range
     }
 
     /// Writes the rows that are in the time range.
     mutating func write(_ rows: [RefinedRow]) throws {
         let rows = rows.filter { range.contains($0.time) }
-        guard !rows.isEmpty else { return }
+        guard let begin = rows.first?.time, let end = rows.last?.time else { return }
+        first = first ?? begin
+        last = end
         count += rows.count
         try run.write(rows)
+        let times = range
+        progress.show(RefineProgress.line(end, of: times))
     }
 }
 
-/// The samples of one stream for a run, with those before and after the time range that influence its results.
+enum RefineProgress {
+    /// Returns the text: ` 45 %, computed to 2027-01-15T08:00:00Z`.
+    /// - Parameters:
+    ///   - time: the time of the newest row, in µs since 1970.
+    ///   - range: the times of the rows.
+    static func line(_ time: Int64, of range: Range<Int64>) -> String {
+        percentage(Double(time - range.lowerBound) / Double(range.upperBound - range.lowerBound))
+            + ", computed to \(Timestamp(microseconds: time).shown)"
+    }
+}
+
+/// The samples for a run, with those before and after the time range that influence its results.
 struct RefinedInput {
     let reader: StoreReader
     let device: DeviceAddress
@@ -56,9 +61,36 @@ struct RefinedInput {
 
     /// Calls `each` with the samples from `margin` µs before the time range to `margin` µs after it, in order of time.
     func read(_ stream: SensorStream, margin: Int64, each: (Timestamp, [Double]) throws -> Void) throws {
-        // Times may be at the ends of their range.
-        let start = from.map { Timestamp(microseconds: max($0.microseconds, .min + margin) - margin) }
-        let end = to.map { Timestamp(microseconds: min($0.microseconds, .max - margin) + margin) }
-        try reader.run(SampleQuery(device: device, stream: stream, from: start, to: end), cancellation: nil, each: each)
+        let (start, end) = times(withMargin: margin)
+        try read(stream, from: start, to: end, each: each)
+    }
+
+    func read(
+        _ stream: SensorStream, from: Timestamp?, to: Timestamp?, each: (Timestamp, [Double]) throws -> Void
+    ) throws {
+        try reader.run(SampleQuery(device: device, stream: stream, from: from, to: to), cancellation: nil, each: each)
+    }
+
+    /// Calls `body` with successive windows from `margin` µs before the time range to `margin` µs after it. Where none of the
+    /// streams has samples, there is no window, so that memory use does not grow with the time range.
+    func windows(
+        of duration: Int64, margin: Int64, begin stream: SensorStream, next streams: [SensorStream],
+        _ body: (_ begin: Timestamp, _ limit: Timestamp) throws -> Void
+    ) throws {
+        let (start, end) = times(withMargin: margin)
+        var next = try reader.firstTime(of: stream, device, from: start, to: end)
+        while let begin = next {
+            let limit = min(begin + duration, end ?? Timestamp(microseconds: .max))
+            try body(begin, limit)
+            next = try streams.compactMap { try reader.firstTime(of: $0, device, from: limit, to: end) }.min()
+        }
+    }
+
+    /// Times may be at the ends of their range.
+    private func times(withMargin margin: Int64) -> (from: Timestamp?, to: Timestamp?) {
+        (
+            from.map { Timestamp(microseconds: max($0.microseconds, .min + margin) - margin) },
+            to.map { Timestamp(microseconds: min($0.microseconds, .max - margin) + margin) }
+        )
     }
 }

@@ -3,8 +3,7 @@ import LockstepModel
 import LockstepMotion
 import LockstepStore
 
-/// The stored fixes, steps and headings of a device, read in windows, so that memory use does not grow with the time
-/// range.
+/// The stored fixes, steps and headings of a device.
 struct StoredTrack {
     private static let window: Int64 = 600_000_000
     /// The longest row of steps, in µs, whose headings are read.
@@ -26,29 +25,22 @@ struct StoredTrack {
 
     /// Calls `each` with fixes and steps around the time range, in order of time.
     func read(each: (Event) throws -> Void) throws {
-        // Times may be at the ends of their range.
-        let margin = TrackSmoother.margin
-        let start = input.from.map { Timestamp(microseconds: max($0.microseconds, .min + margin) - margin) }
-        let end = input.to.map { Timestamp(microseconds: min($0.microseconds, .max - margin) + margin) }
-        var next = try input.reader.firstTime(of: .location, input.device, from: start, to: end)
-        while let begin = next {
-            let limit = min(begin + Self.window, end ?? Timestamp(microseconds: .max))
+        try input.windows(
+            of: Self.window, margin: TrackSmoother.margin, begin: .location, next: [.location, .steps]
+        ) { begin, limit in
             var events: [Event] = []
-            try run(.location, begin, limit) { time, values in
+            try input.read(.location, from: begin, to: limit) { time, values in
                 if let fix = LocationFix(time: time, values: values) { events.append(.fix(fix)) }
             }
             events += try steps(begin, limit).map(Event.steps)
             try events.sorted { $0.time < $1.time }.forEach(each)
-            next = try [SensorStream.location, .steps].compactMap {
-                try input.reader.firstTime(of: $0, input.device, from: limit, to: end)
-            }.min()
         }
     }
 
     /// Returns the velocities of the rows of steps during which the heading is known.
     private func steps(_ begin: Timestamp, _ limit: Timestamp) throws -> [StepVelocity] {
         var rows: [(start: Int64, end: Int64, distance: Double)] = []
-        try run(.steps, begin, limit) { time, values in
+        try input.read(.steps, from: begin, to: limit) { time, values in
             let (start, distance) = (values[0], values[2])
             guard distance.isFinite, start.magnitude < 0x1p53, Double(time.microseconds) > start,
                 Double(time.microseconds) - start <= Double(Self.maxSteps)
@@ -57,7 +49,9 @@ struct StoredTrack {
         }
         guard let first = rows.first, let last = rows.last else { return [] }
         var headings: [(time: Int64, east: Double, north: Double)] = []
-        try run(.heading, Timestamp(microseconds: first.start), Timestamp(microseconds: last.end) + 1) { time, values in
+        try input.read(
+            .heading, from: Timestamp(microseconds: first.start), to: Timestamp(microseconds: last.end) + 1
+        ) { time, values in
             // Any constant difference between both norths is part of the angle between device and walk.
             let angle = (values[1].isFinite ? values[1] : values[0]) * .pi / 180
             headings.append((time.microseconds, sin(angle), cos(angle)))
@@ -73,13 +67,5 @@ struct StoredTrack {
                 time: row.end, speed: row.distance / Double(row.end - row.start) * 1e6,
                 heading: atan2(east, north) * 180 / .pi)
         }
-    }
-
-    private func run(
-        _ stream: SensorStream, _ from: Timestamp, _ to: Timestamp, each: (Timestamp, [Double]) throws -> Void
-    ) throws {
-        try input.reader.run(
-            SampleQuery(device: input.device, stream: stream, from: from, to: to), cancellation: nil,
-            each: each)
     }
 }

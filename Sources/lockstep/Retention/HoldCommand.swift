@@ -92,17 +92,14 @@ struct HoldCommand: ParsableCommand {
             return Terminal.output.write("[" + objects.joined(separator: ",\n ") + "]\n")
         }
         guard !holds.isEmpty else { return Terminal.output.write("no holds\n") }
-        var table = Table([
-            .init("HOLD", isRightAligned: true), .init("DEVICE"), .init("STREAM"), .init("FROM"), .init("TO"),
-            .init("REASON"),
-        ])
+        var table = Table([.right("HOLD"), "DEVICE", "STREAM", "FROM", "TO", "REASON"])
         for hold in holds {
             table.rows.append([
-                .init("\(hold.id)"), .init(hold.device.description, .bold), .init(hold.stream ?? "all"),
+                "\(hold.id)", .init(hold.device.description, .bold), .init(hold.stream ?? "all"),
                 .init(Timestamp(microseconds: hold.from).shown),
                 .init(Timestamp(microseconds: hold.to).shown), .init(hold.reason.printable),
             ])
         }
-        Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")
+        Terminal.output.write(table.text(for: .output))
     }
 }

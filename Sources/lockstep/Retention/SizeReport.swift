@@ -21,15 +21,12 @@ struct SizeReport {
     }
 
     func text(of group: GroupID?, for terminal: Terminal) -> String {
-        var table = Table([
-            .init("DEVICE"), .init("STREAM"), .init("SAMPLES", isRightAligned: true),
-            .init("SIZE", isRightAligned: true), .init("OLDEST"), .init("HELD"),
-        ])
+        var table = Table(["DEVICE", "STREAM", .right("SAMPLES"), .right("SIZE"), "OLDEST", "HELD"])
         let sizes = sizes.filter { (group ?? $0.device.group) == $0.device.group }
         for size in sizes {
             let held = holds.filter { $0.device == size.device && ($0.stream ?? size.stream) == size.stream }
             table.rows.append([
-                .init(size.device.description, .bold), .init(size.stream), .init("\(size.samples)"),
+                .init(size.device.description, .bold), .init(size.stream), "\(size.samples)",
                 .init(BackupProgress.size(size.bytes)), .init(Timestamp(microseconds: size.oldest).shown),
                 .init(held.map(\.reason).joined(separator: ", ").printable),
             ])

@@ -31,19 +31,16 @@ struct DeliveriesCommand: ParsableCommand {
             Terminal.output.write("no notifications are pending or given up\n")
             return
         }
-        var table = Table([
-            .init("EVENT", isRightAligned: true), .init("TIME"), .init("RULE"), .init("TARGET"), .init("STATE"),
-            .init("ATTEMPTS", isRightAligned: true), .init("DUE"), .init("ERROR"),
-        ])
+        var table = Table([.right("EVENT"), "TIME", "RULE", "TARGET", "STATE", .right("ATTEMPTS"), "DUE", "ERROR"])
         for delivery in deliveries {
             table.rows.append([
-                .init("\(delivery.event.id)"), .init(delivery.event.time.shown),
+                "\(delivery.event.id)", .init(delivery.event.time.shown),
                 .init(delivery.event.rule), .init(delivery.way),
                 .init(delivery.state.rawValue, delivery.state == .dead ? .red : .yellow),
-                .init("\(delivery.attempts)"), .init(delivery.due.shown), .init(delivery.error ?? ""),
+                "\(delivery.attempts)", .init(delivery.due.shown), .init(delivery.error ?? ""),
             ])
         }
-        Terminal.output.write(table.lines(for: .output).joined(separator: "\n") + "\n")
+        Terminal.output.write(table.text(for: .output))
     }
 
     private static func json(_ delivery: EventDelivery) -> String {

@@ -32,8 +32,7 @@ struct EventQuery {
         switch format {
         case .text:
             var table = Table([
-                .init("EVENT", isRightAligned: true), .init("TIME"), .init("DEVICE"), .init("RULE"),
-                .init("VALUE", isRightAligned: true), .init("LATE"), .init("ACKNOWLEDGED"), .init("TEXT"),
+                .right("EVENT"), "TIME", "DEVICE", "RULE", .right("VALUE"), "LATE", "ACKNOWLEDGED", "TEXT",
             ])
             for (id, event, acknowledged) in events {
                 table.rows.append([

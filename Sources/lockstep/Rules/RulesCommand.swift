@@ -18,7 +18,6 @@ struct RulesCommand: ParsableCommand {
         subcommands: [RulesCheckCommand.self, RulesListCommand.self, RulesTestCommand.self])
 }
 
-/// The file of a command on rules.
 struct RuleFileOptions: ParsableArguments {
     @Argument(help: "YAML file with rules, see docs/rules.md.")
     var file: String
@@ -66,7 +65,7 @@ struct RulesListCommand: ParsableCommand {
             for rule in rules { Terminal.output.write(Self.json(rule) + "\n") }
             return
         }
-        var table = Table([.init("RULE"), .init("WHEN"), .init("GROUPS"), .init("DEVICES"), .init("TO"), .init("LATE")])
+        var table = Table(["RULE", "WHEN", "GROUPS", "DEVICES", "TO", "LATE"])
         for rule in rules {
             // A device has to match both.
             table.rows.append([
@@ -77,7 +76,7 @@ struct RulesListCommand: ParsableCommand {
             ])
         }
         Terminal.output.write(
-            table.rows.isEmpty ? "no rules\n" : table.lines(for: .output).joined(separator: "\n") + "\n")
+            table.rows.isEmpty ? "no rules\n" : table.text(for: .output))
     }
 
     private static func json(_ rule: Rule) -> String {

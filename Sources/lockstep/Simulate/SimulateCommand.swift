@@ -97,9 +97,7 @@ struct SimulateCommand: ParsableCommand {
             duration: Int64(duration * 1e6), backlog: Int64(backlog * 1e6), seed: seed, run: Moment.now().wall)
         var configuration = FleetConfiguration(
             plan: plan, connections: connections ?? devices, broker: try connection.broker.address(settings))
-        configuration.tls = try connection.broker.tls(settings)
-        configuration.mqttVersion = try connection.broker.version(settings)
-        if let seconds = try connection.broker.keepAlive(settings) { configuration.keepAlive = seconds }
+        configuration.broker = try connection.broker.access(settings)
         configuration.root = try connection.topicRoot(settings)
         configuration.backlogRate = max(1, try byteCount(backlogRate))
         configuration.patience = Int64(patience * 1e6)
@@ -123,5 +121,15 @@ private func streamList(_ text: String) throws -> [SensorStream] {
                 "unknown stream '\(name)'; known streams: \(SensorStream.builtIn.map(\.name).joined(separator: ", "))")
         }
         if !streams.contains(stream) { streams.append(stream) }
+    }
+}
+
+enum SimulateProgress {
+    static func line(_ outcome: FleetOutcome) -> String {
+        let lag = outcome.liveLag.quantile(0.99).map { ", p99 latency \(fixed(Double($0) / 1000, 0)) ms" } ?? ""
+        let memory = outcome.collectors.collectors.values.compactMap(\.memory.last).max()
+        return "\(outcome.elapsed / 1_000_000) s: \(counted(outcome.sent.batches, "batch", "batches")) sent, "
+            + "\(outcome.acknowledged.batches) acknowledged\(lag)"
+            + (memory.map { ", collector \($0 >> 20) MB" } ?? "")
     }
 }

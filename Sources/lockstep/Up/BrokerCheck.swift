@@ -7,10 +7,7 @@ enum BrokerCheck {
     /// - Throws: ``CommandFailure`` if it is no broker, or accepts only clients that it knows.
     static func run(_ url: String, within limit: Duration = .seconds(10)) throws {
         let address = try BrokerAddress(url)
-        let link = BrokerLink(wakeup: Wakeup(), version: nil) { version in
-            MQTTOptions(
-                address: address, clientID: MQTTOptions.clientID("up", "check"), keepAlive: 15, version: version)
-        }
+        let link = BrokerAccess(address).link(clientID: MQTTOptions.clientID("up", "check"), wakeup: Wakeup())
         let deadline = ContinuousClock.now + limit
         var reason = "no answer"
         var failures = 0

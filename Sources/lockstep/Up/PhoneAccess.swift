@@ -8,7 +8,6 @@ struct PhoneAccess {
     let certificate: (certificateFile: String, keyFile: String)
     /// The certificate that phones have to install; nil for a certificate of the user, which they trust already.
     let authority: String?
-    /// The file with the token.
     let tokenFile: String
     /// The address of the gateway, and that of its page with the token.
     let page: String

@@ -55,10 +55,8 @@ final class UpFolder {
         return path + "/" + name
     }
 
-    /// Removes a temporary folder.
     func removeIfTemporary() { if isTemporary { try? FileManager.default.removeItem(atPath: path) } }
 
-    /// The name of the user of this process.
     static var userName: String { getpwuid(geteuid()).map { String(cString: $0.pointee.pw_name) } ?? "root" }
 
     private static var temporaryPrefix: String {

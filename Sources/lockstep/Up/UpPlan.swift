@@ -5,29 +5,24 @@ import LockstepSystem
 
 /// Which programs `lockstep up` starts, and with which arguments. A value without effects.
 struct UpPlan {
-    /// The folder of all data.
     var folder: String
     /// The address of the broker for the programs on this machine.
     var broker: String
     /// The address that the page listens on; nil for that of its settings.
     var listen: String?
     var hasPage = true
-    /// The number of simulated devices.
     var devices = 0
     /// The device that reaches the broker by another address, and this address.
     var relay: (device: String, broker: String)?
     /// The port for phones, and what their gateway needs; nil for no phones.
     var phones: (port: Int, access: PhoneAccess)?
     var isJSON = false
-    /// Returns whether a file of the folder exists.
     var exists: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }
 
     /// The store.
     var store: String { "sqlite:\(folder)/samples.db" }
-    /// The names of the simulated devices.
     var deviceNames: [String] { (0..<devices).map { "\(Self.devicePrefix)\($0 + 1)" } }
     private static let devicePrefix = "demo-"
-    /// Whether there is a gateway.
     var hasGateway: Bool { phones != nil || exists("\(folder)/gateway.yaml") }
     /// Returns whether a device has the name of a simulated one, of this demo or another one.
     static func isSimulated(_ address: DeviceAddress) -> Bool {
@@ -35,7 +30,6 @@ struct UpPlan {
         return address.group == .standard && name.hasPrefix(devicePrefix)
             && UInt(name.dropFirst(devicePrefix.count)) != nil
     }
-    /// Returns the outbox of a simulated device.
     func outbox(of device: String) -> String { "\(folder)/\(device).outbox" }
 
     /// Returns the parts other than the broker.
@@ -105,7 +99,6 @@ struct UpPlan {
             + deviceNames.flatMap { ["--device", $0, "--journal", "\($0)=\(outbox(of: $0))"] }
     }
 
-    /// Returns the default folder.
     static func defaultFolder(_ environment: [String: String]) throws -> String {
         if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return data + "/lockstep" }
         guard let home = environment["HOME"], home.hasPrefix("/") else {

@@ -18,7 +18,7 @@ struct StoreCheckTests {
     private func configuration(port: UInt16, version: MQTTVersion? = nil) throws -> CollectorConfiguration {
         var configuration = CollectorConfiguration(
             id: try CollectorID(validating: "main"), broker: BrokerAddress(host: "127.0.0.1", port: port))
-        configuration.mqttVersion = version
+        configuration.broker.version = version
         return configuration
     }
 

@@ -22,7 +22,7 @@ final class LocalCollector: Sendable {
         var configuration = CollectorConfiguration(
             id: try CollectorID(validating: "main"), broker: system.broker.address)
         configuration.healthInterval = Int64(healthInterval * 1e6)
-        configuration.mqttVersion = version
+        configuration.broker.version = version
         if takesOver { configuration.sessionClaim = .takeOver }
         let path = "\(system.folder)/\(store)"
         let collector = Collector(

@@ -25,7 +25,7 @@ struct SmallWindowTests {
             try await kept.publish(1...messages)
             var configuration = CollectorConfiguration(
                 id: try CollectorID(validating: "window"), broker: BrokerAddress(host: "127.0.0.1", port: port))
-            configuration.mqttVersion = .three
+            configuration.broker.version = .three
             // A full window counts as a burst.
             configuration.turn.burst = Self.window / 2
             try await CommitLog.of(configuration, store: folder + "/store.db") { log in

@@ -102,7 +102,6 @@ public struct CollectorWatch: Sendable {
     /// The restarts of all collectors.
     public var restarts: Int { collectors.values.reduce(0) { $0 + $1.restarts } }
 
-    /// Whether a collector is online.
     var isAnyOnline: Bool { collectors.values.contains { $0.health.status == .online } }
 
     /// The problem that a collector has reported, if any.

@@ -1,5 +1,6 @@
 public import LockstepModel
 import LockstepSensors
+import LockstepWire
 
 /// The devices of a fleet and the times of their batches, all derived from a few numbers.
 ///
@@ -61,7 +62,6 @@ public struct FleetPlan: Sendable, Hashable {
     public var backlogBatches: Int64 { backlogRounds * Int64(streams.count) }
     /// The number of live batches of all devices.
     public var liveBatches: Int64 { liveRounds * Int64(streams.count * devices) }
-    /// The number of digits in device names.
     private var digits: Int { max(4, String(devices).count) }
 
     /// Returns the address of device `index`, from 0: the first is `sim-0001`.
@@ -125,5 +125,90 @@ public struct FleetPlan: Sendable, Hashable {
     /// µs.
     func phase(device: Int, stream: Int) -> Int64 {
         liveTurns.time(ofTurn: Int64(device * streams.count + stream))
+    }
+}
+
+extension FleetPlan {
+    /// Returns the batch of a device with a sequence number. Equal arguments give equal batches.
+    public func batch(device: Int, seq: Int64) -> Batch {
+        let (round, streamIndex) = place(seq)
+        let stream = streams[streamIndex]
+        let phase = phase(device: device, stream: streamIndex)
+        // Sample 0 is one sampling interval after the start of the backlog, so that the last sample of a round is at
+        // the end of its window.
+        let origin = start + phase - (backlogRounds + 1) * window
+        let times = samples(round: round).map { number in
+            origin.microseconds + Int64((Double(number + 1) * 1_000_000 / rate).rounded(.down))
+        }
+        var generator = SeededGenerator(
+            seed: seed, lane: UInt64(device * streams.count + streamIndex), index: seq)
+        let columns = stream.columns.map { column in
+            times.map { column.anyValue(at: $0, step: Int64(1_000_000 / rate), using: &generator) }
+        }
+        return Batch(
+            position: BatchPosition(epoch: epoch(device), seq: seq), isLive: !isBacklog(seq),
+            samples: SampleBlock(stream: stream, times: times, columns: columns))
+    }
+
+    /// Returns the stream of a batch, and its payload as an agent sends it.
+    /// - Parameter isLate: whether the batch is backlog or is sent again.
+    func payload(device: Int, seq: Int64, isLate: Bool) -> (payload: [UInt8], stream: SensorStream) {
+        var batch = batch(device: device, seq: seq)
+        if isLate { batch.isLive = false }
+        return (BatchJSON.encode(batch), batch.samples.stream)
+    }
+}
+
+extension SensorStream.Column {
+    /// Returns a random valid value of this column, with about as many digits as a value of a sensor. Its only purpose
+    /// is to cause load.
+    fileprivate func anyValue(at time: Int64, step: Int64, using generator: inout SeededGenerator) -> Double {
+        switch kind {
+        // The start of the interval that a sample covers, or the time of a measurement.
+        case .integer where isTime: Double(time - step)
+        case .integer: Double(generator.next() % 3)
+        case .choice(let words): Double(generator.next() % UInt64(words.count))
+        case .real: Double(Int64(generator.next() % 20_001) - 10_000) / 10_000
+        }
+    }
+}
+
+/// A round-robin schedule: each of `count` items has one turn per period, at evenly spaced times.
+///
+/// The next turn follows from a counter, so that the schedule needs no heap of deadlines for 100,000 devices.
+struct RoundRobin {
+    let count: Int
+    /// The time in which each item has one turn, in µs.
+    let period: Int64
+    /// The number of turns taken so far, which is also the number of the next turn.
+    private(set) var turn: Int64 = 0
+
+    /// Returns the time of a turn, in µs from the start.
+    func time(ofTurn turn: Int64) -> Int64 {
+        let (round, place) = turn.quotientAndRemainder(dividingBy: Int64(count))
+        return round * period + place * period / Int64(count)
+    }
+
+    /// The time of the next turn, in µs from the start.
+    var nextTime: Int64 { time(ofTurn: turn) }
+
+    /// Takes the next turn if its time has come.
+    /// - Parameter elapsed: the current time, in µs from the start.
+    /// - Returns: the number of the turn, or nil if its time has not come.
+    mutating func next(by elapsed: Int64) -> Int64? {
+        guard elapsed >= nextTime else { return nil }
+        defer { turn += 1 }
+        return turn
+    }
+
+    /// Takes all turns whose time has come, and returns their items. Each item appears at most once, so turns that were
+    /// missed for more than a period are skipped.
+    /// - Parameter elapsed: the current time, in µs from the start.
+    mutating func takeDueItems(by elapsed: Int64) -> [Int] {
+        var items: [Int] = []
+        while let turn = next(by: elapsed) {
+            if items.count < count { items.append(Int(turn % Int64(count))) }
+        }
+        return items
     }
 }

@@ -4,7 +4,7 @@ import LockstepModel
 import LockstepWire
 
 /// The devices that Home Assistant shows. It receives messages and returns those to publish, without I/O.
-struct HomeAssistantDevices {
+struct HomeAssistantDevices: Sendable {
     /// A device, and what was published of it on this connection.
     private struct Entry {
         var device: HomeAssistantDevice
@@ -16,9 +16,8 @@ struct HomeAssistantDevices {
         var publishedAt: Int64?
     }
 
-    /// The streams that Home Assistant shows.
     private let streams: [SensorStream]
-    private let configuration: HomeAssistantConfiguration
+    let configuration: HomeAssistantConfiguration
     private var entries: [DeviceAddress: Entry] = [:]
     /// The devices with a change, and those that move.
     private var changed: Set<DeviceAddress> = []
@@ -29,7 +28,6 @@ struct HomeAssistantDevices {
     private var confirmed: Set<DeviceAddress> = []
     /// The time of the removal of devices that were deleted meanwhile, in µs of the boot clock.
     private var removalAt: Int64?
-    /// The messages that delete devices.
     private var removals: [MQTTMessage] = []
 
     init(_ configuration: HomeAssistantConfiguration) {
@@ -37,7 +35,6 @@ struct HomeAssistantDevices {
         streams = [.location, .battery, .steps] + configuration.measuredStreams
     }
 
-    /// The number of devices.
     var count: Int { entries.count }
 
     /// The topic filters to subscribe to.

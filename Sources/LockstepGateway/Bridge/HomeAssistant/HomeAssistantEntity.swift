@@ -1,6 +1,5 @@
 import LockstepModel
 
-/// An entity of each device in Home Assistant.
 struct HomeAssistantEntity {
     /// The name in the discovery message, in the unique id, and in the state message.
     let key: String
@@ -19,12 +18,10 @@ struct HomeAssistantEntity {
         common + streams.flatMap { stream in stream.columns.filter { !$0.isTime }.map { Self($0, of: stream) } }
     }
 
-    /// Returns the key of the entity of a column.
     static func key(of column: SensorStream.Column, in stream: SensorStream) -> String {
         stream.isDeclared ? "\(stream.table)_\(column.name)" : column.name
     }
 
-    /// Creates the entity of a column.
     private init(_ column: SensorStream.Column, of stream: SensorStream) {
         key = Self.key(of: column, in: stream)
         platform = "sensor"

@@ -1,5 +1,6 @@
-import LockstepMQTT
+public import LockstepMQTT
 import LockstepModel
+public import LockstepWire
 public import Logging
 public import ServiceLifecycle
 
@@ -16,47 +17,38 @@ public final class SparkplugEdge: Service {
 
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
+        // The time gives a program that starts again another number than it had before, without a file.
+        let devices = SparkplugEdgeDevices(
+            configuration, deathNumber: Moment.now().wall.microseconds / 1_000_000)
         await runBridge(
-            SparkplugEdgeView(configuration), label: "lockstep.sparkplug-edge", logger: logger)
+            devices, label: "lockstep.sparkplug-edge", logger: logger)
     }
 }
 
-/// The devices as an edge node shows them.
-private struct SparkplugEdgeView: Bridge {
+extension SparkplugEdgeDevices: Bridge {
     static let (target, role) = ("Sparkplug", "as Sparkplug edge node")
-
-    private let configuration: SparkplugEdgeConfiguration
-    private var devices: SparkplugEdgeDevices
-
-    init(_ configuration: SparkplugEdgeConfiguration) {
-        self.configuration = configuration
-        // The time gives a program that starts again another number than it had before, without a file.
-        devices = SparkplugEdgeDevices(configuration, deathNumber: Moment.now().wall.microseconds / 1_000_000)
-    }
 
     var connection: BridgeConnection {
         BridgeConnection(
-            broker: configuration.broker, clientID: configuration.clientID, keepAlive: configuration.keepAlive,
-            version: configuration.mqttVersion, tls: configuration.tls, name: ("node", "\(configuration.node)"))
+            broker: configuration.broker, clientID: configuration.clientID, name: ("node", "\(configuration.node)"))
     }
 
-    var filters: [String] { devices.filters }
-    var farewell: MQTTMessage { Self.message(devices.death, qos: .atLeastOnce) }
+    var farewell: MQTTMessage { Self.message(death, qos: .atLeastOnce) }
 
-    mutating func will() -> MQTTMessage { Self.message(devices.startSession(), qos: .atLeastOnce) }
+    mutating func will() -> MQTTMessage { Self.message(startSession(), qos: .atLeastOnce) }
 
     mutating func didConnect(at moment: Moment) -> [MQTTMessage] {
-        devices.bear(at: moment.wall)
+        bear(at: moment.wall)
         return []
     }
 
     mutating func handle(_ message: IncomingMessage, at moment: Moment) throws {
-        try devices.handle(
+        try handle(
             topic: message.topic, payload: message.payload, contentType: message.contentType, at: moment.wall)
     }
 
     mutating func takeMessages(isConnected: Bool, at moment: Moment) -> [MQTTMessage] {
-        let messages = devices.takeMessages(at: moment.wall)
+        let messages = takeMessages(at: moment.wall)
         return isConnected ? messages.map { Self.message($0) } : []
     }
 
@@ -64,5 +56,29 @@ private struct SparkplugEdgeView: Bridge {
         _ message: SparkplugEdgeDevices.Message, qos: QualityOfService = .atMostOnce
     ) -> MQTTMessage {
         MQTTMessage(topic: message.topic.description, payload: message.payload, qos: qos)
+    }
+}
+
+/// The configuration of a ``SparkplugEdge``.
+public struct SparkplugEdgeConfiguration: Sendable {
+    /// The broker of Lockstep and of the host applications.
+    public var broker: BrokerAccess
+    /// The client id, which must be unique at the broker.
+    public var clientID: String
+    /// The prefix of Lockstep's topics, and the streams.
+    public var root = TopicRoot.standard
+    /// The name of the node.
+    public var node: SparkplugNode
+    /// The maximum number of devices; further ones are ignored.
+    public var maxDevices = 10_000
+    /// The version of the program, which the node shows.
+    public var version: String?
+
+    /// Creates a configuration with default values.
+    /// - Parameter clientID: the client id, which must be unique at the broker.
+    public init(broker: BrokerAddress, clientID: String, node: SparkplugNode) {
+        self.broker = BrokerAccess(broker)
+        self.clientID = clientID
+        self.node = node
     }
 }

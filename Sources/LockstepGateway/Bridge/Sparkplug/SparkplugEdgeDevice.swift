@@ -1,6 +1,5 @@
 import LockstepModel
 
-/// A device of Lockstep as a device of Sparkplug.
 struct SparkplugEdgeDevice {
     /// The columns of a stream as metrics.
     private struct Entry {

@@ -3,17 +3,15 @@ import LockstepModel
 import LockstepWire
 
 /// The edge node and its devices. It receives Lockstep's messages and returns those of Sparkplug, without I/O.
-struct SparkplugEdgeDevices {
-    /// A message of Sparkplug.
+struct SparkplugEdgeDevices: Sendable {
     struct Message {
         let topic: SparkplugTopic
         let payload: [UInt8]
     }
 
-    private let configuration: SparkplugEdgeConfiguration
+    let configuration: SparkplugEdgeConfiguration
     private var devices: [DeviceAddress: SparkplugEdgeDevice] = [:]
     private var nextAlias: UInt64 = 1
-    /// The number of the next message.
     private var nextNumber: UInt8 = 0
     /// The number that the births of this connection share with its death.
     private(set) var deathNumber: Int64
@@ -29,7 +27,6 @@ struct SparkplugEdgeDevices {
         self.deathNumber = deathNumber & 0xff
     }
 
-    /// The number of devices.
     var count: Int { devices.count }
 
     /// The topic filters to subscribe to.
@@ -49,7 +46,6 @@ struct SparkplugEdgeDevices {
         return death
     }
 
-    /// The death message of the node.
     var death: Message {
         Message(
             topic: SparkplugTopic(.nodeDeath, configuration.node),

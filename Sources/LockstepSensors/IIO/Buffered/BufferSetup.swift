@@ -8,7 +8,6 @@ struct BufferSetup {
     let sensors: [IIOSensor]
     /// The names of candidate triggers, best first.
     let triggers: [String]
-    /// The names and folders of all triggers.
     let triggerFolders: [(name: String, folder: AttributeFolder)]
     /// The time for which scans are collected before the reader is woken, in µs.
     let linger: Int64
@@ -17,7 +16,6 @@ struct BufferSetup {
     struct Result {
         /// The positions of the values in a scan.
         var layout: ScanLayout
-        /// The clock of the scans' timestamps.
         var clock: ScanStamper.Clock
         /// The rate of scans in 1/s; nil if unknown.
         var rate: Double?
@@ -170,5 +168,74 @@ struct BufferSetup {
         try? buffer.controls.write("length", "\(size.length)")
         let length = buffer.controls.text("length").flatMap { Int($0) } ?? size.length
         try? buffer.controls.write("watermark", "\(size.watermark(of: length))")
+    }
+}
+
+/// The length and the watermark of a device's buffer, in scans.
+package struct BufferSize: Sendable, Hashable {
+    /// The time in s for which the buffer can hold scans that are not read.
+    private static let depth = 2.0
+    /// The smallest and largest length.
+    private static let lengths = 16...8192
+
+    /// The requested length.
+    package let length: Int
+    /// The number of scans that arrive within the linger, limited to half of the chip's FIFO.
+    private let scansPerLinger: Int
+
+    /// - Parameters:
+    ///   - rate: The rate of scans in 1/s; nil if unknown.
+    ///   - linger: How long scans are collected before the reader is woken, in µs.
+    ///   - chipScans: The capacity of the chip's own FIFO; nil if it has none.
+    package init(rate: Double?, linger: Int64, chipScans: Int? = nil) {
+        let scanRate = min(rate ?? RateControl.defaultRate, 1e6)
+        // If the rate is unknown, each scan wakes the reader, because waiting for several could take long.
+        let scansPerLinger =
+            rate == nil ? 1 : Int(min(scanRate * Double(linger) / 1e6, Double(Self.lengths.upperBound)))
+        length = min(
+            max(2 * scansPerLinger, Int(scanRate * Self.depth), Self.lengths.lowerBound), Self.lengths.upperBound)
+        // A full FIFO drops scans or is cleared: the other half is reserved for a late reader.
+        self.scansPerLinger = min(scansPerLinger, (chipScans ?? .max) / 2)
+    }
+
+    /// Returns the number of scans after which the reader is woken: at most half of the length, so that the buffer does
+    /// not overflow while the reader wakes up.
+    /// - Parameter length: The actual length in scans, which may be fixed by the driver.
+    package func watermark(of length: Int) -> Int { max(1, min(scansPerLinger, length / 2)) }
+}
+
+/// An open buffer of a device. The descriptor is closed when the object is deallocated.
+final class DeviceFile: Sendable {
+    /// The size of one read in bytes.
+    private static let maxReadSize = 65_536
+
+    let descriptor: Int32
+    private let path: String
+
+    /// Opens a buffer of the character device `node`.
+    /// - Throws: ``IIOError`` that names the file.
+    init(_ opener: BufferOpener, _ node: String, _ buffer: IIOBuffer) throws(IIOError) {
+        path = node
+        descriptor = try opener.open(node, buffer)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Returns the bytes available now, possibly none.
+    /// - Throws: ``IIOError`` if the device is gone.
+    func read() throws(IIOError) -> [UInt8] {
+        var count = 0
+        var code: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: Self.maxReadSize) { buffer, filled in
+            repeat {
+                count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            } while count < 0 && errno == EINTR
+            code = count < 0 ? errno : 0
+            filled = max(0, count)
+        }
+        if count < 0, code == EAGAIN { return [] }
+        if count < 0 { throw IIOError(path: path, errno: code) }
+        if count == 0 { throw IIOError("the sensor is gone: \(path) has ended") }
+        return bytes
     }
 }

@@ -8,7 +8,6 @@ struct DeviceReader {
     let folder: AttributeFolder
     /// The path of the character device.
     let node: String
-    /// The names and folders of all triggers.
     let triggers: [(name: String, folder: AttributeFolder)]
     /// The properties of the device in udev.
     let udev: UdevProperties

@@ -112,3 +112,114 @@ extension IIODevice {
             + (stepCounter.map { $0.problem == nil ? [.steps] : [] } ?? [])
     }
 }
+
+/// The channels of a device that one session reads together: those of one buffer, all polled ones, or the step counter.
+package struct IIOChannelGroup: Sendable, Hashable {
+    /// How the channels are read.
+    package enum Kind: Sendable, Hashable {
+        /// The channels of the buffer with this number, also while they are polled because it is not accessible.
+        case buffered(Int)
+        /// The channels without a buffer.
+        case polled
+        /// The hardware step counter.
+        case steps
+    }
+
+    package let deviceID: String
+    package let deviceName: String
+    package let placement: IIOPlacement
+    package let kind: Kind
+    package let streams: [SensorStream]
+    /// The native rates at discovery, in samples/s: of the buffer, if the channels have one. Later the device reports
+    /// the rate that was set last.
+    package let nativeRates: [SensorStream: Double]
+
+    /// The name of the device for users, such as `iio:device0 (bmi160)`.
+    package var label: String { deviceName == deviceID ? deviceID : "\(deviceID) (\(deviceName))" }
+
+    /// Returns the requested rates with infinite rates replaced by native rates.
+    func resolved(_ requested: [SensorStream: Double]) -> [SensorStream: Double] {
+        requested.reduce(into: [:]) { $0[$1.key] = $1.value.isFinite ? $1.value : nativeRates[$1.key] ?? $1.value }
+    }
+
+    /// Finds the device again: by number, name and place, otherwise by name and place, because a reconnected device gets
+    /// a new number.
+    /// - Parameter others: Devices of the same name that existed beside this one and are never its replacement.
+    /// - Throws: ``IIOError`` if there is no such device, or it does not provide the streams any more.
+    package func find(in tree: IIOTree, except others: Set<String>) throws(IIOError) -> IIODevice {
+        let devices = tree.devices().filter {
+            ($0.name == deviceName || $0.id == deviceName) && $0.placement == placement
+        }
+        guard
+            let device = devices.first(where: { $0.id == deviceID })
+                ?? devices.first(where: { !others.contains($0.id) })
+        else {
+            throw IIOError("the sensor is not in \(tree.folder.path) any more; connect it again or load its driver")
+        }
+        guard streams.contains(where: device.usableStreams.contains) else {
+            let problems = device.sensors.compactMap(\.problem) + [device.stepCounter?.problem].compactMap { $0 }
+            let names = streams.map(\.name).joined(separator: ", ")
+            throw IIOError(problems.first ?? "the sensor does not provide \(names) any more")
+        }
+        return device
+    }
+}
+
+/// A buffer of a device, which delivers whole scans.
+///
+/// Since Linux 5.11 a device can have several buffers, each with a folder `bufferN` that holds both its controls and
+/// its scan elements. The older folders `buffer` and `scan_elements` belong to the first buffer.
+package struct IIOBuffer: Sendable, Hashable {
+    /// The number of the buffer, from 0.
+    package let index: Int
+    /// The folder with `enable`, `length` and `watermark`.
+    package let controls: AttributeFolder
+    /// The folder of the scan elements, such as `in_accel_x_en`.
+    package let elements: AttributeFolder
+    /// Whether the device has other buffers.
+    package private(set) var isOneOfSeveral = false
+
+    var isUsable: Bool { controls.contains("enable") }
+
+    /// Returns the buffers of a device in the order of their numbers.
+    static func all(of device: AttributeFolder) -> [IIOBuffer] {
+        let numbered = device.numbered("buffer").map { number, name in
+            let folder = AttributeFolder(device[name])
+            return IIOBuffer(index: number, controls: folder, elements: folder)
+        }
+        let hasOldFolders = device.contains("scan_elements") || device.contains("buffer")
+        let first = IIOBuffer(
+            index: 0, controls: AttributeFolder(device["buffer"]), elements: AttributeFolder(device["scan_elements"]))
+        let all = hasOldFolders ? [first] + numbered.filter { $0.index > 0 } : numbered
+        return all.map { buffer in
+            var buffer = buffer
+            buffer.isOneOfSeveral = all.count > 1
+            return buffer
+        }
+    }
+}
+
+/// Where a device is mounted, as firmware or board state it. Convertibles have a sensor in the display and one in the
+/// base.
+package struct IIOPlacement: Sendable, Hashable {
+    /// The attribute `label`, such as `accel-display`.
+    package let label: String?
+    /// The attribute `location`, such as `lid`, or udev's property `ACCEL_LOCATION`, such as `display`.
+    package let location: String?
+
+    /// Reads the attributes of a device.
+    init(_ folder: AttributeFolder, _ udev: UdevProperties) {
+        label = folder.text("label").flatMap { $0.isEmpty ? nil : $0 }
+        let texts = [folder.text("location"), udev["ACCEL_LOCATION"]]
+        location = texts.lazy.compactMap { $0 }.first { !$0.isEmpty }
+    }
+
+    /// The order in which devices are preferred: 0 in the display, 1 if unknown, 2 in the base. A device's orientation is
+    /// that of its display.
+    package var rank: Int {
+        // Labels end with the place: accel-display, gyro-base.
+        let words = [label, location].compactMap { $0?.split(separator: "-").last }
+        if words.contains("display") || words.contains("lid") { return 0 }
+        return words.contains("base") ? 2 : 1
+    }
+}

@@ -111,7 +111,6 @@ extension IIOSensor {
     /// The rate in samples/s of the sensor's buffer when none is requested; nil if unknown.
     var nativeScanRate: Double? { rate?.native(default: quantity.defaultRate) }
 
-    /// Returns the description for users.
     func description(in device: IIODevice) -> SensorDescription {
         var description = SensorDescription(
             name: device.name, label: device.placement.label, location: device.placement.location,

@@ -20,7 +20,6 @@ final class IIORateRequests: Sendable {
     /// Wakes all threads, so that they check their devices.
     func wakeAll() { for waker in state.withLock({ $0.wakers }) { waker.wake() } }
 
-    /// Adds threads to wake.
     func add(_ wakers: [WakePipe]) { state.withLock { $0.wakers += wakers } }
 
     /// Removes threads from those to wake.
