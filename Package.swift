@@ -75,7 +75,8 @@ let shims: [Target] = [
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
     // Leases of collectors in a NATS cluster. The Swift client would add SwiftNIO and BoringSSL.
     .systemLibrary(name: "CNATS", pkgConfig: "libnats"),
-    // Of Linux, what Swift's Glibc module does not include: epoll, adjtimex, vfork, a choice of getaddrinfo's answers.
+    // Of Linux, what Swift's Glibc module does not include: epoll, adjtimex, vfork, a choice of getaddrinfo's
+    // answers, reading ahead.
     .target(name: "CLinux"),
 ]
 

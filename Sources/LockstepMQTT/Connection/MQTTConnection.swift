@@ -134,6 +134,9 @@ public final class MQTTConnection {
     /// Reads at most about `limit` packets, and returns the events since the last call.
     /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
     public func read(limit: Int, while shouldContinue: () -> Bool = { true }) -> [Event] {
+        // TLS reads ahead itself.
+        if isAccepted, !options.address.usesTLS, let descriptor { read_ahead_begin(descriptor) }
+        defer { read_ahead_end(descriptor ?? -1) }
         for _ in 0..<max(1, limit) where !hasEnded {
             let before = callbackCount
             let status = mosquitto_loop_read(handle, 1)
