@@ -23,6 +23,9 @@ public struct LiveLimits: Sendable, Hashable {
     /// The maximum time by which a sample may be ahead of the clock, in µs. A collector rejects batches with later samples.
     public var maxFuture: Int64 = 86_400_000_000
 
+    /// The maximum number of recorded sessions. A collector keeps no more.
+    public static let sessions = 10_000
+
     /// The maximum size of the message of an event, in bytes. Larger ones are reported as unreadable.
     public static let eventBytes = 16_000
 
