@@ -45,7 +45,7 @@ export function trackCard({ group, device }, moment, hasLocation, { title = "Pos
         body.append(emptyState({ symbol: "map", title: "No position", text: "The device has sent no location. It needs a location source, such as gpsd." }));
         return { element };
     }
-    const mapElement = h("div", { class: "map-canvas", role: "region", "aria-label": "Map of the track" });
+    const mapElement = h("div", { class: "map-canvas", role: "region", "aria-label": `Map of the track of ${device}` });
     const notice = h("div", { class: "overlay", hidden: true });
     const caption = h("p", { class: "track-text num" });
     body.append(h("div", { class: "map-frame" }, mapElement, notice), caption);

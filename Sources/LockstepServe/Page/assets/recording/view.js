@@ -192,8 +192,8 @@ export function show(main, { group, id, query }) {
         panel.picker.setDevice(`${group}/${known[0].address.device}`);
         const until = first.end ?? null;
         cards = [
-            ...known.filter(({ detail }) => has(detail, "motion/device")).slice(0, MOST_CARDS).map(({ address }) => attitudeCard(address, moment, true, { title: address.device, id: `attitude-${address.device}` })),
-            ...known.filter(({ detail }) => has(detail, "location")).slice(0, MOST_CARDS).map(({ address }) => trackCard(address, moment, true, { title: address.device, id: `track-${address.device}`, until })),
+            ...known.filter(({ detail }) => has(detail, "motion/device")).slice(0, MOST_CARDS).map(({ address }) => attitudeCard(address, moment, true, { title: `Attitude of ${address.device}`, id: `attitude-${address.device}` })),
+            ...known.filter(({ detail }) => has(detail, "location")).slice(0, MOST_CARDS).map(({ address }) => trackCard(address, moment, true, { title: `Position of ${address.device}`, id: `track-${address.device}`, until })),
         ];
         grid.append(...cards.map(({ element }) => element));
         if (session) panel.setMarkers(session.markers);
