@@ -35,6 +35,27 @@ struct LiveDevicesTests {
         #expect(live[left]?.droppedSamples == 70)
     }
 
+    @Test(
+        "the state of a session is kept until it is deleted or the connection is new; requests about it change nothing")
+    mutating func sessions() {
+        let key = RecordingSession.Key(group: GroupID(unchecked: "lab"), id: SessionID(unchecked: "walk-3"))
+        let session = RecordingSession(key: key, name: "walk 3", created: Timestamp(microseconds: 5))
+        let (topic, now) = (TopicRoot.standard.topic(key), moment(0))
+        func send(_ payload: [UInt8], to topic: String) {
+            payload.withUnsafeBytes { _ = live.handle(topic: topic, payload: $0, at: now) }
+        }
+        send(SessionJSON.encode(session), to: topic)
+        send(Array("turn".utf8), to: TopicRoot.standard.topic(key, .mark))
+        #expect(live.sessions == [key: session])
+        send([], to: topic)
+        #expect(live.sessions.isEmpty)
+        send(SessionJSON.encode(session), to: topic)
+        live.didConnect()
+        #expect(live.sessions.isEmpty)
+        send(SessionJSON.encode(session), to: topic)
+        #expect(live.sessions == [key: session])
+    }
+
     @Test("samples set the newest time and values, and late batches do not set them back")
     mutating func newest() throws {
         live.handle(.samples(samples(10, from: 5), of: left), at: 6)

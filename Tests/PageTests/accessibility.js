@@ -67,6 +67,8 @@
 
     const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
     for (const id of new Set(ids.filter((value, i) => ids.indexOf(value) !== i))) problems.push(`id used twice: ${id}`);
+    const landmarks = [...document.querySelectorAll("section, nav, aside, [role=region]")].filter(isShown).map((element) => `${element.tagName === "NAV" ? "navigation" : "region"} "${nameOf(element)}"`);
+    for (const name of new Set(landmarks.filter((value, i) => landmarks.indexOf(value) !== i))) problems.push(`several parts have the name of the ${name}`);
     const levels = [...document.querySelectorAll("h1, h2, h3")].filter(isShown).map((heading) => Number(heading.tagName[1]));
     if (levels.filter((level) => level === 1).length !== 1) problems.push(`${levels.filter((level) => level === 1).length} main headings`);
     levels.forEach((level, i) => { if (i > 0 && level > levels[i - 1] + 1) problems.push(`heading of level ${level} after ${levels[i - 1]}`); });

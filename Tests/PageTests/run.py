@@ -13,10 +13,11 @@ from browser import Browser
 import features
 import runner
 import scenarios
+import sessions
 from system import PAGE, System
 import truth
 
-TESTS = truth.ALL + features.ALL + scenarios.ALL
+TESTS = truth.ALL + features.ALL + sessions.ALL + scenarios.ALL
 HERE = pathlib.Path(__file__).resolve().parent
 DEVICES = [(f"lab/{name}", f"simulate:{seed}") for seed, name in enumerate(["left", "right", "hip", "wrist"], 1)]
 

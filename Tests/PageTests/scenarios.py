@@ -6,11 +6,12 @@ import signal
 import time
 
 from browser import Browser
+from sessions import recorded
 from system import System
 from tiles import TileServer
 
 HERE = pathlib.Path(__file__).resolve().parent
-VIEWS = ["#/", "#/map", "#/device/lab/left", "#/events", "#/bouncer/lab/left", "#/system"]
+VIEWS = ["#/", "#/map", "#/device/lab/left", "#/sessions", "#/sessions/lab/played", "#/events", "#/bouncer/lab/left", "#/system"]
 
 # Errors of the browser about a server that was stopped on purpose.
 EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource")
@@ -308,6 +309,7 @@ def charts_are_smooth(system, browser):
 
 
 def views_are_accessible(system, browser):
+    recorded(system, "played")
     check = (HERE / "accessibility.js").read_text()
     problems = []
     for dark in (False, True):
@@ -346,6 +348,7 @@ def everything_is_reachable_by_keyboard(system, browser):
 
 
 def nothing_shifts(system, browser):
+    recorded(system, "played")
     page = browser.page()
     page.call("Page.addScriptToEvaluateOnNewDocument", source="""window.shifts = 0; new PerformanceObserver((list) => {
         for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value; }).observe({type: 'layout-shift', buffered: true});""")

@@ -15,6 +15,7 @@ extension LiveDevices {
         case acknowledged(DeviceAddress?)
         /// The `group/id` of a gateway.
         case gateway(String)
+        case session(RecordingSession.Key)
         /// A device that is not followed, or a channel without information for subscribers.
         case ignored
     }
@@ -53,6 +54,13 @@ extension LiveDevices {
                 }
                 gateways[name] = health
                 return nil
+            case .session(let key):
+                let session = try SessionJSON.decode(Data(payload), of: key)
+                guard sessions[key] != nil || sessions.count < LiveLimits.sessions else {
+                    throw LiveLimitError("there are more than \(LiveLimits.sessions) sessions")
+                }
+                sessions[key] = session
+                return nil
             case .ignored: return nil
             }
         } catch {
@@ -78,6 +86,9 @@ extension LiveDevices {
         case .gateway(let group, let id):
             routes[topic] = nil
             gateways["\(group)/\(id)"] = nil
+            return nil
+        case .session(let key, nil):
+            sessions[key] = nil
             return nil
         default: return nil
         }
@@ -158,7 +169,8 @@ extension LiveDevices {
             guard collectors[address] != nil else { return route }
         case .collectorEvent(_, _, .event): return .event(nil)
         case .collectorEvent(_, _, .eventAcknowledged): return .acknowledged(nil)
-        case .collectorEvent, .session: return .ignored
+        case .collectorEvent, .session(_, _?): return .ignored
+        case .session(let key, nil): return .session(key)
         case .gateway(let group, let id):
             let name = "\(group)/\(id)"
             route = .gateway(name)

@@ -26,6 +26,8 @@ public struct LiveDevices: Sendable {
 
     /// The last health report of each gateway, by `group/id`.
     public internal(set) var gateways: [String: GatewayHealth] = [:]
+    /// The states of recorded sessions, each with its newest markers.
+    public internal(set) var sessions: [RecordingSession.Key: RecordingSession] = [:]
 
     /// The topic prefix and the streams, which may be replaced: routes of unknown streams are not kept.
     var root: TopicRoot
@@ -69,6 +71,8 @@ public struct LiveDevices: Sendable {
 
     /// Handles a new connection: resets rates, because messages were missed while the connection was down.
     public mutating func didConnect() {
+        // The broker sends them again. Those that were deleted meanwhile are not missed.
+        sessions = [:]
         for device in entries.indices {
             for stream in entries[device].streams.indices { entries[device].streams[stream].arrivals.reset() }
             entries[device].backlog.reset()
@@ -121,6 +125,9 @@ public struct LiveLimits: Sendable, Hashable {
     public var requests: Int
     /// The maximum time by which a sample may be ahead of the clock, in µs. A collector rejects batches with later samples.
     public var maxFuture: Int64 = 86_400_000_000
+
+    /// The maximum number of recorded sessions. A collector keeps no more.
+    public static let sessions = 10_000
 
     /// The maximum size of the message of an event, in bytes. Larger ones are reported as unreadable.
     public static let eventBytes = 16_000

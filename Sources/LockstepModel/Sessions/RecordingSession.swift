@@ -6,6 +6,16 @@ public struct SessionID: Identifier {
     public let rawValue: String
     /// Creates an identifier without validation.
     public init(unchecked rawValue: String) { self.rawValue = rawValue }
+
+    /// Returns an id made from the name of a session that no other session has.
+    /// - Parameter isKnown: whether a session has an id.
+    public static func named(_ name: String, isKnown: (SessionID) -> Bool) -> SessionID {
+        let words = name.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
+        let base = words.isEmpty ? "session" : String(words.joined(separator: "-").prefix(48))
+        var (id, number) = (SessionID(unchecked: base), 2)
+        while isKnown(id) { (id, number) = (SessionID(unchecked: "\(base)-\(number)"), number + 1) }
+        return id
+    }
 }
 
 /// A named recording of several devices of a group: a range of time on the collector's clock, with labels and markers, and
@@ -153,6 +163,11 @@ public struct RecordingSession: Hashable, Sendable {
 
     /// Whether the session goes on by itself: it is neither complete nor waiting for a device for long.
     public var isRunning: Bool { [.preparing, .armed, .recording, .stopping].contains(state) }
+
+    /// The addresses of the devices, in order.
+    public var addresses: [DeviceAddress] {
+        devices.keys.sorted().map { DeviceAddress(group: key.group, device: $0) }
+    }
 
     /// Adds a marker, or replaces that with the same id.
     public mutating func add(_ marker: Marker) {

@@ -5,7 +5,7 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
-/// What is stored of a device besides samples: its states, its walks, and faults in its delivery.
+/// What is stored of devices besides samples: states, walks, faults in the delivery, and sizes.
 struct DeviceHistoryRoutes {
     let history: HistoryRoutes
 
@@ -40,6 +40,11 @@ struct DeviceHistoryRoutes {
             }
             return Response(json: json(of: health, address))
         }
+        routes.add(Route("GET", "/api/v1/sizes", right: .read)) { _ in
+            guard history.store.isFile else { throw Problem.notFound("only an SQLite store has sizes of devices") }
+            let sizes = try await history.store.read { reader, _ in try reader.sizes() }
+            return Response(json: json(of: sizes))
+        }
     }
 
     private func range(_ call: APICall) async throws -> (DeviceAddress, Timestamp?, Timestamp?) {
@@ -49,6 +54,20 @@ struct DeviceHistoryRoutes {
         if let from, let to, from > to { throw Problem.badRequest("'from' is later than 'to': swap them") }
         try await history.checkExists(address)
         return (address, from, to)
+    }
+
+    private func json(of sizes: [SeriesSize]) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("sizes", sizes) { writer, size in
+            writer.object { object in
+                object.member("device", "\(size.device)")
+                object.member("stream", size.stream)
+                object.member("samples", size.samples)
+                object.member("oldest", size.oldest)
+                object.member("bytes", size.bytes)
+            }
+        }
+        return object.finish()
     }
 
     private func json(of states: [LifecycleTransition]) -> [UInt8] {

@@ -100,6 +100,10 @@ struct ServerParts: Sendable {
         DeletionRoutes(feed: feed, history: history, root: configuration.root, logger: logger).add(to: &routes)
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
         ForgetRoute(feed: feed, logger: logger).add(to: &routes)
+        RecordingRoutes(
+            feed: feed, store: store, knownStreams: knownStreams, root: configuration.root,
+            creator: "lockstep \(configuration.version)", logger: logger
+        ).add(to: &routes)
         StaticFiles(
             page: configuration.pageFolder, leaflet: configuration.leafletFolder,
             documents: { rights in

@@ -58,6 +58,9 @@ final class StorePool: Sendable {
     /// Whether a store is configured.
     var hasStore: Bool { address != nil }
 
+    /// Whether the store is a file.
+    var isFile: Bool { if case .sqlite? = address { true } else { false } }
+
     /// The reason why the store cannot be read, or nil if the last read succeeded.
     var problem: String? { address == nil ? Self.missing : state.withLock { $0.problem } }
 

@@ -22,12 +22,15 @@ public enum SessionJSON {
         return object.finish()
     }
 
-    /// Encodes a session with its group and id and all of its markers, for a file or a list.
-    public static func encodeWithKey(_ session: RecordingSession) -> [UInt8] {
+    /// Encodes a session with its group and id, for a file or a list.
+    /// - Parameter markers: the markers to include; nil for all.
+    public static func encodeWithKey(
+        _ session: RecordingSession, markers: [RecordingSession.Marker]? = nil
+    ) -> [UInt8] {
         var object = JSONObjectWriter(reservingCapacity: 1024)
         object.member("group", session.key.group.rawValue)
         object.member("id", session.key.id.rawValue)
-        write(session, into: &object, markers: session.markers[...])
+        write(session, into: &object, markers: (markers ?? session.markers)[...])
         return object.finish()
     }
 

@@ -129,7 +129,7 @@ struct ExportCommand: ParsableCommand {
             throw CommandFailure("a session can be exported as csv, mcap or xdf, not as \(format.rawValue)")
         }
         if format == .csv { return try export.writeFolder(out, replaces: force) }
-        try export.write(.session(found, export.streams), format, to: ExportFile(path: out, replaces: force))
+        try export.write(format, to: ExportFile(path: out, replaces: force))
     }
 
     /// Returns the format of a file by its extension; csv without an extension.

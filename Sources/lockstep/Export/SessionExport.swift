@@ -5,42 +5,33 @@ import LockstepModel
 import LockstepStore
 import LockstepWire
 
-/// The export of a session: the samples of all of its devices between its start and its end, on the collector's clock.
+/// The export of a session into files.
 struct SessionExport {
-    private let session: RecordingSession
+    private let samples: SessionSamples
     private let reader: StoreReader
-    private let start, end: Timestamp
-    private let time: CollectorTime
-    let streams: [SensorStream]
 
     /// - Parameter now: the end of a session that has none.
     /// - Throws: ``CommandFailure`` if there is nothing to export; `StoreError`.
     init(_ session: RecordingSession, in reader: StoreReader, now: Timestamp) throws {
-        guard let start = session.start, case let end = session.end ?? now, start < end else {
-            throw CommandFailure("the session '\(session.key.id)' has no length: it was stopped before its start")
+        self.reader = reader
+        do { samples = try SessionSamples(session, in: reader, now: now) } catch let error as SessionSamples.Nothing {
+            throw CommandFailure(error.description)
         }
-        (self.session, self.reader, self.start, self.end) = (session, reader, start, end)
-        let time = try CollectorTime(of: session.addresses, from: start, to: end, in: reader)
-        self.time = time
-        streams = try reader.catalog().streams.filter { stream in
-            try session.addresses.contains { device in
-                let range = time.deviceRange(of: device)
-                return try !reader.timeRanges(of: stream, devices: [device], from: range.from, to: range.to).isEmpty
-            }
-        }
-        guard !streams.isEmpty else {
-            throw CommandFailure("no samples of the session '\(session.key.id)' are stored")
-        }
+    }
+
+    /// Writes all of the session into one file.
+    func write(_ format: ExportFormat, to file: ExportFile) throws {
+        try write(samples.subject, format, to: file)
     }
 
     /// Writes one file.
     /// - Returns: whether there are samples.
     @discardableResult
-    func write(
+    private func write(
         _ subject: ExportSubject, _ format: ExportFormat, to file: ExportFile, isPart: Bool = false
     ) throws -> Bool {
-        let export = SampleExport(subject, format: format, from: start, to: end, collectorTime: time)
-        let selection = try ExportSelection(export, of: session.addresses, in: reader)
+        let selection = try ExportSelection(
+            samples.export(subject, format), of: samples.session.addresses, in: reader)
         guard !selection.isEmpty else { return false }
         return try selection.run(gap: 1, to: .file(file), isPart: isPart)
     }
@@ -57,15 +48,15 @@ struct SessionExport {
         }
         var names: [String] = []
         do {
-            for stream in streams {
+            for stream in samples.streams {
                 let name = "\(stream.table).csv"
                 // The nearest samples of a slow stream may be before the start or after the end.
                 let file = try ExportFile(path: "\(part)/\(name)", replaces: false)
                 if try write(.stream(stream), .csv, to: file, isPart: true) { names.append(name) }
             }
             for (name, text) in [
-                ("markers.csv", markerCSV(session.markers)),
-                ("session.json", String(decoding: SessionJSON.encodeWithKey(session), as: UTF8.self) + "\n"),
+                ("markers.csv", markerCSV(samples.session.markers)),
+                ("session.json", String(decoding: SessionJSON.encodeWithKey(samples.session), as: UTF8.self) + "\n"),
             ] {
                 names.append(name)
                 let file = try ExportFile(path: "\(part)/\(name)", replaces: false)

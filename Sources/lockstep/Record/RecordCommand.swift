@@ -132,18 +132,10 @@ struct RecordStartCommand: ParsableCommand {
     /// Returns the id: that of the option, or one made from the name that no session has.
     private func newID(among exchange: SessionExchange) throws -> SessionID {
         let group = options.group ?? .standard
-        func isKnown(_ id: String) -> Bool {
-            exchange.sessions[.init(group: group, id: SessionID(unchecked: id))] != nil
-        }
-        if let id {
-            let valid = try SessionID(validating: id)
-            guard !isKnown(id) else { throw CommandFailure("there is a session with the id '\(id)'") }
-            return valid
-        }
-        let words = name.lowercased().split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
-        let base = words.isEmpty ? "session" : String(words.joined(separator: "-").prefix(48))
-        var (id, number) = (base, 2)
-        while isKnown(id) { (id, number) = ("\(base)-\(number)", number + 1) }
-        return try SessionID(validating: id)
+        func isKnown(_ id: SessionID) -> Bool { exchange.sessions[.init(group: group, id: id)] != nil }
+        guard let id else { return SessionID.named(name, isKnown: isKnown) }
+        let valid = try SessionID(validating: id)
+        guard !isKnown(valid) else { throw CommandFailure("there is a session with the id '\(id)'") }
+        return valid
     }
 }

@@ -174,8 +174,3 @@ struct SessionSeries {
         return result.sorted { ($0.device, $0.stream.name) < ($1.device, $1.stream.name) }
     }
 }
-
-extension RecordingSession {
-    /// The addresses of the devices, in order.
-    var addresses: [DeviceAddress] { devices.keys.sorted().map { DeviceAddress(group: key.group, device: $0) } }
-}

@@ -26,7 +26,10 @@ struct AccessMatrix {
             ]),
         "serve": AccessMatrix(
             channels: ["command", "event/acknowledge", "forget", "delete"],
-            others: ["lockstep/lab/$collector/main/event/acknowledge"]),
+            others: [
+                "lockstep/lab/$collector/main/event/acknowledge", "lockstep/lab/$session/walk/start",
+                "lockstep/lab/$session/walk/mark",
+            ]),
         "collector": AccessMatrix(
             channels: [
                 "state", "ack", "event", "event/acknowledged", "clock/pong", "presence", "forgotten", "command",

@@ -15,10 +15,11 @@ import { show as showDevice } from "./device/view.js";
 import { show as showEvents } from "./events/view.js";
 import { show as showFleet } from "./fleet/view.js";
 import { show as showMap } from "./map/view.js";
+import { show as showSessions } from "./recording/view.js";
 import { show as showUnknown } from "./system/unknown.js";
 import { show as showSystem } from "./system/view.js";
 
-const VIEWS = { fleet: showFleet, map: showMap, device: showDevice, events: showEvents, bouncer: showBouncer, system: showSystem, unknown: showUnknown };
+const VIEWS = { fleet: showFleet, map: showMap, device: showDevice, events: showEvents, sessions: showSessions, bouncer: showBouncer, system: showSystem, unknown: showUnknown };
 
 /** @type {(() => void)|null} */
 let leave = null;

@@ -2,8 +2,8 @@
 
 /**
  * @typedef {object} Route
- * @property {"fleet"|"map"|"device"|"events"|"bouncer"|"system"|"unknown"} view
- * @property {string} [group] @property {string} [device]
+ * @property {"fleet"|"map"|"device"|"sessions"|"events"|"bouncer"|"system"|"unknown"} view
+ * @property {string} [group] @property {string} [device] @property {string} [id] of a session
  * @property {URLSearchParams} query what of the view is shown
  */
 
@@ -13,10 +13,11 @@ export function parseRoute(hash) {
     const query = new URLSearchParams(text);
     const parts = path.split("/").filter(Boolean).map(decode);
     if (parts.length === 0) return { view: "fleet", query };
-    if (parts.length === 1 && ["map", "events", "bouncer", "system"].includes(parts[0])) return { view: /** @type {any} */ (parts[0]), query };
+    if (parts.length === 1 && ["map", "sessions", "events", "bouncer", "system"].includes(parts[0])) return { view: /** @type {any} */ (parts[0]), query };
     if (parts.length === 3 && (parts[0] === "device" || parts[0] === "bouncer")) {
         return { view: parts[0], group: parts[1], device: parts[2], query };
     }
+    if (parts.length === 3 && parts[0] === "sessions") return { view: "sessions", group: parts[1], id: parts[2], query };
     return { view: "unknown", query };
 }
 

@@ -1,7 +1,7 @@
 /** The attitude: a solid that turns with the quaternion, with roll, pitch and yaw. */
 
 import { fitCanvas } from "../core/canvas.js";
-import { card, emptyState, h, setText } from "../core/dom.js";
+import { card, emptyState, h, setAttribute, setText } from "../core/dom.js";
 import { onFrame, watchVisible } from "../core/frames.js";
 import { onThemeChange, token } from "../core/theme.js";
 import { fixed, UNKNOWN } from "../pure/format.js";
@@ -12,9 +12,12 @@ const BODY = slab(1.24, 2.2, 0.22, 0.22);
 const SCREEN = slab(1.08, 1.96, 0.222, 0.12)[0];
 const FRAMES = { arbitrary: "arbitrary heading, may drift", arbitraryCorrected: "arbitrary heading", magneticNorth: "magnetic north", trueNorth: "true north" };
 
-/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} live @param {boolean} hasMotion */
-export function attitudeCard({ group, device }, live, hasMotion) {
-    const { element, body, note } = card({ title: "Attitude", id: "attitude", className: "card-attitude" });
+/**
+ * @param {{group: string, device: string}} address @param {import("./moment.js").Moment} live @param {boolean} hasMotion
+ * @param {{title: string, id: string}} [heading] of one of several
+ */
+export function attitudeCard({ group, device }, live, hasMotion, { title, id } = { title: "Attitude", id: "attitude" }) {
+    const { element, body, note } = card({ title, id, className: "card-attitude" });
     if (!hasMotion) {
         body.append(emptyState({ symbol: "cube", title: "No device motion", text: "The attitude needs the stream motion/device: a device with accelerometer and gyroscope." }));
         return { element };
@@ -32,20 +35,26 @@ export function attitudeCard({ group, device }, live, hasMotion) {
     let colours = readColours();
     const stopTheme = onThemeChange(() => { colours = readColours(); });
     let saidAt = 0;
+    /** What is drawn: a moment that stands still is drawn once. */
+    let drawn = "";
 
     const stop = onFrame((time) => {
-        if (!visible.visible || fitted.width === 0) return;
+        if (!visible.visible || fitted.width === 0) return false;
         const stream = live.get(`${group}/${device}`, "motion/device");
         const attitude = attitudeNow(stream, live);
         wait.hidden = attitude !== null;
-        if (!attitude) return;
-        paint(fitted, colours, attitude, stream.words.get("frame")?.value ?? "");
-        if (time - saidAt < 120) return;
+        if (!attitude) return false;
+        const shown = `${attitude} ${fitted.width} ${fitted.height} ${colours.line} ${colours.dark}`;
+        const isDrawn = shown === drawn;
+        drawn = shown;
+        if (!isDrawn) paint(fitted, colours, attitude, stream.words.get("frame")?.value ?? "");
+        if (time - saidAt < 120) return !isDrawn;
         saidAt = time;
         const { roll, pitch, yaw } = eulerAngles(attitude);
         [roll, pitch, yaw].forEach((value, i) => setText(angles[i].value, `${fixed(value, 1)}°`));
         setText(note, FRAMES[stream.words.get("frame")?.value] ?? "");
-        canvas.setAttribute("aria-label", `Attitude: roll ${fixed(roll)}°, pitch ${fixed(pitch)}°, yaw ${fixed(yaw)}°`);
+        setAttribute(canvas, "aria-label", `Attitude: roll ${fixed(roll)}°, pitch ${fixed(pitch)}°, yaw ${fixed(yaw)}°`);
+        return !isDrawn;
     });
 
     return { element, close() {

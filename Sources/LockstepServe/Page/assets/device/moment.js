@@ -17,6 +17,8 @@ export class Moment extends EventTarget {
     /** Seconds of the past in a second, while it is played. */
     speed = 1;
     isPlaying = false;
+    /** Whether the time is that of the collector's clock, and not that of each device. */
+    isOnCollectorTime = false;
     /** @type {Map<string, {from: number, to: number, stream: import("../core/live.js").LiveStream|null}>} */
     #chunks = new Map();
     /** @type {Map<string, number>} */
@@ -37,6 +39,12 @@ export class Moment extends EventTarget {
         this.dispatchEvent(new Event("change"));
     }
 
+    /** @param {boolean} isOn */
+    setCollectorTime(isOn) {
+        this.isOnCollectorTime = isOn;
+        this.#chunks.clear();
+    }
+
     want(address, stream) {
         return this.live.want(address, stream);
     }
@@ -44,7 +52,7 @@ export class Moment extends EventTarget {
     /** @param {string} address group/device @param {string} stream @returns {import("../core/live.js").LiveStream|undefined} */
     get(address, stream) {
         const live = this.live.get(address, stream);
-        if (this.time === null || (live && isWithin(live.ring, this.time))) return live;
+        if (this.time === null || (live && !this.isOnCollectorTime && isWithin(live.ring, this.time))) return live;
         const key = `${address} ${stream}`;
         const have = this.#chunks.get(key);
         const wanted = chunkOf(this.time, this.isPlaying ? this.speed : 1);
@@ -75,7 +83,7 @@ export class Moment extends EventTarget {
             const { from, to, every } = chunkOf(this.time, this.isPlaying ? this.speed : 1);
             const [group, device] = address.split("/");
             try {
-                const reply = await request(streamPath(group, device, stream), { query: { from, to, every: every ? `${every}ms` : undefined }, signal: this.#abort.signal });
+                const reply = await request(streamPath(group, device, stream), { query: { from, to, every: every ? `${every}ms` : undefined, time: this.isOnCollectorTime && !every ? "collector" : undefined }, signal: this.#abort.signal });
                 this.#chunks.set(key, { from, to, stream: ringOf(reply) });
             } catch {
                 pause = RETRY;

@@ -21,8 +21,11 @@ const MOST_FIXES = 3000;
 /** The distances of the filter, in m. */
 const FILTERS = [0, 2, 5, 10, 25, 100];
 
-/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment @param {boolean} hasLocation */
-export function trackCard({ group, device }, moment, hasLocation) {
+/**
+ * @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment @param {boolean} hasLocation
+ * @param {{title?: string, id?: string, until?: number|null}} [options] of one of several; `until` is the end of the track, or null for the present
+ */
+export function trackCard({ group, device }, moment, hasLocation, { title = "Position", id = "track", until: end = null } = {}) {
     let filter = Number(stored("track.filter", 5));
     let span = Number(stored("track.span", 3600));
     const filters = selectField({ label: "Distance filter", value: String(filter), options: FILTERS.map((metres) => ({ value: String(metres), text: filterText(metres) })), onchange: (value) => {
@@ -37,12 +40,12 @@ export function trackCard({ group, device }, moment, hasLocation) {
             load();
         } }),
         filters);
-    const { element, body, note } = card({ title: "Position", id: "track", className: "card-track", tools: hasLocation ? tools : null });
+    const { element, body, note } = card({ title, id, className: "card-track", tools: hasLocation ? tools : null });
     if (!hasLocation) {
         body.append(emptyState({ symbol: "map", title: "No position", text: "The device has sent no location. It needs a location source, such as gpsd." }));
         return { element };
     }
-    const mapElement = h("div", { class: "map-canvas", role: "region", "aria-label": "Map of the track" });
+    const mapElement = h("div", { class: "map-canvas", role: "region", "aria-label": `Map of the track of ${device}` });
     const notice = h("div", { class: "overlay", hidden: true });
     const caption = h("p", { class: "track-text num" });
     body.append(h("div", { class: "map-frame" }, mapElement, notice), caption);
@@ -55,7 +58,7 @@ export function trackCard({ group, device }, moment, hasLocation) {
     let isOver = false;
     let isLoaded = false;
     /** The end of what is loaded, in µs; null for the present. @type {number|null} */
-    let until = null;
+    let until = end;
     let marker = null;
     let momentTimer = 0;
     const abort = new AbortController();
@@ -106,12 +109,12 @@ export function trackCard({ group, device }, moment, hasLocation) {
     /** Moves the marker to where the device was at the moment that the plots show. */
     function onmoment() {
         const { time } = moment;
-        const isCovered = time === null ? until === null : time <= (until ?? now()) && time >= (until ?? now()) - span * 1e6;
+        const isCovered = time === null ? until === end : time <= (until ?? now()) && time >= (until ?? now()) - span * 1e6;
         if (!isCovered && !momentTimer) {
             momentTimer = setTimeout(() => {
                 momentTimer = 0;
                 const at = moment.time;
-                until = at === null || at > now() - span * 1e6 ? null : Math.round(at + span * 0.5e6);
+                until = at === null ? end : at > now() - span * 1e6 ? null : Math.round(at + span * 0.5e6);
                 load();
             }, 150);
         }

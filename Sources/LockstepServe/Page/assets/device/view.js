@@ -6,7 +6,6 @@ import { emptyState, h } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { LiveSamples } from "../core/live.js";
 import { stored } from "../core/settings.js";
-import { plotsOf } from "../pure/address.js";
 import { plottable } from "../pure/columns.js";
 import { PlotPanel } from "../plot/panel.js";
 import { attitudeCard } from "./attitude.js";
@@ -68,7 +67,7 @@ export function show(main, { group, device, query }) {
 
     function build(detail) {
         for (const part of parts) part.close?.();
-        if (Array.isArray(chosen)) showChosenPlots(detail);
+        if (Array.isArray(chosen)) panel.restore(chosen, new Map([[`${group}/${device}`, Promise.resolve(detail)]]), abort.signal);
         else showFirstPlots(detail);
         const has = (stream) => detail.streams.some((entry) => entry.stream === stream);
         const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
@@ -103,27 +102,6 @@ export function show(main, { group, device, query }) {
         const shown = panel.charts.map((chart) => chart.source.stream);
         for (const entry of firstPlots(detail.streams).filter(({ stream }) => !shown.includes(stream)).slice(0, FIRST_PLOTS - shown.length)) panel.add({ group, device, stream: entry.stream, rate: entry.rate, columns: plottable(entry) });
         if (!hasRange && detail.last_sample !== null && now() - detail.last_sample > 30e6) panel.showUntil(detail.last_sample);
-        panel.empty.hidden = panel.charts.length > 0;
-    }
-
-    /** @param {any} detail of this device */
-    async function showChosenPlots(detail) {
-        if (panel.isArranged) return;
-        panel.isArranged = true;
-        const details = new Map([[`${group}/${device}`, Promise.resolve(detail)]]);
-        for (const plots of chosen.map((text) => plotsOf(String(text)))) {
-            let chart = null;
-            for (const plot of plots) {
-                const key = `${plot.group}/${plot.device}`;
-                if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal: abort.signal }).catch(() => null));
-                const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
-                if (isOver) return;
-                if (!entry) continue;
-                const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns };
-                if (chart) chart.join(source);
-                else chart = panel.add(source);
-            }
-        }
         panel.empty.hidden = panel.charts.length > 0;
     }
 

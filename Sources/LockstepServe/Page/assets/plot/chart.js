@@ -3,7 +3,7 @@
 import { fitCanvas } from "../core/canvas.js";
 import { now } from "../core/clock.js";
 import { h, icon, setText } from "../core/dom.js";
-import { watchVisible } from "../core/frames.js";
+import { wake, watchVisible } from "../core/frames.js";
 import { onThemeChange, token } from "../core/theme.js";
 import { onUnitsChange } from "../core/units.js";
 import { boundText } from "../pure/clock-texts.js";
@@ -16,6 +16,7 @@ import { LIVE_SPAN } from "../pure/view.js";
 import { askAxis } from "./axis-dialog.js";
 import { Curves } from "./curves.js";
 import { paintFrame, paintLiveTicks, paintTime, paintTimeTicks } from "./frame-painter.js";
+import { paintMarkers } from "./marker-painter.js";
 import { paintGaps } from "./past-painter.js";
 
 /** The room for the labels of the value axis, at least. */
@@ -38,6 +39,8 @@ export class Chart {
     neededLeft = LEFT;
     #decimals = 3;
     #isOnCollectorTime = false;
+    /** @type {import("../pure/recording.js").Marker[]} */
+    #markers = [];
 
     /**
      * @param {any} source of the first curves, with the fixed limits of the value axis, `axis`
@@ -98,6 +101,7 @@ export class Chart {
 
     invalidate() {
         this.#dirty = true;
+        wake();
     }
 
     /** Loads the past again. @param {boolean} [isChanged] whether what is shown is no longer true */
@@ -106,6 +110,12 @@ export class Chart {
             past.reset();
             if (isChanged) past.series = null;
         }
+        this.invalidate();
+    }
+
+    /** @param {import("../pure/recording.js").Marker[]} markers in order of time */
+    setMarkers(markers) {
+        this.#markers = markers;
         this.invalidate();
     }
 
@@ -124,7 +134,7 @@ export class Chart {
     }
 
     /**
-     * Draws the chart, if anything has changed.
+     * Draws the chart, if anything has changed. Returns whether it has.
      * @param {import("../pure/view.js").TimeView} view @param {number|null} cursor time in µs @param {{from: number, to: number}|null} selection
      * @param {number} left the room for labels: the same for all charts, so that equal times are one below the other
      */
@@ -134,9 +144,10 @@ export class Chart {
             this.note.style.left = `${left}px`;
             this.invalidate();
         }
-        if (!this.visible.visible || this.fitted.width === 0) return;
-        if (view.live) this.#paintLive(cursor);
-        else this.#paintPast(view, cursor, selection);
+        if (!this.visible.visible || this.fitted.width === 0) return false;
+        if (!view.live) return this.#paintPast(view, cursor, selection);
+        this.#paintLive(cursor);
+        return true;
     }
 
     #paintLive(cursor) {
@@ -159,6 +170,7 @@ export class Chart {
         const range = this.#frame(c, scale, area);
         paintLiveTicks(c, area);
         const hasSamples = this.curves.filter((curves) => curves.paintLive(c, scale, area, range, time, this.#colours)).length > 0;
+        paintMarkers(c, area, view, this.#markers, this.#colours);
         this.stats.hidden = true;
         this.#note(hasSamples ? null : streams.some(({ ring }) => ring.newest !== null) ? "No samples in the last 30 s" : "Waiting for samples");
         this.#cursor(c, area, view, cursor);
@@ -174,7 +186,7 @@ export class Chart {
         this.shownView = view;
         const { area } = this;
         for (const { past } of this.curves) past.show(view, area.width);
-        if (!this.#dirty && cursor === this.drawnCursor && view === this.drawnView && selection === this.drawnSelection) return;
+        if (!this.#dirty && cursor === this.drawnCursor && view === this.drawnView && selection === this.drawnSelection) return false;
         this.#dirty = false;
         this.drawnCursor = cursor;
         this.drawnView = view;
@@ -191,6 +203,7 @@ export class Chart {
         c.clip();
         if (series) paintGaps(c, area, series, view, now() - 3e6, this.#colours.gap, extents.length ? this.#colours.text : null);
         for (const curves of this.curves) curves.paintPast(c, area, view, range, this.#colours);
+        paintMarkers(c, area, view, this.#markers, this.#colours);
         paintTime(c, area, view, now(), this.#colours.text, [3, 3]);
         c.restore();
         this.#note(problem ?? (series && !extents.length && !isLoading ? "No samples in this period" : series ? null : "Loading"));
@@ -203,6 +216,7 @@ export class Chart {
         const bound = series && boundOf(series, view.from, view.to);
         setText(this.boundText, bound === null ? "" : boundText(bound));
         this.#describe(`${timeOfDay(view.from)} to ${timeOfDay(view.to)}`);
+        return true;
     }
 
     /** Draws background, grid and value axis; returns the range of the axis. */

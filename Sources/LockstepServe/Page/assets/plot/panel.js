@@ -1,12 +1,14 @@
 /** Several charts with a common time axis: live or past, zoomed and moved together. */
 
+import { devicePath, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
 import { onFrame } from "../core/frames.js";
 import { addressOf, showInAddress } from "../core/router.js";
 import { store, stored } from "../core/settings.js";
 import { announce } from "../core/shell.js";
-import { markOf, momentParameters, plotsText, rangeOf, rangeParameters } from "../pure/address.js";
+import { markOf, momentParameters, plotsOf, plotsText, rangeOf, rangeParameters } from "../pure/address.js";
+import { plottable } from "../pure/columns.js";
 import { dateTime, duration, nearTime } from "../pure/format.js";
 import { extended, followed, liveView, panned, recentView, selected, showing, zoomed } from "../pure/view.js";
 import { Chart, LEFT } from "./chart.js";
@@ -39,11 +41,18 @@ export class PlotPanel {
     /** @type {{from: number, to: number}|null} */
     #selection = null;
     #showTimer = 0;
-    #isOnCollectorTime = stored("plots.collectorTime", false) === true;
+    #isOnCollectorTime = false;
+    /** @type {import("../pure/recording.js").Marker[]} */
+    #markers = [];
 
-    /** @param {{live: import("../core/live.js").LiveSamples, moment: import("../device/moment.js").Moment, group: string, device: string, query: URLSearchParams}} options `query` of the address */
-    constructor({ live, moment, group, device, query }) {
+    /**
+     * @param {{live: import("../core/live.js").LiveSamples, moment: import("../device/moment.js").Moment, group: string, device: string, query: URLSearchParams, place?: string, isOnCollectorTime?: boolean}} options
+     *   `device` is the one whose plots do not show its name; `query` is that of the address; `place` is the name by which the chosen plots are kept
+     */
+    constructor({ live, moment, group, device, query, place = `${group}/${device}`, isOnCollectorTime = stored("plots.collectorTime", false) === true }) {
         this.moment = moment;
+        this.place = place;
+        this.#isOnCollectorTime = moment.isOnCollectorTime = isOnCollectorTime;
         this.player = new Player(moment, { onplay: () => this.#onplay(), onpause: () => this.#show() });
         this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), ondelete: () => this.#delete(), onclear: () => this.#setSelection(null) });
         this.#view = rangeOf(query, now()) ?? liveView(now());
@@ -80,6 +89,7 @@ export class PlotPanel {
         const chart = new Chart(source, { live: this.live, showsDevice: source.device !== this.device || source.group !== this.group,
             onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; }, onarrange: () => this.#arranged() });
         chart.setCollectorTime(this.#isOnCollectorTime);
+        chart.setMarkers(this.#markers);
         chart.gestures = new ChartGestures(chart, this);
         this.charts.push(chart);
         this.list.append(chart.element);
@@ -92,6 +102,36 @@ export class PlotPanel {
         this.add(source);
         this.#arranged();
         this.charts[this.charts.length - 1].element.scrollIntoView({ block: "nearest" });
+    }
+
+    /**
+     * Adds plots that were chosen before.
+     * @param {unknown[]} chosen as in an address @param {Map<string, Promise<any>>} details of devices that are known already @param {AbortSignal} signal
+     */
+    async restore(chosen, details, signal) {
+        if (this.isArranged) return;
+        this.isArranged = true;
+        for (const plots of chosen.map((text) => plotsOf(String(text)))) {
+            let chart = null;
+            for (const plot of plots) {
+                const key = `${plot.group}/${plot.device}`;
+                if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal }).catch(() => null));
+                const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
+                if (signal.aborted) return;
+                if (!entry) continue;
+                const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns };
+                if (chart) chart.join(source);
+                else chart = this.add(source);
+            }
+        }
+        this.empty.hidden = this.charts.length > 0;
+    }
+
+    /** Draws markers. @param {import("../pure/recording.js").Marker[]} markers in order of time */
+    setMarkers(markers) {
+        if (JSON.stringify(markers) === JSON.stringify(this.#markers)) return;
+        this.#markers = markers;
+        for (const chart of this.charts) chart.setMarkers(markers);
     }
 
     get view() {
@@ -127,14 +167,34 @@ export class PlotPanel {
 
     /** Shows the five minutes before a time. @param {number} time µs */
     showUntil(time) {
-        // Nobody has chosen this range: the address stays that of the newest samples.
-        this.#set({ live: false, from: time - 290e6, to: time + 10e6 }, false);
+        this.showRange({ live: false, from: time - 290e6, to: time + 10e6 });
+    }
+
+    /**
+     * Shows a range that nobody has chosen: the address stays that of the newest samples.
+     * @param {import("../pure/view.js").TimeView} view @param {number} [mark] the moment that is shown, unless one is marked
+     */
+    showRange(view, mark) {
+        this.#mark ??= mark ?? null;
+        this.#set(view, false);
+    }
+
+    /** The time that is marked, or null. */
+    get markedTime() {
+        return this.#mark;
+    }
+
+    /** Marks a moment, and moves the range to it. @param {number} time */
+    showMoment(time) {
+        this.player.pause();
+        this.mark(time);
+        this.#set(showing({ ...this.current(), live: false }, time));
     }
 
     /** The plots that a person has chosen for this device are shown again, and are part of the address. */
     #arranged() {
         this.isArranged = true;
-        store(`plots ${this.group}/${this.device}`, this.#plots());
+        store(`plots ${this.place}`, this.#plots());
         this.#show();
     }
 
@@ -286,6 +346,7 @@ export class PlotPanel {
     /** @param {boolean} isOn */
     #setCollectorTime(isOn) {
         this.#isOnCollectorTime = isOn;
+        this.moment.setCollectorTime(isOn);
         store("plots.collectorTime", isOn);
         this.clock.setAttribute("aria-pressed", String(isOn));
         for (const chart of this.charts) chart.setCollectorTime(isOn);
@@ -321,10 +382,12 @@ export class PlotPanel {
         const left = Math.max(LEFT, ...this.charts.map((chart) => chart.neededLeft));
         const cursor = this.#cursor ?? this.#mark;
         this.moment.set(cursor);
-        for (const chart of this.charts) chart.paint(view, cursor, this.#selection, left);
+        let isMoving = this.moment.isPlaying;
+        for (const chart of this.charts) if (chart.paint(view, cursor, this.#selection, left)) isMoving = true;
         if (performance.now() < this.#said.until) setText(this.rangeText, this.#said.text);
         else if (cursor !== null) setText(this.rangeText, dateTime(cursor));
         else if (view.live) setText(this.rangeText, this.charts[0]?.delay ? `${this.charts[0].delay.toFixed(1)} s behind` : "");
         else setText(this.rangeText, `${nearTime(view.from, now())} – ${view.follows ? "now" : nearTime(view.to, now())} · ${duration((view.to - view.from) / 1e6)}`);
+        return isMoving;
     }
 }

@@ -4,12 +4,14 @@ import { now } from "../core/clock.js";
 import { card, emptyState, h, icon } from "../core/dom.js";
 import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
-import { age, bytes, dateTime, duration, UNKNOWN, whole } from "../pure/format.js";
+import { sizesCard } from "./sizes.js";
+import { age, bytes, dateTime, day, duration, UNKNOWN, whole } from "../pure/format.js";
 
 /** @param {HTMLElement} main */
 export function show(main) {
     const grid = h("div", { class: "system-grid" });
-    main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "System")), grid));
+    const sizes = sizesCard();
+    main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "System")), grid, sizes));
     let drawn = "";
     function draw() {
         const { system } = parts.value;
@@ -17,6 +19,7 @@ export function show(main) {
         const html = cards.map((element) => element.outerHTML).join("");
         if (html !== drawn) grid.replaceChildren(...cards);
         drawn = html;
+        sizes.hidden = !["ok", "away"].includes(parts.value.store);
         if (!system && parts.value.server === "away") grid.replaceChildren(emptyState({ symbol: "warning", title: "The server does not answer", text: "The parts appear as soon as the connection is back." }));
     }
     parts.addEventListener("change", draw);
@@ -42,6 +45,7 @@ function cardsOf({ server, broker, store, system }) {
             ...problemRow(collector.problem),
             ["Devices", whole(collector.devices)], ["Samples stored", whole(collector.stored)], ["Duplicates", whole(collector.duplicates)],
             ["Conflicts", whole(collector.conflicts)], ["Messages rejected", whole(collector.rejected)], ["Samples dropped by devices", whole(collector.dropped)],
+            ...spaceRows(collector.space),
             ["Running for", collector.started ? duration((now() - collector.started) / 1e6) : UNKNOWN],
             ["Memory", collector.memory ? `${bytes(collector.memory)}, peak ${bytes(collector.memory_peak)}` : UNKNOWN],
             ["Version", collector.version ?? UNKNOWN], ["Last report", dateTime(collector.at)],
@@ -54,6 +58,13 @@ function cardsOf({ server, broker, store, system }) {
         cards.push(element);
     }
     return cards;
+}
+
+/** The size of the store, and when the disk or the limit is reached at the present rate. */
+function spaceRows(space) {
+    if (!space) return [];
+    const full = space.full_at === undefined ? "not foreseeable" : `in ${duration(Math.max(0, (space.full_at - now()) / 1e6))}, ${day(space.full_at)}`;
+    return [["Store", `${bytes(space.file)}${space.limit === undefined ? "" : `, at most ${bytes(space.limit)}`}`], ["Full at the present rate", full], ["Samples expired", whole(space.expired)]];
 }
 
 function problemRow(problem) {

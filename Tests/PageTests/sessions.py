@@ -1,0 +1,204 @@
+"""Sessions: recordings of several devices that are started, marked, stopped, played and downloaded on the page."""
+
+import json
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+from features import ALLOWED, CHART, leave
+from truth import no_errors, open_view, text
+
+BUTTON = "[...document.querySelectorAll('.view-session .device-title .button')].find((button) => button.textContent === {!r}).click()"
+STATE = "document.querySelector('.view-session .session-word')?.textContent"
+MARKERS = "[...document.querySelectorAll('.marker-text')].map((marker) => marker.firstChild.textContent)"
+DIALOG = "document.querySelector('dialog[open]')"
+
+
+def post(system, path, body):
+    request = urllib.request.Request(f"{system.url}/api/v1/sessions/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as reply:
+        return json.load(reply)
+
+
+def recorded(system, name, devices=("left", "right"), seconds=3):
+    """A session that is complete, with a marker. Returns it."""
+    known = system.get(f"/api/v1/sessions/lab/{name}")
+    if not known:
+        post(system, "lab", {"name": name, "devices": list(devices), "rates": {"motion/device": 50}, "labels": {"kind": "test"}})
+        state = lambda: system.get(f"/api/v1/sessions/lab/{name}") or {}
+        system.wait(lambda: state().get("state") == "recording", "the session records", 40)
+        start = state()["start"]
+        post(system, f"lab/{name}/mark", {"id": "a", "t": start + 1_500_000, "text": "turn"})
+        reached = lambda: all((system.get(f"/api/v1/devices/lab/{device}") or {}).get("last_sample", 0) > start + seconds * 1_000_000 for device in devices)
+        system.wait(reached, "the session has its length", 40)
+        post(system, f"lab/{name}/stop", {})
+        system.wait(lambda: state().get("state") == "complete", "the session is complete", 60)
+    return system.get(f"/api/v1/sessions/lab/{name}")
+
+
+def fill(page, label, value, kind="input"):
+    """Fills in a field of the dialog by its label."""
+    page.evaluate(f"(() => {{ const field = [...{DIALOG}.querySelectorAll('label')].find((label) => label.firstChild.textContent.startsWith({json.dumps(label)})).querySelector({json.dumps(kind)}); field.value = {json.dumps(value)}; field.dispatchEvent(new Event('change')); }})()")
+
+
+def a_session_is_recorded_on_the_page(system, browser):
+    """Start with a count-down, live rates, markers by key and button, stop, plots with markers, edits, search, files."""
+    page = browser.page(height=2000)
+    open_view(page, system, "#/sessions", "[...document.querySelectorAll('.view-head .button')].some((button) => button.textContent === 'Start session')")
+    page.expect("document.querySelector('#main .empty') || document.querySelectorAll('.session').length", 20, "the list")
+    page.evaluate("[...document.querySelectorAll('.view-head .button')].find((button) => button.textContent === 'Start session').click()")
+    page.expect(f"{DIALOG}?.querySelectorAll('.checks input').length === 4", 20, "the devices of the group")
+    page.evaluate(f"{DIALOG}.querySelectorAll('.checks input').forEach((box) => {{ box.checked = ['left', 'right'].includes(box.value); }})")
+    fill(page, "Name", "walk 3")
+    fill(page, "Labels", "subject=7")
+    page.evaluate(f"(() => {{ {DIALOG}.querySelector('.rate-form [type=number]').value = '100'; [...{DIALOG}.querySelectorAll('button')].find((button) => button.textContent === 'Add rate').click(); }})()")
+    page.expect(f"{DIALOG}.querySelector('.rates').textContent === 'motion/accelerometer 100 Hz'")
+    page.evaluate(f"{DIALOG}.querySelector('form').requestSubmit()")
+    page.expect(f"{DIALOG}.querySelector('[type=submit]').textContent === 'Starts in 2 s'", 10, "the count-down")
+    page.expect("location.hash === '#/sessions/lab/walk-3' && document.title === 'walk-3 · Lockstep'", 15, "the new session")
+    page.expect(f"{STATE} === 'Recording'", 40, "the recording")
+    rows = "[...document.querySelectorAll('.session-devices tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))"
+    page.expect(f"(({rows})).length === 2 && {rows}.every(([, hz, clock, , missing, state]) => parseFloat(hz) >= 90 && /^± [0-9.]+ ms$/.test(clock) && missing === '0' && state === 'Ready')", 30, "rates and clocks of both devices")
+    page.expect(f"/^For [0-9.]+ s$/.test({text('.device-title [role=timer]')})", 10, "the length so far")
+    page.expect("document.querySelectorAll('.chart').length === 2", 20, "a plot of each device")
+    page.key("m")
+    page.expect(f"{MARKERS}.join() === 'Marker 1'", 10, "a marker by the key")
+    page.evaluate("document.querySelector('.mark-form input').focus()")
+    page.type("turn")
+    page.key("Enter")
+    page.expect(f"{MARKERS}.join() === 'Marker 1,turn'", 10, "a marker with a text")
+    system.wait(lambda: len(system.get("/api/v1/sessions/lab/walk-3")["markers"]) == 2, "the collector has both markers")
+    page.evaluate(BUTTON.format("Stop"))
+    page.expect(f"{STATE} === 'Complete'", 60, "the end")
+    session = system.get("/api/v1/sessions/lab/walk-3")
+    note = text("#plots .card-note")
+    length = (session["end"] - session["start"]) / 1e6
+    # The moment of the start is marked. Without a mark, the range is shown.
+    page.evaluate(f"{CHART}.focus()")
+    page.key("Escape")
+    shown = page.expect(f"{note}.match(/· ([0-9.]+) s$/)?.[1]", 20, "the range of the session")
+    assert 0 <= float(shown) - length <= max(0.3, length * 0.1), f"{shown} s are shown of {length} s"
+    page.expect("document.querySelectorAll('.chart[data-loading]').length === 0 && document.querySelector('.chart-note').hidden", 20, "past samples")
+    # A line of the colour of markers goes from top to bottom where the marker is.
+    drawn = """(() => { const canvas = document.querySelector('.chart-canvas'); const c = canvas.getContext('2d'); const probe = document.createElement('canvas').getContext('2d');
+        probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent'); probe.fillRect(0, 0, 1, 1); const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+        const height = canvas.height - 24; const columns = [];
+        for (let x = 40; x < canvas.width; x += 1) { const { data } = c.getImageData(x, 6, 1, height - 6); let count = 0; for (let i = 0; i < data.length; i += 4) if (Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 30) count += 1; if (count > height / 2) columns.push(x); }
+        return columns; })()"""
+    page.expect(f"(columns => columns.length === 2 || columns)({drawn}) === true", 10, "the lines of two markers")
+    page.evaluate("document.querySelectorAll('.marker')[1].querySelector('.button:last-child').click()")
+    fill(page, "Text", "turn left")
+    fill(page, "Seconds after the start", "0.25")
+    page.evaluate(f"{DIALOG}.querySelector('form').requestSubmit()")
+    page.expect(f"{MARKERS}[0] === 'turn left' && document.querySelector('.marker .button').textContent === '0.250 s'", 15, "the edited marker at its new time")
+    page.evaluate(BUTTON.format("Edit"))
+    fill(page, "Labels", "subject=8, shoes=new")
+    page.evaluate(f"{DIALOG}.querySelector('form').requestSubmit()")
+    page.expect("[...document.querySelectorAll('.view-session .label')].some((label) => label.textContent === 'shoes=new')", 15, "the new label")
+    files(system, "walk-3")
+    page.evaluate("location.hash = '#/sessions'")
+    page.expect("[...document.querySelectorAll('.session a')].some((link) => link.textContent === 'walk 3')", 10, "the session in the list")
+    page.evaluate("(() => { const search = document.querySelector('[data-search]'); search.value = 'shoes=new'; search.dispatchEvent(new Event('input')); })()")
+    page.expect("document.querySelectorAll('.session').length === 1 && location.hash === '#/sessions?search=shoes%3Dnew'", 10, "the search by a label")
+    page.evaluate("(() => { const search = document.querySelector('[data-search]'); search.value = 'subject=7'; search.dispatchEvent(new Event('input')); })()")
+    page.expect(f"{text('.empty-title')} === 'No session matches'", 10, "no session with the old label")
+    no_errors(page, ALLOWED + ("404",))
+    leave(page)
+
+
+def files(system, session):
+    """The server sends the file that `lockstep export session` writes."""
+    for extension in ("mcap", "xdf"):
+        path = system.folder / f"{session}.{extension}"
+        subprocess.run([system.programs / "lockstep", "export", "session", session, "--store", system.store, "--out", path], check=True, capture_output=True)
+        assert path.read_bytes() == system.get(f"/api/v1/sessions/lab/{session}/export?format={extension}"), f"another {extension}"
+
+
+def several_devices_are_played_in_step(system, browser):
+    """A marker moves plots, models and maps of all devices to its time, and playback moves all of them."""
+    session = recorded(system, "played")
+    page = browser.page(height=2400)
+    open_view(page, system, "#/sessions/lab/played", "document.querySelectorAll('.card-attitude').length === 2 && document.querySelectorAll('.chart').length === 2")
+    page.expect(f"/[0-9]:[0-9]/.test({text('#plots .card-note')}) && !/at=/.test(location.hash)", 20, "the moment of the start")
+    page.evaluate("document.querySelector('.marker .button').click()")
+    at = session["markers"][0]["t"]
+    page.expect(f"Number(new URLSearchParams(location.hash.split('?')[1]).get('at')) === {at}", 10, "the moment of the marker in the address")
+    angles = "[...document.querySelectorAll('.card-attitude')].map((card) => [...card.querySelectorAll('dd')].map((angle) => angle.textContent).join())"
+    page.expect(f"{angles}.every((text) => /[0-9]°/.test(text))", 20, "both models")
+    still = page.evaluate(angles)
+    page.drain(1)
+    assert page.evaluate(angles) == still, "the models move on although the moment stands still"
+    asked = [url for url in page.requests if "/streams/motion/device?" in url and "every=" not in url and "points=" not in url]
+    assert len({url.split("/streams")[0] for url in asked}) == 2 and all("time=collector" in url for url in asked), asked
+    page.evaluate("(() => { const speed = document.querySelector('.player select'); speed.value = '0.5'; speed.dispatchEvent(new Event('change')); document.querySelector('.player button').click(); })()")
+    page.expect(f"{angles}.every((text, i) => text !== {json.dumps(still)}[i])", 15, "both models move")
+    page.evaluate("document.querySelector('.player button').click()")
+    page.expect(f"Number(new URLSearchParams(location.hash.split('?')[1]).get('at')) > {at}", 10, "the moment in the address")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
+def a_small_window_shows_a_session(system, browser):
+    """At 320 px, nothing of a session or of the dialog is wider than the window."""
+    recorded(system, "played")
+    page = browser.page(320, 640, 2, True)
+    width = "document.documentElement.scrollWidth <= 320"
+    for view, ready in (("#/sessions", "document.querySelector('.session')"), ("#/sessions/lab/played", "document.querySelector('.chart')")):
+        open_view(page, system, view, ready)
+        page.expect(width, 5, f"{view} fits")
+    page.evaluate("location.hash = '#/sessions'")
+    page.expect("document.querySelector('.view-head .button.primary')")
+    page.evaluate("document.querySelector('.view-head .button.primary').click()")
+    page.expect(f"{DIALOG} && {DIALOG}.scrollWidth <= {DIALOG}.clientWidth && {width}", 5, "the dialog fits")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
+def the_space_of_the_store_is_shown(system, browser):
+    """The view of the system has the size and the forecast of the store, and counts the space of each stream when asked."""
+    # What waits to be merged is not counted.
+    system.wait(lambda: (system.get("/api/v1/sizes") or {}).get("sizes"), "some samples are merged", 60)
+    page = browser.page()
+    open_view(page, system, "#/system", "/Full at the present rate(not foreseeable|in )/.test(document.querySelector('.system-grid').textContent)")
+    page.evaluate("document.querySelector('#sizes .button').click()")
+    page.expect("document.querySelectorAll('#sizes tbody tr').length > 0", 20, "the sizes")
+    shown = page.evaluate("[...document.querySelectorAll('#sizes tbody tr')].map((row) => row.children[0].textContent + ' ' + row.children[1].textContent)")
+    sizes = system.get("/api/v1/sizes")["sizes"]
+    assert set(shown) <= {f"{size['device']} {size['stream']}" for size in sizes} and "motion/" in shown[0], shown
+    assert [size["bytes"] for size in sizes] == sorted((size["bytes"] for size in sizes), reverse=True), sizes
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
+def a_page_at_rest_costs_little(system, browser):
+    """The processor time of views in which nothing moves, and the memory after many visits of all views in place of half an hour."""
+    recorded(system, "played")
+    page = browser.page(height=1000)
+
+    def used():
+        return sum(process["cpuTime"] for process in browser.call("SystemInfo.getProcessInfo")["processInfo"] if process["type"] == "renderer")
+
+    shares = {}
+    for view in ("#/", "#/sessions", "#/sessions/lab/played"):
+        open_view(page, system, view, "document.querySelector('h1')")
+        page.drain(5)
+        before, began = used(), time.monotonic()
+        page.drain(8)
+        shares[view] = (used() - before) / (time.monotonic() - began)
+    assert max(shares.values()) <= 0.03, shares
+    sizes = []
+    for _ in range(8):
+        for view in ("#/device/lab/left", "#/events", "#/sessions", "#/sessions/lab/played", "#/map", "#/system", "#/"):
+            page.evaluate(f"location.hash = '{view}'")
+            page.drain(0.5)
+        page.call("HeapProfiler.collectGarbage")
+        sizes.append(page.call("Runtime.getHeapUsage")["usedSize"] / 1e6)
+    # In the first rounds, scripts are compiled.
+    assert sizes[-1] <= sizes[2] * 1.3, sizes
+    no_errors(page, ALLOWED)
+    leave(page)
+    return f"{max(shares.values()):.1%} of a core, {sizes[2]:.1f} to {sizes[-1]:.1f} MB"
+
+
+ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, a_small_window_shows_a_session]
