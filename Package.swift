@@ -159,7 +159,7 @@ let package = Package(
 
         program(
             "lockstep-agent",
-            "Model Wire Motion Sensors Agent CommandLine ArgumentParser Logging ServiceLifecycle "
+            "Model Wire MQTT Motion Sensors Agent CommandLine ArgumentParser Logging ServiceLifecycle "
                 + "UnixSignals"),
         program(
             "lockstep-collector",

@@ -29,7 +29,10 @@ static void take_read(void) {
     position = end = 0;
 }
 
-void read_ahead_begin(int descriptor) { socket_ahead = descriptor; }
+void read_ahead_begin(int descriptor) {
+    if (socket_ahead >= 0) take_read();
+    socket_ahead = descriptor;
+}
 
 void read_ahead_end(int descriptor) {
     if (descriptor == socket_ahead) take_read();
@@ -37,6 +40,11 @@ void read_ahead_end(int descriptor) {
     socket_ahead = -1;
 }
 
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+// A sanitizer needs its own read.
+#if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
 ssize_t read(int descriptor, void *bytes, size_t count) {
     if (descriptor < 0 || descriptor != socket_ahead) return __read(descriptor, bytes, count);
     if (position == end) {
@@ -52,3 +60,4 @@ ssize_t read(int descriptor, void *bytes, size_t count) {
     position += count;
     return (ssize_t)count;
 }
+#endif

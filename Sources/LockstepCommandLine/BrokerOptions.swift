@@ -90,7 +90,7 @@ extension Options<BrokerSettings> {
             throw CommandFailure("--cert-file and --key-file must be used together")
         }
         // If the files were ignored, the user would believe that the connection is encrypted.
-        guard try options == TLSOptions() || address(settings).usesTLS else {
+        guard try options == TLSOptions() || (settings.value(self.broker)?.usesTLS ?? false) else {
             throw CommandFailure("--ca-file, --cert-file and --key-file require TLS: use mqtts:// in --broker")
         }
         return options

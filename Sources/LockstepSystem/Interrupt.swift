@@ -9,7 +9,7 @@ import Synchronization
 /// a synchronous loop.
 public final class Interrupt {
     private final class Flag: Sendable {
-        let signals = Mutex<[Int32]>([])
+        let signals = Mutex<[(number: Int32, time: ContinuousClock.Instant)]>([])
     }
 
     private let flag = Flag()
@@ -23,7 +23,7 @@ public final class Interrupt {
         let registration = DispatchGroup()
         for (signal, source) in zip(signals, sources) {
             source.setEventHandler { [flag] in
-                flag.signals.withLock { $0.append(signal) }
+                flag.signals.withLock { $0.append((signal, ContinuousClock.now)) }
                 wakeup.signal()
             }
             registration.enter()
@@ -39,8 +39,15 @@ public final class Interrupt {
     public var isSet: Bool { signal != nil }
 
     /// The signal that arrived first, or nil if none has arrived.
-    public var signal: Int32? { flag.signals.withLock { $0.first } }
+    public var signal: Int32? { flag.signals.withLock { $0.first?.number } }
 
-    /// Whether several signals have arrived: the user does not want to wait.
-    public var isRepeated: Bool { flag.signals.withLock { $0.count > 1 } }
+    /// Whether another signal has arrived at least a second after the first: the user does not want to wait.
+    public var isRepeated: Bool { flag.signals.withLock { Self.isRepeated($0.map(\.time)) } }
+
+    /// Returns whether signals that arrived at these times are more than one request. `timeout` signals its child and then
+    /// the whole process group, so a signal within a second of the first belongs to it.
+    static func isRepeated(_ times: [ContinuousClock.Instant]) -> Bool {
+        guard let first = times.first else { return false }
+        return times.contains { $0 - first >= .seconds(1) }
+    }
 }

@@ -21,8 +21,8 @@ public final class LocalSystem {
         case ended(ProgramEnd, restart: Duration)
         /// A part cannot be started again, with the reason.
         case failed(String, restart: Duration)
-        /// A part did not end after SIGTERM, and was killed.
-        case killed
+        /// A part had not ended after SIGTERM and was killed: because the user asked for it, or because it took too long.
+        case killed(isRequested: Bool)
         /// A part was stopped, but has not ended cleanly.
         case endedWithError(ProgramEnd)
     }
@@ -123,9 +123,10 @@ public final class LocalSystem {
             guard let patience = left.map(\.part.patience).min() else { break }
             wakeup.wait(for: nil, until: start + patience)
             turn()
-            for entry in left where isUrgent() || ContinuousClock.now >= start + entry.part.patience {
+            let isRequested = isUrgent()
+            for entry in left where isRequested || ContinuousClock.now >= start + entry.part.patience {
                 guard entry.program.isRunning, killed.insert(entry.part.name).inserted else { continue }
-                report(entry.part.name, .killed)
+                report(entry.part.name, .killed(isRequested: isRequested))
                 entry.program.signalGroup(SIGKILL)
                 entry.program.waitForEnd()
             }

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import LockstepAgent
 import LockstepCommandLine
+import LockstepMQTT
 import LockstepModel
 import LockstepSensors
 import LockstepWire
@@ -81,14 +82,15 @@ struct AgentCommand: AsyncParsableCommand {
         var coalescing = Coalescer.Limits()
         try settings.assign(options.window, to: &coalescing.window)
         try settings.assign(options.batch, to: &coalescing.samples)
+        let access = try broker.access(settings)
         var configuration = AgentConfiguration(
-            address: address, broker: try broker.address(settings),
+            address: address, broker: access.address,
             sources: try selection.sources(settings, linger: coalescing.linger),
             outboxPath: try settings.value(options.outbox) ?? defaultOutbox(for: address))
         configuration.coalescing = coalescing
         configuration.rates = try rateOptions.rates(settings)
         configuration.derived = try derivedOptions.options(settings)
-        configuration.broker = try broker.access(settings)
+        configuration.broker = access
         try settings.assign(options.root, to: &configuration.root)
         configuration.root.streams = settings.streams
         try settings.assign(options.outboxSize, to: &configuration.outboxLimits.bytes)

@@ -95,9 +95,10 @@ struct CollectorCommand: AsyncParsableCommand {
     }
 
     private func collectorConfiguration(_ settings: Settings) throws -> CollectorConfiguration {
+        let access = try broker.access(settings)
         var configuration = CollectorConfiguration(
-            id: try settings.value(options.id) ?? CollectorID(validating: "main"), broker: try broker.address(settings))
-        configuration.broker = try broker.access(settings)
+            id: try settings.value(options.id) ?? CollectorID(validating: "main"), broker: access.address)
+        configuration.broker = access
         if settings.place(of: options.cluster) == nil {
             configuration.groups = try settings.values(options.group) { try GroupID(validating: $0) }
         }

@@ -2,6 +2,7 @@ import ArgumentParser
 import LockstepAgent
 import LockstepCommandLine
 import LockstepGateway
+import LockstepMQTT
 import LockstepModel
 import LockstepWire
 import Logging
@@ -91,11 +92,12 @@ struct GatewayCommand: AsyncParsableCommand {
         guard let path = try settings.value(options.outbox) else {
             throw CommandFailure("no outbox specified: use --outbox PATH")
         }
+        let access = try broker.access(settings)
         var configuration = GatewayConfiguration(
-            broker: try broker.address(settings), adapters: try formats.adapters(settings), outboxPath: path)
+            broker: access.address, adapters: try formats.adapters(settings), outboxPath: path)
         configuration.version = lockstepVersion
         configuration.serverCertificateFile = try server.certificate.files(settings)?.certificateFile
-        configuration.broker = try broker.access(settings)
+        configuration.broker = access
         if let id = try settings.value(options.id) { configuration.id = id.rawValue }
         try settings.assign(options.root, to: &configuration.root)
         configuration.root.streams = settings.streams

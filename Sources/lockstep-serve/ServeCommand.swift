@@ -45,8 +45,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try Settings(
-            of: [BrokerSettings.self, LogSettings.self, ServeSettings.self], file: file.config, ignoresUnknownKeys: true
-        )
+            of: [BrokerSettings.self, LogSettings.self, ServeSettings.self], file: file.config)
         let configuration = try serveConfiguration(settings)
         if let problem = configuration.safetyProblem { throw CommandFailure(problem) }
         try await configuration.checkListener()

@@ -129,6 +129,22 @@ struct UpPlanTests {
             ])
     }
 
+    @Test("the log says why a part was killed")
+    func killed() {
+        final class Lines { var texts: [String] = [] }
+        let lines = Lines()
+        let log = UpLog(isJSON: false, terminal: Terminal(isInteractive: false, hasColours: false)) {
+            lines.texts.append($0)
+        }
+        log.show("page", .killed(isRequested: true))
+        log.show("page", .killed(isRequested: false))
+        #expect(
+            lines.texts == [
+                "up        │ page was killed, as a second signal asked\n",
+                "up        │ page did not stop after SIGTERM and was killed\n",
+            ])
+    }
+
     @Test("a delivery is complete when the batches of its time are acknowledged, whatever was accepted since")
     func delivery() async throws {
         try await withTemporaryFolder { folder in

@@ -513,9 +513,16 @@ struct Intake {
         try checkSize(of: message)
         let request = try SessionJSON.decode(
             verb, Data(message.payload), of: key, at: moment.wall, streams: scope.root.streams)
-        let devices = verb == .start ? registry.devices : []
-        try sessions.handle(
-            request, of: key, known: { devices.lazy.filter { $0.group == key.group }.map(\.device) }, at: moment)
+        var (all, running): ([DeviceID], [DeviceID]) = ([], [])
+        if verb == .start {
+            for device in registry.devices where device.group == key.group {
+                all.append(device.device)
+                // A device that was stopped joins when it sends again.
+                if registry.state(of: device) != .terminated { running.append(device.device) }
+            }
+        }
+        let known = running.isEmpty ? all : running
+        try sessions.handle(request, of: key, known: { known }, at: moment)
     }
 
     /// Passes an agent's reply to the session that has sent the request. Others are for other clients.

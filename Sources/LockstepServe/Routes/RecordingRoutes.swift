@@ -32,6 +32,7 @@ struct RecordingRoutes {
         routes.add(Route("GET", Self.path, right: .read, parameters: ["group", "search", "limit"])) { call in
             let group = try call.group()
             let search = call.query.all("search").first ?? ""
+            guard search.utf8.count <= 200 else { throw Problem.badRequest("search: at most 200 bytes") }
             let limit = try call.query.number("limit", in: 1...Self.maxListed) ?? 200
             let found = try await sessions().values
                 .filter { (group ?? $0.key.group) == $0.key.group && $0.matches(search) }

@@ -39,8 +39,13 @@ final class UnnamedFile: Sendable {
         onClose()
     }
 
-    /// Appends bytes.
+    /// Appends bytes. Leaves a tenth of the file system to the others.
     func write(_ bytes: [UInt8]) throws(Failure) {
+        var space = statvfs()
+        if fstatvfs(descriptor, &space) == 0, space.f_bavail < space.f_blocks / 10 {
+            errno = ENOSPC
+            throw Failure("write")
+        }
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -54,7 +59,8 @@ final class UnnamedFile: Sendable {
     func body(_ call: APICall) -> ResponseBody {
         let length = Int(lseek(descriptor, 0, SEEK_END))
         let (request, memory) = (call.request, call.memory)
-        return ResponseBody(contentLength: length) { writer in
+        // Without the length: the answer would count as held in memory.
+        return ResponseBody { writer in
             try await request.body.consumeWithCancellationOnInboundClose { _ in
                 var limiter = OutputRateLimiter(rate: call.limits.outputRate)
                 var offset = 0

@@ -16,6 +16,9 @@ struct ExportSelection {
         subject name: String, format: ExportFormat, from: Timestamp?, to: Timestamp?, group: GroupID?,
         devices arguments: [DeviceArgument], time: TimeReference, reader: StoreReader
     ) throws {
+        guard format != .xdf else {
+            throw CommandFailure("xdf contains a session: use 'lockstep export session NAME'")
+        }
         let kind = RefinedKind(view: name)
         let subject = try kind.map { .stream($0.stream) } ?? Self.subject(name, in: reader.catalog())
         if kind != nil, !format.hasColumns {

@@ -101,9 +101,14 @@ struct RecordStartCommand: ParsableCommand {
         for name in device { session.devices[try DeviceID(validating: name)] = .init(joined: session.created) }
         for text in rate {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-            guard parts.count == 2, let hz = Double(parts[1]), RateLease.validRates.contains(hz),
-                let stream = StreamCatalog.builtIn.reference(named: parts[0])
-            else { throw CommandFailure("--rate: '\(text)' is not STREAM=HZ, such as motion/accelerometer=200") }
+            guard parts.count == 2, let hz = Double(parts[1]), RateLease.validRates.contains(hz) else {
+                throw CommandFailure("--rate: '\(text)' is not STREAM=HZ, such as motion/accelerometer=200")
+            }
+            guard let stream = StreamCatalog.builtIn.reference(named: parts[0]) else {
+                throw CommandFailure(
+                    "--rate: unknown stream '\(parts[0])'"
+                        + Suggestion.text(for: parts[0], among: StreamCatalog.builtIn.streams.map(\.name)))
+            }
             session.rates[stream.name] = hz
         }
         for (key, value) in label { session.labels[key] = value }
@@ -114,6 +119,9 @@ struct RecordStartCommand: ParsableCommand {
         try options.run { exchange in
             let key = RecordingSession.Key(group: session.key.group, id: try newID(among: exchange))
             session.key = key
+            if exchange.sessions.contains(where: { $0.key.group == key.group && $0.value.name == name }) {
+                Terminal.writeError("note: another session has this name; the id of the new one is \(key.id)")
+            }
             var progress = ProgressLine()
             defer { progress.end() }
             try exchange.send(.start(session), to: key) { $0 != nil }

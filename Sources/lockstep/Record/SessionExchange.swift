@@ -121,8 +121,11 @@ extension Collection<RecordingSession> {
                     ?? "no session is running: start one with 'lockstep record start NAME'")
         }
         guard found.count == 1 else {
-            let keys = found.map { "\($0.key.group)/\($0.key.id)" }.sorted().joined(separator: ", ")
-            throw CommandFailure("several sessions match: use --group and one of the ids \(keys)")
+            let isInGroups = Set(found.map(\.key.group)).count > 1
+            let ids = found.map { isInGroups ? "\($0.key.group)/\($0.key.id)" : "\($0.key.id)" }
+            throw CommandFailure(
+                "several sessions match: use \(isInGroups ? "--group and " : "")one of the ids "
+                    + ids.sorted().joined(separator: ", "))
         }
         return session
     }

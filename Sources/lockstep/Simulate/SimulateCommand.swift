@@ -95,9 +95,10 @@ struct SimulateCommand: ParsableCommand {
         let plan = FleetPlan(
             devices: devices, group: group, streams: streams, rate: rate, window: Int64(window * 1e6),
             duration: Int64(duration * 1e6), backlog: Int64(backlog * 1e6), seed: seed, run: Moment.now().wall)
+        let access = try connection.broker.access(settings)
         var configuration = FleetConfiguration(
-            plan: plan, connections: connections ?? devices, broker: try connection.broker.address(settings))
-        configuration.broker = try connection.broker.access(settings)
+            plan: plan, connections: connections ?? devices, broker: access.address)
+        configuration.broker = access
         configuration.root = try connection.topicRoot(settings)
         configuration.backlogRate = max(1, try byteCount(backlogRate))
         configuration.patience = Int64(patience * 1e6)

@@ -7,7 +7,7 @@ struct UpCommand: ParsableCommand {
         usage: "lockstep up [<options>]",
         discussion: """
             Starts the programs, shows their logs as one, starts those again that fail, and stops them with Ctrl-C or \
-            SIGTERM; a second Ctrl-C kills them. None of these programs survives this command, however it ends; only a \
+            SIGTERM; another signal a second later kills them. None of these programs survives this command, however it ends; only a \
             command that a rule has just started may run on.
 
             If a broker listens on the port already, it is used. Otherwise mosquitto is started, with the \
@@ -19,8 +19,8 @@ struct UpCommand: ParsableCommand {
               rules.yaml      rules of the collector, see docs/rules.md
               collector.yaml  settings of the collector
               serve.yaml      settings of the page
-              gateway.yaml    settings of the gateway, which is started only with them, or with --phones \
-                              instead
+              gateway.yaml    settings of the gateway, which is started only with them, or
+                              with --phones instead
 
             With --phones, a gateway serves a page with which phones and tablets join. It has a certificate of an \
             authority in the folder 'phones', which you install on each phone once: the steps are in docs/join.md. A QR \

@@ -29,7 +29,8 @@ struct UpLog {
             event(name, "ended unexpectedly (\(end)); starting it again in \(Self.seconds(delay))", style: .red)
         case .failed(let reason, let delay):
             event(name, "\(reason); trying again in \(Self.seconds(delay))", style: .red)
-        case .killed: event(name, "did not stop after SIGTERM and was killed", style: .red)
+        case .killed(isRequested: true): event(name, "was killed, as a second signal asked", style: .red)
+        case .killed(isRequested: false): event(name, "did not stop after SIGTERM and was killed", style: .red)
         case .endedWithError(let end): event(name, "did not stop cleanly: \(end)", style: .red)
         }
     }

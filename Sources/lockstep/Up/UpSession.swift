@@ -191,6 +191,7 @@ final class UpSession {
             } else {
                 lines.append(("agent", "\(agent) \(plan.broker)"))
             }
+            lines.append(("to try it without sensors", "--source simulate:1 instead of --source iio"))
         }
         lines.append(("end", command.demo == nil ? "Ctrl-C" : "Ctrl-C ends it and verifies the samples"))
         return lines

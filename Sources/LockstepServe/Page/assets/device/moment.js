@@ -80,10 +80,11 @@ export class Moment extends EventTarget {
     async #load(key, address, stream) {
         let pause = 0;
         if (this.time !== null) {
-            const { from, to, every } = chunkOf(this.time, this.isPlaying ? this.speed : 1);
+            // Averages are only on the clocks of the devices.
+            const { from, to, every } = chunkOf(this.time, this.isPlaying && !this.isOnCollectorTime ? this.speed : 1);
             const [group, device] = address.split("/");
             try {
-                const reply = await request(streamPath(group, device, stream), { query: { from, to, every: every ? `${every}ms` : undefined, time: this.isOnCollectorTime && !every ? "collector" : undefined }, signal: this.#abort.signal });
+                const reply = await request(streamPath(group, device, stream), { query: { from, to, every: every ? `${every}ms` : undefined, time: this.isOnCollectorTime ? "collector" : undefined }, signal: this.#abort.signal });
                 this.#chunks.set(key, { from, to, stream: ringOf(reply) });
             } catch {
                 pause = RETRY;

@@ -80,7 +80,7 @@ export function trackCard({ group, device }, moment, hasLocation, { title = "Pos
     async function load() {
         const time = until ?? now();
         try {
-            const reply = await request(streamPath(group, device, "location"), { query: { from: Math.round(time - span * 1e6), to: Math.round(time), points: MOST_FIXES }, signal: abort.signal });
+            const reply = await request(streamPath(group, device, "location"), { query: { from: Math.round(time - span * 1e6), to: Math.round(time), points: MOST_FIXES, time: moment.isOnCollectorTime ? "collector" : undefined }, signal: abort.signal });
             const names = ["t", ...reply.columns];
             const rows = reply.rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
             lastReport = rows[rows.length - 1] ?? null;

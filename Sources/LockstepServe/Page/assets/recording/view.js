@@ -36,6 +36,8 @@ export function show(main, { group, id, query }) {
     const live = new LiveSamples();
     const moment = new Moment(live);
     const panel = new PlotPanel({ live, moment, group, device: "", query, place, isOnCollectorTime: true });
+    // A session has no other clock.
+    panel.clock.hidden = true;
     const chosen = query.has("plot") ? query.getAll("plot") : stored(`plots ${place}`, null);
     let isRangeChosen = query.has("from") || query.has("span");
     /** @type {import("../pure/recording.js").Recording|null} */
@@ -70,6 +72,7 @@ export function show(main, { group, id, query }) {
         h("header", { class: "device-head" }, h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/sessions", class: "crumb" }, icon("back"), "Sessions"), h("span", { class: "muted" }, group)),
             h("div", { class: "device-title" }, title, state, progress, h("span", { class: "spacer" }), marking, stop, edit, remove, files), facts, problem), missing, grid));
 
+    let isPollProblem = false;
     const loading = repeat(async (signal) => {
         try {
             const next = await request(sessionPath(group, id), { signal });
@@ -77,6 +80,8 @@ export function show(main, { group, id, query }) {
             // In a state, only the newest markers of a long session are sure to be there.
             sent = sent.filter((marker) => !next.markers.some((known) => isSameMarker(known, marker)));
             session = next;
+            if (isPollProblem) problem.hidden = true;
+            isPollProblem = false;
             draw();
             if (!isBuilt && next.devices.length) build(next, signal);
         } catch (error) {
@@ -85,8 +90,14 @@ export function show(main, { group, id, query }) {
             const waits = started.address === sessionAddress(key) && now() - started.at < PATIENCE;
             if (error.status === 404 && waits) missing.replaceChildren(emptyState({ symbol: "record", title: "Starting", text: "The collector has the request." }));
             else if (error.status === 404) missing.replaceChildren(emptyState({ symbol: "search", title: "Unknown session", text: started.address === sessionAddress(key) ? "No collector has carried out the request: see the view System." : "It does not exist, or was deleted." }));
-            else say(error.message);
-            grid.hidden = grid.hidden || error.status === 404;
+            else {
+                say(error.message);
+                isPollProblem = true;
+            }
+            if (error.status === 404) {
+                session = null;
+                for (const part of [grid, stop, marking, files]) part.hidden = true;
+            }
         }
     }, 1000);
 
@@ -112,7 +123,7 @@ export function show(main, { group, id, query }) {
 
     async function mark() {
         if (!session) return;
-        const isNow = session.state === "recording" && panel.markedTime === null;
+        const isNow = session.state === "recording";
         const t = isNow ? now() : panel.markedTime;
         if (t === null) throw new Error("Click on a plot first: the marker is set at its mark");
         const marker = { id: crypto.getRandomValues(new Uint32Array(2)).join("-"), t: Math.round(t), text: text.value.trim() || `Marker ${session.marker_count + sent.length + 1}` };
