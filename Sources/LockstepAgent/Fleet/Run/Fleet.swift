@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 public import LockstepMQTT
 import LockstepModel
 import LockstepWire
@@ -232,8 +233,15 @@ extension Fleet {
 
     /// Creates the link that receives the status of collectors and of the broker.
     static func makeObserver(_ configuration: FleetConfiguration, wakeup: Wakeup) -> BrokerLink {
-        let id = MQTTOptions.clientID("simulate", "\(configuration.plan.run.microseconds)")
-        return configuration.broker.link(clientID: id, wakeup: wakeup)
+        configuration.broker.link(clientID: clientID(of: configuration.plan), wakeup: wakeup)
+    }
+
+    /// Returns the client id of a connection; without a number, that of the observer. Two runs that begin at the same time, on
+    /// one machine or on several, have different ones: a broker would let them end each other's connections.
+    private static func clientID(of plan: FleetPlan, _ number: Int? = nil) -> String {
+        let run = MQTTOptions.clientID(
+            "simulate", plan.group.rawValue, "\(plan.run.microseconds)", "\(getpid())")
+        return number.map { "\(run)-\($0)" } ?? run
     }
 
     /// Creates all links. None connects yet.
@@ -254,7 +262,7 @@ extension Fleet {
     /// Returns the options of the connection that these devices share.
     private func options(of number: Int, devices indexes: [Int], version: MQTTVersion) -> MQTTOptions {
         configuration.broker.options(
-            clientID: MQTTOptions.clientID("simulate", "\(plan.run.microseconds)", "\(number)"), version: version,
+            clientID: Self.clientID(of: plan, number), version: version,
             // A connection has only one last will, so shared connections have none.
             will: indexes.count == 1 ? presence(of: indexes[0], .lost, reason: "connection-lost") : nil)
     }
