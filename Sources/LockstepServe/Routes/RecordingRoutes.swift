@@ -55,15 +55,13 @@ struct RecordingRoutes {
             let id = SessionID.named(session.name) { known[.init(group: group, id: $0)] != nil }
             return try await send(.start, body, to: RecordingSession.Key(group: group, id: id), call)
         }
-        routes.add(Route("POST", Self.path + "/{group}/{id}/{request}", right: .operate)) { call in
-            let key = try await session(call).key
-            let name = call.path["request"] ?? ""
-            guard let verb = SessionRequest.Verb(rawValue: name), verb != .start else {
-                throw Problem.notFound("'\(name.prefix(80))' is not a request: use mark, stop, edit or delete")
+        for verb in SessionRequest.Verb.allCases where verb != .start {
+            routes.add(Route("POST", Self.path + "/{group}/{id}/\(verb.rawValue)", right: .operate)) { call in
+                let key = try await session(call).key
+                let body = verb == .mark || verb == .edit ? try await call.jsonBody() : Array("{}".utf8)
+                _ = try decode(verb, body, of: key)
+                return try await send(verb, body, to: key, call)
             }
-            let body = verb == .mark || verb == .edit ? try await call.jsonBody() : Array("{}".utf8)
-            _ = try decode(verb, body, of: key)
-            return try await send(verb, body, to: key, call)
         }
     }
 

@@ -20,6 +20,8 @@ final class UnnamedFile: Sendable {
 
     private static let queue = DispatchQueue(label: "lockstep.serve.exports")
     private static let partBytes = 256 << 10
+    /// The free space of the file system in bytes below which nothing is written.
+    private static let reserve: UInt64 = 256 << 20
     private let descriptor: Int32
     private let onClose: @Sendable () -> Void
 
@@ -39,10 +41,10 @@ final class UnnamedFile: Sendable {
         onClose()
     }
 
-    /// Appends bytes. Leaves a tenth of the file system to the others.
+    /// Appends bytes. Leaves a reserve to the others.
     func write(_ bytes: [UInt8]) throws(Failure) {
         var space = statvfs()
-        if fstatvfs(descriptor, &space) == 0, space.f_bavail < space.f_blocks / 10 {
+        if fstatvfs(descriptor, &space) == 0, UInt64(space.f_bavail) * UInt64(space.f_frsize) < Self.reserve {
             errno = ENOSPC
             throw Failure("write")
         }
