@@ -11,7 +11,7 @@ import { age, counted, nearTime, position, whole } from "../pure/format.js";
 import { distanceFilter, isStale, segments, trackLength } from "../pure/geo.js";
 import { lastAt } from "../pure/moment.js";
 import { distanceIn, lengthIn, speedIn } from "../pure/walk.js";
-import { createMap, loadLeaflet, mapColours } from "../map/leaflet.js";
+import { createMap, loadLeaflet, mapColours, removeMap } from "../map/leaflet.js";
 
 /** Fixes further apart than this are not connected, in µs. */
 const GAP = 120e6;
@@ -205,7 +205,7 @@ export function trackCard({ group, device }, moment, hasLocation, { title = "Pos
         clearTimeout(momentTimer);
         stopTheme();
         stopUnits();
-        map?.remove();
+        if (map) removeMap(map);
     } };
 }
 

@@ -72,3 +72,11 @@ function addBase(L, map) {
 export function mapColours() {
     return Object.fromEntries(["accent", "text-3", "surface", "state-active", "state-inactive", "state-background", "state-resumed", "state-terminated", "state-unknown", "bad", "warn"].map((name) => [name, token(`--${name}`)]));
 }
+
+/**
+ * Removes a map after the next frame: Leaflet does not withdraw the frame that it has asked for, and would draw into what is gone.
+ * @param {any} map
+ */
+export function removeMap(map) {
+    requestAnimationFrame(() => map.remove());
+}

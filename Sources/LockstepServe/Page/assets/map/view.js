@@ -7,7 +7,7 @@ import { routeTo } from "../core/router.js";
 import { onThemeChange } from "../core/theme.js";
 import { stateBadge, stateWord } from "../core/states.js";
 import { age, position } from "../pure/format.js";
-import { createMap, loadLeaflet, mapColours } from "./leaflet.js";
+import { createMap, loadLeaflet, mapColours, removeMap } from "./leaflet.js";
 
 /** Positions older than this are drawn faint, in µs. */
 const OLD = 120e6;
@@ -115,6 +115,6 @@ export function show(main) {
         isOver = true;
         fleet.removeEventListener("change", update);
         stopTheme();
-        map?.remove();
+        if (map) removeMap(map);
     } };
 }
