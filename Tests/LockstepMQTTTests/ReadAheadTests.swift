@@ -65,6 +65,8 @@ import Testing
         send("0123", to: far)
         read_ahead_begin(near)
         #expect(receive(1, from: near) == "0")
+        // A sanitizer has a read of its own, which does not read ahead.
+        guard dlsym(nil, "__tsan_init") == nil, dlsym(nil, "__asan_init") == nil else { return }
         // As if another file had the number now.
         read_ahead_end(-1)
         #expect(receive(4, from: near) == "0123")

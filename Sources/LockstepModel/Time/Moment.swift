@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Readings of the machine's clocks at the same moment.
