@@ -43,6 +43,10 @@ struct CommandTextTests {
                 "Error: 'lockstep' has no subcommand 'quary': did you mean 'query'?\nUse one of: up, certs, watch, devices"
             ),
             (["devices"], "use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"),
+            (
+                ["record", "start", "walk", "--rate", "motion/acelerometer=200"],
+                "--rate: unknown stream 'motion/acelerometer': did you mean 'motion/accelerometer'?"
+            ),
             (["watch", "--broker", "x"], "use mqtt[s]://[user@]host[:port]"),
         ])
     func mistakes(arguments: [String], answer: String) async throws {

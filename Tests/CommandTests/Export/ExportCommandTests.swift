@@ -118,6 +118,7 @@ struct ExportCommandTests {
                 "gpx contains positions, and motion has none: use 'lockstep export track'"
             ),
             (["steps", "--format", "geojson"], "or one of csv, ndjson, mcap"),
+            (["motion", "--format", "xdf"], "xdf contains a session: use 'lockstep export session NAME'"),
             (["track", "--format", "kml"], "'kml' is not one of csv, ndjson, geojson, gpx, mcap, senml, senml-cbor"),
             (["steps"], "no samples of 'steps' are stored for 2 devices"),
             (["track", "--out", "walk.kml"], "the extension '.kml' of --out is not that of a format: use --format"),

@@ -30,6 +30,13 @@ struct SessionSystemTests {
             for name in names {
                 await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
             }
+            // A device that was stopped before is no part of a session of its group.
+            let retired = try system.startAgent("retired", source: "simulate:9")
+            await client.expectMessage { $0.topic == "lockstep/default/retired/motion/accelerometer" }
+            await retired.stop()
+            await client.expectMessage {
+                $0.topic == "lockstep/default/retired/state" && $0.text.contains(#""state":"terminated""#)
+            }
             let started = try await record(
                 system, ["start", "walk 3", "--rate", "motion/accelerometer=200", "--label", "subject=7"])
             #expect(started.status == 0 && started.text.contains("walk-3: recording since"), "\(started.text)")
@@ -52,6 +59,7 @@ struct SessionSystemTests {
             #expect(await stop.waitForExit() == 0 && stop.text.contains(": complete"), "\(stop.text)")
             let session = try #require(try await system.reader().sessions().first)
             #expect(session.state == .complete && session.labels == ["subject": "7"])
+            #expect(session.devices.keys.map(\.rawValue).sorted() == names)
             // Without an id, a marker that is delivered again because the collector was killed is another one.
             #expect(Set(session.markers.map(\.text)) == ["jump", "restart", "turn"])
             #expect(session.markers.filter { $0.text == "jump" }.count == 1)
