@@ -1,3 +1,4 @@
+// With optimisation, `timespec` is declared by this module.
 import CLinux
 import Glibc
 
