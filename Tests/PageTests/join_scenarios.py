@@ -128,6 +128,8 @@ def nothing_is_lost_and_nothing_twice(browser):
 
         page.evaluate("pause()")
         page.evaluate("document.getElementById('stop').click()")
+        # The page may still show the empty queue of before the stop.
+        until(lambda: ("terminated", "stop") in server.states(), "the batch of the stop", page)
         page.expect("document.getElementById('waiting').textContent === '0 batches'", 20, "an empty queue at the end")
         numbers = page.evaluate("numbers()")
         each_once(server.samples("motion/accelerometer"), numbers, may_be_lost)
