@@ -8,7 +8,8 @@ import LockstepModel
 /// congestion signal (LEDBAT, RFC 6817).
 ///
 /// The delay is measured from the PUBACK of a batch to the collector's acknowledgement, without the hold time. Both come
-/// over the same link, so that its latency and its queues do not count: ``LinkWindow`` limits those.
+/// over the same link, so that its latency and its queues do not count: ``LinkWindow`` limits those. The hold time covers a
+/// commit, so that a collector with a slow store does not look like one with a queue.
 struct InFlightWindow: Sendable {
     /// The initial size of the window in batches.
     static let initialSize = 4.0
@@ -20,17 +21,13 @@ struct InFlightWindow: Sendable {
     static let lowDelay: Int64 = 300_000
     /// The queueing delay in µs above which the window shrinks.
     static let highDelay: Int64 = 700_000
-    /// The maximum delay in µs that counts as that of a collector without a queue: after an outage, agents start together
-    /// and never see the collector without one.
-    static let maxBase: Int64 = 1_000_000
     /// The factor by which the window grows in a round trip, once its capacity is known.
     static let growth = 1.25
-    /// The hold time in µs that is assumed if the collector does not report it. The hold time is the delay between a
-    /// commit and its acknowledgement.
+    /// The hold time in µs that is assumed if the collector does not report it.
     static let defaultHoldTime: Int64 = 1_000_000
-    /// The time in µs after the PUBACK from which no acknowledgement is expected: there is no collector, or it cannot store
-    /// the batch.
-    static let acknowledgementTimeout: Int64 = 5_000_000
+    /// The minimum time in µs after the PUBACK from which no acknowledgement is expected: there is no collector, or it cannot
+    /// store the batch.
+    static let minTimeout: Int64 = 5_000_000
 
     private struct Published {
         /// The time of publication, in µs of the boot clock.
@@ -47,8 +44,8 @@ struct InFlightWindow: Sendable {
     private var hasBeenLate = false
     private var inFlight: [BatchPosition: Published] = [:]
     private var backlogInFlight = 0
-    /// The delay without queueing: a collector with a slow disk takes a while for each commit.
-    private var base = RoundTrip()
+    /// The longest time from a PUBACK to the last acknowledgement, in µs. Slow commits make it long.
+    private var roundTrip: Int64 = 0
     /// The time of the last reduction. Batches that were published before it do not show its effect yet.
     private var reducedAt: Int64 = 0
     /// The time at which the newest acknowledged batch was published.
@@ -73,20 +70,20 @@ struct InFlightWindow: Sendable {
     /// Handles the acknowledgement of a collector.
     /// - Parameters:
     ///   - stored: the numbers of the stored batches.
-    ///   - holdTime: the time by which the collector delayed the acknowledgement, in µs, or nil if unknown.
+    ///   - holdTime: the time before the acknowledgement that the newest batch did not spend in a queue, in µs, or nil if
+    ///     unknown.
     mutating func acknowledge(_ stored: SequenceSet, holdTime: Int64?, of epoch: Epoch, at boot: Int64) {
         let arrived = inFlight.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
         guard let newest = arrived.values.max(by: { $0.at < $1.at }) else { return }
         acknowledgedAt = max(acknowledgedAt, newest.at)
+        roundTrip = arrived.values.compactMap(\.confirmedAt).map { boot - $0 }.max() ?? 0
         let before = backlogInFlight
         for position in arrived.keys { remove(position) }
         let backlog = before - backlogInFlight
-        // An acknowledgement that arrives before the PUBACK shows that the collector is fast.
-        let total = max(0, boot - (newest.confirmedAt ?? boot) - (holdTime ?? Self.defaultHoldTime))
-        base.add(total, at: boot)
         // Live batches alone are no evidence for the size of the window.
         guard backlog > 0 else { return }
-        let delay = total - min(base.minimum ?? 0, Self.maxBase)
+        // An acknowledgement that arrives before the PUBACK shows that the collector is fast.
+        let delay = boot - (newest.confirmedAt ?? boot) - (holdTime ?? Self.defaultHoldTime)
         if delay > Self.highDelay {
             hasBeenLate = true
             if newest.at >= reducedAt {
@@ -103,9 +100,8 @@ struct InFlightWindow: Sendable {
     /// Removes batches whose acknowledgement has timed out.
     mutating func tick(at boot: Int64) {
         now = boot
-        let expired = inFlight.filter { entry in
-            entry.value.confirmedAt.map { boot - $0 >= Self.acknowledgementTimeout } ?? false
-        }
+        let timeout = max(Self.minTimeout, 2 * roundTrip)
+        let expired = inFlight.filter { entry in entry.value.confirmedAt.map { boot - $0 >= timeout } ?? false }
         guard !expired.isEmpty else { return }
         for position in expired.keys { remove(position) }
         let backlog = expired.values.filter(\.isBacklog)
@@ -132,7 +128,6 @@ struct InFlightWindow: Sendable {
     mutating func removeAll() {
         inFlight.removeAll()
         backlogInFlight = 0
-        base = RoundTrip()
         closedUntil = 0
     }
 }

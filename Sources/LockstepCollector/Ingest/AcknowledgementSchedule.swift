@@ -9,8 +9,8 @@ struct AcknowledgementSchedule {
         let key: DeviceEpoch
         /// The stored batches that are not acknowledged yet, together with all earlier ones; nil if there are none.
         var pending: SequenceSet?
-        /// The time of the commit that stored the newest batch, in µs of the boot clock.
-        var committedAt: Int64 = 0
+        /// The end of the last read before the one that read the newest batch, in µs of the boot clock.
+        var lastReadEnd: Int64 = 0
         /// The time of the last acknowledgement, in µs of the boot clock.
         var sentAt: Int64?
     }
@@ -30,8 +30,10 @@ struct AcknowledgementSchedule {
     private var nextScan: Int64 = 0
 
     /// Schedules an acknowledgement of the stored batches of (device, epoch).
-    /// - Parameter boot: the time of the commit, in µs of the boot clock.
-    mutating func schedule(_ scope: IngestResult.Scope, at boot: Int64) {
+    /// - Parameters:
+    ///   - lastReadEnd: the end of the last read before the one that read the batches, in µs of the boot clock.
+    ///   - boot: the time of the commit, in µs of the boot clock.
+    mutating func schedule(_ scope: IngestResult.Scope, after lastReadEnd: Int64, at boot: Int64) {
         let number = scope.number
         if number >= entries.count {
             entries.append(contentsOf: repeatElement(nil, count: number + 1 - entries.count))
@@ -39,7 +41,7 @@ struct AcknowledgementSchedule {
         if entries[number] == nil { entries[number] = Entry(key: scope.key) }
         let isScheduled = entries[number]?.pending != nil
         entries[number]?.pending = scope.received
-        entries[number]?.committedAt = boot
+        entries[number]?.lastReadEnd = lastReadEnd
         guard !isScheduled else { return }
         let earliest = entries[number]?.sentAt.map { $0 + Self.minInterval } ?? .min
         queue.add(number, deadline: max(boot + Self.delay, earliest))
@@ -61,7 +63,7 @@ struct AcknowledgementSchedule {
         while let (_, number) = queue.popExpired(at: boot) {
             guard let entry = entries[number], let received = entry.pending else { continue }
             let ack = Acknowledgement(
-                epoch: entry.key.epoch, received: received, holdTime: boot - entry.committedAt)
+                epoch: entry.key.epoch, received: received, holdTime: boot - entry.lastReadEnd)
             expired.append((entry.key.device, ack))
             entries[number]?.pending = nil
             entries[number]?.sentAt = boot

@@ -108,8 +108,9 @@ extension CollectorLoop {
         guard case .success(let result) = commitResult else { return }
         report.count(result, rejected: pending.rejected, unstored: intake.takeUnstoredRejections())
         let boot = Moment.now().boot
+        let lastReadEnd = boot - Int64(machine.lastReadEnd.duration(to: .now) / .microseconds(1))
         for scope in result.scopes {
-            schedule.schedule(scope, at: boot)
+            schedule.schedule(scope, after: lastReadEnd, at: boot)
             intake.didCommit(scope)
         }
         let returned = registry.commit()

@@ -186,6 +186,8 @@ struct TurnMachine {
     private var readStart: Instant
     /// The time at which reading has to end.
     private var readEnd: Instant
+    /// The time at which the reading of the previous turn ended. What has arrived since then did not wait for longer.
+    private(set) var lastReadEnd: Instant
     /// The time of the last read.
     private var lastRead: Instant
     /// The time of the read after which the last part was handed over.
@@ -239,6 +241,7 @@ struct TurnMachine {
         lingerStart = now
         readStart = now
         readEnd = now
+        lastReadEnd = now
         lastRead = now
         partStart = now
     }
@@ -304,6 +307,7 @@ struct TurnMachine {
     /// - Parameter lingerStart: the start of the linger before it. Messages have been waiting since then, so the turn
     ///   ends earlier.
     private mutating func startReading(at now: Instant, after lingerStart: Instant? = nil) -> Action {
+        lastReadEnd = lastRead
         readStart = now
         readEnd = (lingerStart ?? now) + limits.duration
         lastRead = now

@@ -133,15 +133,6 @@ struct InFlightWindowTests {
         #expect(!window.isOpen)
     }
 
-    @Test("the time of a slow commit does not count as delay, up to a second")
-    mutating func slowCommits() {
-        for (commit, isGrowing) in [(1_000_000, true), (3_000_000, false)] as [(Int64, Bool)] {
-            var window = InFlightWindow()
-            let counts = (0..<4).map { _ in fillAndAcknowledge(&window, delay: commit) }
-            #expect((counts[3] > counts[0]) == isGrowing)
-        }
-    }
-
     @Test("batches that no collector stores do not block other epochs")
     func neverStored() {
         let other = Epoch(unchecked: "f")

@@ -163,7 +163,8 @@ struct ForgottenDeviceTests {
         for (number, name) in ["pi", "other"].enumerated() {
             let address = DeviceAddress(group: device.group, device: DeviceID(unchecked: name))
             schedule.schedule(
-                .init(key: .init(device: address, epoch: epoch), number: number, received: SequenceSet([1...2])), at: 0)
+                .init(key: .init(device: address, epoch: epoch), number: number, received: SequenceSet([1...2])),
+                after: 0, at: 0)
         }
         schedule.cancel(device)
         #expect(schedule.takeExpired(at: 2_000_000).map(\.device.device.rawValue) == ["other"])

@@ -51,6 +51,21 @@ struct TurnMachineReadingTests {
         driver.read(messages: 100, isStoreIdle: false, expecting: .review(advancingTime: true))
     }
 
+    @Test("what a turn reads has arrived after the last read of the previous turn, whatever its commit took")
+    mutating func lastReadEnd() {
+        begin()
+        driver.advance(.milliseconds(200))
+        driver.read(messages: 1, expecting: .review(advancingTime: true))
+        let read = driver.now
+        driver.send(.reviewed(.urgent), expecting: .commit)
+        driver.advance(.seconds(3))
+        driver.send(.committed(next: nil), expecting: .settle)
+        driver.endTurn(after: .settled)
+        driver.advance(.milliseconds(50))
+        _ = driver.machine.handle(.wokeUp(isReadable: false, hasUnsentData: false), at: driver.now)
+        #expect(driver.machine.lastReadEnd == read)
+    }
+
     @Test("a new turn starts with full limits")
     mutating func nextTurn() {
         begin()
