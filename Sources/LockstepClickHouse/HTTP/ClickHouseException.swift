@@ -45,7 +45,9 @@ extension StoreError {
             self.init(
                 .other,
                 "two ClickHouse servers of \(address) have the same name: give each another macro 'replica' in its "
-                    + "configuration (\(exception.text))")
+                    + "configuration. If one was killed while it created the table, its name remained in the keeper: remove it "
+                    + "on another server with SYSTEM DROP REPLICA, or before version 20.5 in the keeper itself "
+                    + "(\(exception.text))")
         case 252:
             self.init(.busy, "the ClickHouse server \(address) cannot keep up with merging: \(exception.text)")
         case 159, 160, 241:
