@@ -228,9 +228,10 @@ let package = Package(
         tests(
             "PageTests", "TestSupport lockstep lockstep-agent lockstep-collector lockstep-serve lockstep-gateway",
             exclude: [
-                "accessibility.js", "browser.py", "join_gateway.py", "join_scenarios.py", "join_server.py", "phone.py",
-                "run.py", "run_join.py", "runner.py", "scenarios.py", "screenshots.py", "system.py", "tiles.py",
-                "truth.py", "unit",
+                "accessibility.js", "browser.py", "features.py", "join_gateway.py", "join_scenarios.py",
+                "join_server.py", "phone.py",
+                "run.py", "run_join.py", "runner.py", "scenarios.py", "screenshots.py", "sessions.py", "slow_link.py",
+                "system.py", "tiles.py", "truth.py", "unit",
             ]),
         // Randomly damaged input for every decoder.
         tests("FuzzTests", "Model Wire Sensors Transfer Gateway CommandLine"),
