@@ -9,13 +9,7 @@ extension CollectorLoop {
     /// - Returns: the event that results from it, or nil at the end of the turn.
     func perform(_ action: TurnMachine.Action) -> TurnMachine.Event? {
         switch action {
-        case .linger(let end):
-            link.waitForSignal(until: end)
-            return .lingered
         case .read: return .read(read())
-        case .waitToRead(let duration):
-            let isReadable = link.waitToRead(until: .now + duration)
-            return .waited(isReadable: isReadable, isStoreIdle: writer.isIdle)
         case .pause(let end):
             link.waitForSignal(until: end)
             return .paused(isStoreIdle: writer.isIdle)

@@ -120,10 +120,10 @@ final class CollectorLoop {
             supervisor.didTurn(summary)
             ownership.beginTurn(at: Moment.now().boot)
             if ownership.hasEnded { break }
-            let isReadable = waitForWork()
+            waitForWork()
             // Only packets of earlier turns are queued. Before the end of this turn, they could wait for a pause.
             if link.wantsWrite { flush() }
-            runTurn(startingWith: .wokeUp(isReadable: isReadable, hasUnsentData: link.wantsWrite))
+            runTurn(startingWith: .wokeUp(hasUnsentData: link.wantsWrite))
         }
         supervisor.willStop()
         if !ownership.hasEnded { runTurn(startingWith: .stopping) }
@@ -167,10 +167,7 @@ final class CollectorLoop {
 
     func ingest(_ message: IncomingMessage) {
         readResult.messages += 1
-        if message.needsAcknowledgement {
-            readResult.unacknowledged += 1
-            if message.isRetained { readResult.retained += 1 }
-        }
+        if message.needsAcknowledgement { readResult.unacknowledged += 1 }
         intake.ingest(message, &registry, at: moment)
         if intake.forgetting.isDue { publishForgotten() }
         if intake.clockDifferences.hasNews { logClockDifferences() }
@@ -192,12 +189,11 @@ final class CollectorLoop {
     }
 
     /// Waits until there is something to read, or until a deadline.
-    /// - Returns: whether there is something to read.
-    private func waitForWork() -> Bool {
+    private func waitForWork() {
         let boot = Moment.now().boot
         let acknowledgement = schedule.nextDeadline.map { Duration.microseconds($0 - boot) }
         let deadline = ContinuousClock.now + machine.maxWait(untilAcknowledgement: acknowledgement)
-        return link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
+        link.wait(until: min(deadline, supervisor.nextTurn ?? deadline))
     }
 
     private func runTurn(startingWith event: TurnMachine.Event) {

@@ -14,21 +14,20 @@ struct TurnLimits: Sendable {
     var partMessages = 3000
     /// The number of pending samples that are enough for a part, regardless of the number of messages.
     var partSamples = 20_000
-    /// The minimum number of messages after which a turn waits for more messages (idle gap).
-    var burst = 100
-    /// The maximum length of one idle gap.
-    var idleGap = Duration.milliseconds(10)
-    /// The maximum length of all idle gaps of a turn. Otherwise a steady stream would extend every turn to its limit.
-    var totalIdleGap = Duration.milliseconds(40)
-    /// The maximum duration of lingering and reading. It bounds the acknowledgement delay when the disk is slow.
+    /// The maximum duration of reading. It bounds the acknowledgement delay when the disk is slow.
     var duration = Duration.milliseconds(250)
-    /// The time between two reads of a turn that waits until the store accepts its commit.
+    /// The time from the start of a turn in which it pauses for more messages.
+    var gathering = Duration.milliseconds(100)
+    /// The time between two reads of a turn.
     var pause = Duration.milliseconds(20)
     /// The time between two reads at a high rate. The buffers of the connection hold only a few hundred messages, and
     /// the broker sends nothing while they are full.
     var shortPause = Duration.milliseconds(1)
-    /// The number of samples since the last pause from which the rate counts as high.
-    var pauseSamples = 1000
+    /// The number of messages since the last pause from which the rate counts as high.
+    var burst = 100
+    /// The number of samples that are worth a commit: they take about 50 KB, and a commit writes about 16 KB besides. If as
+    /// many have arrived since the last pause, the rate counts as high.
+    var worthwhileSamples = 1000
 
     /// Returns whether the pending messages are enough for a part: they have used up half of the messages, or half of
     /// the time, that the turn had left after the previous part.

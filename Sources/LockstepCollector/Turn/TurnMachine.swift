@@ -9,9 +9,9 @@ import LockstepMQTT
 /// allocates memory.
 ///
 /// ```text
-/// wake-up → [linger] → read ⇄ pause, hand over → review → commit → settle → publish → flush → end
-///                                                  │        └ fails: roll back → abandon the connection → end
-///                                                  └ nothing to store: publish → flush → end
+/// wake-up → read ⇄ pause, hand over → review → commit → settle → publish → flush → end
+///                                       │        └ fails: roll back → abandon the connection → end
+///                                       └ nothing to store: publish → flush → end
 /// ```
 ///
 /// What holds in each turn:
@@ -23,8 +23,8 @@ import LockstepMQTT
 /// - States, answers and acknowledgements of batches are queued after the commit on which they depend, and sent by the same
 ///   flush.
 /// - While the store cannot be written, one connection reports this, and no other is made before a commit has succeeded.
-/// - A turn ends: by time, by the number of messages or samples, or because nothing arrives. What remains is read in the next
-///   one.
+/// - A turn ends: by time, by the number of messages or samples, or because nothing arrived in a pause. What remains is read
+///   in the next one.
 /// - A last turn commits heartbeats, too.
 struct TurnMachine {
     typealias Instant = ContinuousClock.Instant
@@ -33,12 +33,10 @@ struct TurnMachine {
     enum Event {
         /// The loop woke up: the link is readable, a deadline passed, or another thread signalled.
         /// - Parameter hasUnsentData: whether the socket has not accepted all outgoing data yet.
-        case wokeUp(isReadable: Bool, hasUnsentData: Bool)
+        case wokeUp(hasUnsentData: Bool)
         /// The collector is stopping, and the last turn starts.
         case stopping
-        case lingered
         case read(ReadResult)
-        case waited(isReadable: Bool, isStoreIdle: Bool)
         case paused(isStoreIdle: Bool)
         /// - Parameter samples: the number of samples handed over, or nil if the group was empty.
         case handedOver(samples: Int?)
@@ -56,12 +54,8 @@ struct TurnMachine {
 
     /// The next step of the loop.
     enum Action: Equatable {
-        /// Read nothing until the given time.
-        case linger(until: Instant)
         /// Read up to ``readLimit`` messages.
         case read
-        /// Wait until the link is readable, but at most for the given time.
-        case waitToRead(Duration)
         /// Read nothing until the given time, and then continue the turn.
         case pause(until: Instant)
         /// Hand the current group to the store, which writes it in parallel.
@@ -95,8 +89,6 @@ struct TurnMachine {
         var messages = 0
         /// The number of messages of this read that need an MQTT acknowledgement.
         var unacknowledged = 0
-        /// The number of retained messages among the unacknowledged ones.
-        var retained = 0
         /// The number of connection events of this read.
         var linkEvents = 0
         /// The number of samples in the current group.
@@ -168,20 +160,21 @@ struct TurnMachine {
     /// The maximum number of states published in one turn. One call of libmosquitto reads as many packets as there are
     /// publishes in flight, regardless of the read limit.
     static let maxStatesPerTurn = 500
-    /// The number of states in flight that any broker accepts before the collector has to read its responses.
+    /// The number of messages in flight that any broker allows: of states, before the collector has to read its responses,
+    /// and of messages to the collector, before it has to acknowledge them.
     static let minBrokerWindow = 10
     /// The time after which a refused subscription is retried. Until then, the access rights may have been corrected,
     /// or a failed cluster node may have recovered.
     static let resubscribeInterval = Duration.seconds(5)
 
     private let limits: TurnLimits
-    /// Not private for tests, which look at its decisions.
-    var linger: CommitLinger
-    private var idleGap: IdleGap
+    /// The number of unacknowledged messages after which nothing arrived in the last pause that was in vain. If a broker waits
+    /// for their acknowledgement, it stops at the same number each time.
+    private var futileAt: Int?
 
     // The current turn.
-    /// The time of the wake-up, at which a linger starts.
-    private var lingerStart: Instant
+    /// Whether the socket had not accepted all outgoing data at the start.
+    private var hasUnsentData = false
     /// The time at which reading started.
     private var readStart: Instant
     /// The time at which reading has to end.
@@ -195,13 +188,11 @@ struct TurnMachine {
     /// Whether the collector stops after this turn.
     private var isLastTurn = false
     /// The number of messages of this turn.
-    var messages = 0
+    private var messages = 0
     /// The number of messages of this turn that were handed over to the store.
     private var handedOverMessages = 0
     /// The number of messages of this turn that need an MQTT acknowledgement.
     private var unacknowledged = 0
-    /// The number of retained messages among the unacknowledged ones.
-    private var retained = 0
     /// The number of samples in the current group.
     private var pendingSamples = 0
     /// The number of samples of this turn that were handed over to the store.
@@ -209,6 +200,8 @@ struct TurnMachine {
     /// The number of messages and samples of this turn up to the last pause.
     private var messagesAtPause = 0
     private var samplesAtPause = 0
+    /// Whether the last pause was one of a high rate.
+    private var isPauseShort = false
 
     // The store.
     /// Whether groups were handed over since the last commit.
@@ -236,9 +229,6 @@ struct TurnMachine {
 
     init(_ limits: TurnLimits, at now: Instant) {
         self.limits = limits
-        linger = CommitLinger(at: now)
-        idleGap = IdleGap(limits)
-        lingerStart = now
         readStart = now
         readEnd = now
         lastReadEnd = now
@@ -261,20 +251,13 @@ struct TurnMachine {
     /// - Returns: the next action.
     mutating func handle(_ event: Event, at now: Instant) -> Action {
         switch event {
-        case .wokeUp(let isReadable, let hasUnsentData):
-            lingerStart = now
-            if isReadable, let end = lingerEnd(hasUnsentData: hasUnsentData, at: now) { return .linger(until: end) }
-            idleGap.beginTurn(hasLingered: false)
+        case .wokeUp(let hasUnsentData):
+            self.hasUnsentData = hasUnsentData
             return startReading(at: now)
-        case .lingered:
-            idleGap.beginTurn(hasLingered: true)
-            return startReading(at: now, after: lingerStart)
         case .stopping:
             isLastTurn = true
             return startReading(at: now)
         case .read(let result): return didRead(result, at: now)
-        case .waited(let isReadable, let isStoreIdle):
-            return didWait(isReadable: isReadable, isStoreIdle: isStoreIdle, at: now)
         case .paused(let isStoreIdle): return continueReading(isStoreIdle: isStoreIdle, at: now)
         case .handedOver(let samples): return didHandOver(samples: samples, at: now)
         case .subscribed: return .review(advancingTime: isConnected)
@@ -287,44 +270,29 @@ struct TurnMachine {
         case .rolledBack: return isConnected ? .abandonConnection : .endTurn(maintenance: false)
         case .abandoned: return .endTurn(maintenance: false)
         case .published: return .flush
-        case .flushed:
-            linger.record(
-                unacknowledged, samples: handedOverSamples + pendingSamples, retained: retained, at: now)
-            return .endTurn(maintenance: true)
+        case .flushed: return .endTurn(maintenance: true)
         }
     }
 
     // MARK: Reading, and handing parts to the store
 
-    /// Returns the time until which to linger, or nil to read at once.
-    private mutating func lingerEnd(hasUnsentData: Bool, at now: Instant) -> Instant? {
-        // If the last turn read no message, a large message may still be arriving: read at once.
-        guard isConnected, messages > 0, !hasUnsentData, !isPublishingStates else { return nil }
-        return linger.begin(after: readStart, now: now)
-    }
-
-    /// Starts a turn.
-    /// - Parameter lingerStart: the start of the linger before it. Messages have been waiting since then, so the turn
-    ///   ends earlier.
-    private mutating func startReading(at now: Instant, after lingerStart: Instant? = nil) -> Action {
+    private mutating func startReading(at now: Instant) -> Action {
         lastReadEnd = lastRead
         readStart = now
-        readEnd = (lingerStart ?? now) + limits.duration
+        readEnd = now + limits.duration
         lastRead = now
         partStart = now
         messages = 0
         handedOverMessages = 0
         unacknowledged = 0
-        retained = 0
         handedOverSamples = 0
-        (messagesAtPause, samplesAtPause) = (0, 0)
+        (messagesAtPause, samplesAtPause, isPauseShort) = (0, 0, false)
         return .read
     }
 
     private mutating func didRead(_ result: ReadResult, at now: Instant) -> Action {
         messages += result.messages
         unacknowledged += result.unacknowledged
-        retained += result.retained
         pendingSamples = result.pendingSamples
         lastRead = now
         // Messages of a lost connection can no longer be acknowledged, so stop reading.
@@ -333,14 +301,7 @@ struct TurnMachine {
         // A read that ended at a limit may leave data that no poll reports: OpenSSL buffers the rest of a record.
         let isDrained = result.messages + result.linkEvents < Self.readLimit && !isPartFull
         guard isDrained else { return continueReading(isStoreIdle: result.isStoreIdle, at: now) }
-        if let end = pauseEnd(at: now) { return .pause(until: end) }
-        guard !isPublishingStates, let gap = idleGap.begin(after: unacknowledged) else { return endReading(at: now) }
-        return .waitToRead(gap)
-    }
-
-    private mutating func didWait(isReadable: Bool, isStoreIdle: Bool, at now: Instant) -> Action {
-        idleGap.end(waited: now - lastRead, isReadable: isReadable)
-        return isReadable ? continueReading(isStoreIdle: isStoreIdle, at: now) : endReading(at: now)
+        return pauseEnd(at: now).map { .pause(until: $0) } ?? endReading(at: now)
     }
 
     private mutating func didHandOver(samples: Int?, at now: Instant) -> Action {
@@ -363,18 +324,29 @@ struct TurnMachine {
         return .handOver
     }
 
-    /// Returns the time until which to read nothing, or nil if the turn should not pause.
+    /// Returns the time until which to read nothing, so that more messages share a commit, or nil if the turn should not pause.
     ///
-    /// A turn pauses only if the store limits its commits: until it accepts the next one, and at a high rate also
-    /// later, because each commit is an insert and a file for each table.
+    /// A commit of many messages costs little more than one of few (group commit). So a turn pauses while messages arrive, up to
+    /// a limit, and at a low rate until a commit is worth it. If the store limits its commits, it pauses until it accepts the next one, and at a high rate also later: each
+    /// commit is then an insert and a file for each table.
     private mutating func pauseEnd(at now: Instant) -> Instant? {
-        guard messages > 0, let earliestCommit else { return nil }
+        guard messages > 0 else { return nil }
         let samples = handedOverSamples + pendingSamples
-        let isRateHigh =
-            messages - messagesAtPause >= limits.burst || samples - samplesAtPause >= limits.pauseSamples
-        (messagesAtPause, samplesAtPause) = (messages, samples)
-        guard now < earliestCommit else { return isRateHigh ? now + limits.shortPause : nil }
-        return min(earliestCommit, now + (isRateHigh ? limits.shortPause : limits.pause))
+        let arrived = messages - messagesAtPause
+        let isRateHigh = arrived >= limits.burst || samples - samplesAtPause >= limits.worthwhileSamples
+        let wasPauseShort = isPauseShort
+        (messagesAtPause, samplesAtPause, isPauseShort) = (messages, samples, isRateHigh)
+        let end = now + (isRateHigh ? limits.shortPause : limits.pause)
+        if let earliestCommit { return now < earliestCommit ? min(end, earliestCommit) : isRateHigh ? end : nil }
+        if arrived == 0, !wasPauseShort {
+            futileAt = unacknowledged
+            return nil
+        }
+        let isWindowFull = unacknowledged >= Self.minBrokerWindow && unacknowledged == futileAt
+        let gatheringEnd = readStart + limits.gathering
+        guard isRateHigh || samples < limits.worthwhileSamples, now < gatheringEnd else { return nil }
+        guard !isWindowFull, !isPublishingStates, !hasUnsentData else { return nil }
+        return min(end, gatheringEnd)
     }
 
     private mutating func readMore(at now: Instant) -> Action {
@@ -435,7 +407,6 @@ struct TurnMachine {
         switch event {
         case .connected(let devices):
             isConnected = true
-            linger = CommitLinger(at: now)
             resubscribeAt = nil
             lastReportedFailure = nil
             inFlight.removeAll()

@@ -140,22 +140,13 @@ public final class BrokerLink {
     }
 
     /// Waits until the link can be read or written, a signal arrives, or the deadline or a timer of the link expires.
-    /// - Returns: whether there is data to read.
-    @discardableResult
-    public func wait(until deadline: ContinuousClock.Instant) -> Bool {
+    public func wait(until deadline: ContinuousClock.Instant) {
         switch state {
         case .waiting(let retry): wakeup.wait(for: nil, until: min(deadline, retry))
         case .connecting(_, let limit): wakeup.wait(for: nil, until: min(deadline, limit))
         case .stopped: wakeup.wait(for: nil, until: deadline)
         case .handshaking, .up: wakeup.wait(for: socket, until: min(deadline, nextKeepAlive))
         }
-    }
-
-    /// Waits only for data to read, even if there is data to send.
-    /// - Returns: whether there is data to read.
-    public func waitToRead(until deadline: ContinuousClock.Instant) -> Bool {
-        guard case .up(let connection) = state, let descriptor = connection.descriptor else { return false }
-        return wakeup.wait(for: (descriptor, wantsWrite: false), until: deadline)
     }
 
     /// Whether there is data to send.

@@ -40,7 +40,7 @@ struct TurnDriver {
     mutating func wakeUp(
         expecting action: TurnMachine.Action, sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        send(.wokeUp(isReadable: true, hasUnsentData: false), expecting: action, sourceLocation: sourceLocation)
+        send(.wokeUp(hasUnsentData: false), expecting: action, sourceLocation: sourceLocation)
         if action == .read { turnStart = now }
     }
 
@@ -49,14 +49,31 @@ struct TurnDriver {
     ///   - samples: the samples in the current group.
     ///   - unacknowledged: the number of messages that need an acknowledgement, or nil for all.
     mutating func read(
-        messages: Int, samples: Int = 0, unacknowledged: Int? = nil, retained: Int = 0, linkEvents: Int = 0,
+        messages: Int, samples: Int = 0, unacknowledged: Int? = nil, linkEvents: Int = 0,
         isStoreIdle: Bool = true, expecting action: TurnMachine.Action,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         let result = TurnMachine.ReadResult(
-            messages: messages, unacknowledged: unacknowledged ?? messages, retained: retained, linkEvents: linkEvents,
+            messages: messages, unacknowledged: unacknowledged ?? messages, linkEvents: linkEvents,
             pendingSamples: samples, isStoreIdle: isStoreIdle)
         send(.read(result), expecting: action, sourceLocation: sourceLocation)
+    }
+
+    /// Passes the result of a read, and after each pause, that nothing has arrived, until the turn ends reading.
+    mutating func readAll(
+        messages: Int, samples: Int = 0, isStoreIdle: Bool = true, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        var result = TurnMachine.ReadResult(
+            messages: messages, unacknowledged: messages, pendingSamples: samples, isStoreIdle: isStoreIdle)
+        var action = machine.handle(.read(result), at: now)
+        result.messages = 0
+        result.unacknowledged = 0
+        while case .pause(let end) = action {
+            now = end
+            send(.paused(isStoreIdle: isStoreIdle), expecting: .read, sourceLocation: sourceLocation)
+            action = machine.handle(.read(result), at: now)
+        }
+        #expect(action == .review(advancingTime: true), sourceLocation: sourceLocation)
     }
 
     /// Runs the rest of a turn, from the event before its publication.
@@ -71,7 +88,7 @@ struct TurnDriver {
     mutating func turn(
         _ urgency: TurnMachine.GroupUrgency, commits: Bool, sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read, sourceLocation: sourceLocation)
+        send(.wokeUp(hasUnsentData: false), expecting: .read, sourceLocation: sourceLocation)
         turnStart = now
         let review = TurnMachine.Action.review(advancingTime: machine.isConnected)
         read(messages: 0, expecting: review, sourceLocation: sourceLocation)
@@ -83,7 +100,7 @@ struct TurnDriver {
 
     /// Runs a turn without messages, and checks which states it publishes.
     mutating func turn(publishing states: Range<Int>, sourceLocation: SourceLocation = #_sourceLocation) {
-        send(.wokeUp(isReadable: false, hasUnsentData: false), expecting: .read, sourceLocation: sourceLocation)
+        send(.wokeUp(hasUnsentData: false), expecting: .read, sourceLocation: sourceLocation)
         read(messages: 0, expecting: .review(advancingTime: machine.isConnected), sourceLocation: sourceLocation)
         send(
             .reviewed(.none), expecting: .publish(states: states, acknowledgements: machine.isConnected),
@@ -95,7 +112,7 @@ struct TurnDriver {
     /// Runs a turn with messages whose commit fails, over a connection, which is then abandoned.
     mutating func failCommit(messages: Int, sourceLocation: SourceLocation = #_sourceLocation) {
         wakeUp(expecting: .read, sourceLocation: sourceLocation)
-        read(messages: messages, expecting: .review(advancingTime: true), sourceLocation: sourceLocation)
+        readAll(messages: messages, sourceLocation: sourceLocation)
         send(.reviewed(.urgent), expecting: .commit, sourceLocation: sourceLocation)
         send(.commitFailed, expecting: .rollBack, sourceLocation: sourceLocation)
         send(.rolledBack, expecting: .abandonConnection, sourceLocation: sourceLocation)
@@ -114,7 +131,7 @@ struct TurnDriver {
 
     /// Runs a turn whose commit fails. Afterwards, the connection is dropped.
     mutating func stall() {
-        _ = machine.handle(.wokeUp(isReadable: false, hasUnsentData: false), at: now)
+        _ = machine.handle(.wokeUp(hasUnsentData: false), at: now)
         _ = machine.handle(.read(TurnMachine.ReadResult()), at: now)
         let commit = machine.handle(.reviewed(.urgent), at: now)
         #expect(commit == .commit)

@@ -7,7 +7,7 @@ struct TurnMachinePauseTests {
     private static let limits = TurnLimits(
         messages: 1000, samples: 5000, samplesOfLimitedCommit: 7000, partMessages: 300, partSamples: 2000,
         duration: .milliseconds(250),
-        pause: .milliseconds(20), shortPause: .milliseconds(1), pauseSamples: 1000)
+        pause: .milliseconds(20), shortPause: .milliseconds(1), worthwhileSamples: 1000)
 
     private var driver = TurnDriver(limits)
 
@@ -15,7 +15,7 @@ struct TurnMachinePauseTests {
     private mutating func begin() {
         driver.connect()
         driver.wakeUp(expecting: .read)
-        driver.read(messages: 1, samples: 1, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 1, samples: 1)
         driver.endTurnWithCommit(next: driver.now + .milliseconds(200))
         driver.advance(.milliseconds(100))
         driver.wakeUp(expecting: .read)

@@ -42,7 +42,7 @@ private struct Simulation {
 
     mutating func runTurn() {
         var action = machine.handle(
-            .wokeUp(isReadable: .random(using: &random), hasUnsentData: chance(5)), at: now)
+            .wokeUp(hasUnsentData: chance(5)), at: now)
         for _ in 0..<1000 {
             if chance(3) { now += .milliseconds(Int.random(in: 1...60, using: &random)) }
             guard let event = perform(action) else { return }
@@ -53,14 +53,7 @@ private struct Simulation {
 
     private mutating func perform(_ action: TurnMachine.Action) -> TurnMachine.Event? {
         switch action {
-        case .linger(let end):
-            now = max(now, end)
-            return .lingered
         case .read: return .read(read())
-        case .waitToRead(let duration):
-            if duration <= .zero { violations.append("a wait without duration") }
-            now += duration
-            return .waited(isReadable: chance(2), isStoreIdle: .random(using: &random))
         case .pause(let end):
             now = max(now, end)
             return .paused(isStoreIdle: .random(using: &random))

@@ -6,8 +6,8 @@ import Testing
 struct TurnMachineReadingTests {
     /// Limits that are reached after a few reads.
     private static let limits = TurnLimits(
-        messages: 1000, samples: 5000, partMessages: 300, partSamples: 2000, burst: 100, idleGap: .milliseconds(10),
-        totalIdleGap: .milliseconds(40), duration: .milliseconds(250))
+        messages: 1000, samples: 5000, partMessages: 300, partSamples: 2000, duration: .milliseconds(250),
+        gathering: .milliseconds(100), pause: .milliseconds(20), shortPause: .milliseconds(1), burst: 100)
 
     private var driver = TurnDriver(limits)
 
@@ -21,7 +21,7 @@ struct TurnMachineReadingTests {
         begin()
         driver.read(messages: 100, expecting: .read)
         driver.read(messages: 99, linkEvents: 1, expecting: .read)
-        driver.read(messages: 99, expecting: .waitToRead(.milliseconds(10)))
+        driver.read(messages: 99, expecting: .pause(until: driver.now + .milliseconds(1)))
     }
 
     @Test("the turn ends at its maximum number of messages")
@@ -55,14 +55,14 @@ struct TurnMachineReadingTests {
     mutating func lastReadEnd() {
         begin()
         driver.advance(.milliseconds(200))
-        driver.read(messages: 1, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 1)
         let read = driver.now
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.advance(.seconds(3))
         driver.send(.committed(next: nil), expecting: .settle)
         driver.endTurn(after: .settled)
         driver.advance(.milliseconds(50))
-        _ = driver.machine.handle(.wokeUp(isReadable: false, hasUnsentData: false), at: driver.now)
+        _ = driver.machine.handle(.wokeUp(hasUnsentData: false), at: driver.now)
         #expect(driver.machine.lastReadEnd == read)
     }
 
@@ -79,27 +79,24 @@ struct TurnMachineReadingTests {
         driver.read(messages: 100, samples: 1999, isStoreIdle: false, expecting: .read)
     }
 
-    @Test("the parts and the idle gap of a turn do not depend on the previous turn")
+    @Test("the parts of a turn do not depend on the previous turn")
     mutating func nextParts() {
         begin()
-        for _ in 0..<4 { driver.read(messages: 100, expecting: .read) }
-        driver.read(messages: 100, expecting: .handOver)
-        driver.send(.handedOver(samples: 500), expecting: .read)
-        driver.read(messages: 0, expecting: .waitToRead(.milliseconds(10)))
-        driver.send(.waited(isReadable: false, isStoreIdle: true), expecting: .review(advancingTime: true))
-        driver.endTurnWithCommit(.none)
-        driver.advance(.seconds(1))
-        driver.wakeUp(expecting: .read)
-        for _ in 0..<4 { driver.read(messages: 100, unacknowledged: 10, expecting: .read) }
-        driver.read(messages: 100, unacknowledged: 10, expecting: .handOver)
-        driver.send(.handedOver(samples: 500), expecting: .read)
-        driver.read(messages: 0, expecting: .review(advancingTime: true))
+        for _ in 1...2 {
+            for _ in 0..<4 { driver.read(messages: 100, expecting: .read) }
+            driver.read(messages: 100, expecting: .handOver)
+            driver.send(.handedOver(samples: 500), expecting: .read)
+            driver.readAll(messages: 0)
+            driver.endTurnWithCommit(.none)
+            driver.advance(.seconds(1))
+            driver.wakeUp(expecting: .read)
+        }
     }
 
     @Test("enough samples are handed over at once, even while the store is busy")
     mutating func fullPart() {
         begin()
-        driver.read(messages: 1, samples: 1999, isStoreIdle: false, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 1, samples: 1999, isStoreIdle: false)
         driver.endTurn()
         driver.advance(.seconds(1))
         driver.wakeUp(expecting: .read)
@@ -140,7 +137,7 @@ struct TurnMachineReadingTests {
         begin()
         driver.read(messages: 1, samples: 2000, expecting: .handOver)
         driver.send(.handedOver(samples: 2000), expecting: .read)
-        driver.read(messages: 0, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 0)
         driver.endTurnWithCommit(.none)
         driver.turn(.none, commits: false)
     }
@@ -151,52 +148,94 @@ struct TurnMachineReadingTests {
         for _ in 0..<4 { driver.read(messages: 100, expecting: .read) }
         driver.read(messages: 100, expecting: .handOver)
         driver.send(.handedOver(samples: nil), expecting: .read)
-        driver.read(messages: 0, expecting: .waitToRead(.milliseconds(10)))
-        driver.send(.waited(isReadable: false, isStoreIdle: true), expecting: .review(advancingTime: true))
+        driver.readAll(messages: 0)
         driver.send(.reviewed(.none), expecting: .publish(states: 0..<0, acknowledgements: true))
     }
 
-    @Test("a turn waits in idle gaps after a burst, and ends when nothing arrives")
-    mutating func idleGap() {
+    @Test("a turn pauses while messages arrive, up to a limit")
+    mutating func gathering() {
         begin()
-        driver.read(messages: 99, expecting: .review(advancingTime: true))
+        for _ in 0..<4 {
+            driver.read(messages: 1, expecting: .pause(until: driver.now + .milliseconds(20)))
+            driver.advance(.milliseconds(20))
+            driver.send(.paused(isStoreIdle: true), expecting: .read)
+        }
+        driver.advance(.milliseconds(5))
+        driver.read(messages: 1, expecting: .pause(until: driver.now + .milliseconds(15)))
+        driver.advance(.milliseconds(15))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 1, expecting: .review(advancingTime: true))
+    }
+
+    @Test("a turn ends when nothing has arrived in a pause, after a short one in another")
+    mutating func futilePause() {
+        begin()
+        driver.read(messages: 1, expecting: .pause(until: driver.now + .milliseconds(20)))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 0, expecting: .review(advancingTime: true))
         driver.endTurn()
-        driver.advance(.seconds(1))
         driver.wakeUp(expecting: .read)
         driver.read(messages: 100, expecting: .read)
-        driver.read(messages: 0, expecting: .waitToRead(.milliseconds(10)))
-        driver.advance(.milliseconds(10))
-        driver.send(.waited(isReadable: true, isStoreIdle: true), expecting: .read)
-        driver.read(messages: 5, expecting: .waitToRead(.milliseconds(10)))
-        driver.advance(.milliseconds(29))
-        driver.send(.waited(isReadable: true, isStoreIdle: true), expecting: .read)
-        // Of the total of 40 ms, 1 ms remains.
-        driver.read(messages: 5, expecting: .waitToRead(.milliseconds(1)))
-        driver.send(.waited(isReadable: false, isStoreIdle: true), expecting: .review(advancingTime: true))
+        driver.read(messages: 50, expecting: .pause(until: driver.now + .milliseconds(1)))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 0, expecting: .pause(until: driver.now + .milliseconds(20)))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 0, expecting: .review(advancingTime: true))
     }
 
-    @Test("messages that need no acknowledgement do not count for the idle gap")
-    mutating func qos0() {
+    @Test("a turn with enough samples for a commit pauses only at a high rate")
+    mutating func worthwhile() {
         begin()
-        driver.read(messages: 90, unacknowledged: 0, expecting: .review(advancingTime: true))
+        driver.read(messages: 1, samples: 999, expecting: .pause(until: driver.now + .milliseconds(20)))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 1, samples: 1000, expecting: .review(advancingTime: true))
+        driver.endTurn()
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 1, samples: 1000, expecting: .pause(until: driver.now + .milliseconds(1)))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 1, samples: 1500, expecting: .review(advancingTime: true))
     }
 
-    @Test("after an idle gap, a part is handed over when the store has become idle")
-    mutating func partAfterIdleGap() {
+    @Test("a turn does not pause again at the number of messages at which a broker waits for their acknowledgement")
+    mutating func fullWindow() {
+        begin()
+        for window in [20, 30] {
+            driver.readAll(messages: window)
+            driver.endTurn()
+            driver.wakeUp(expecting: .read)
+            driver.read(messages: window, expecting: .review(advancingTime: true))
+            driver.endTurn()
+            driver.wakeUp(expecting: .read)
+        }
+        // No broker has a window of one message.
+        for _ in 1...2 {
+            driver.read(messages: 1, expecting: .pause(until: driver.now + .milliseconds(20)))
+            driver.readAll(messages: 0)
+            driver.endTurn()
+            driver.wakeUp(expecting: .read)
+        }
+    }
+
+    @Test("a part is handed over during a pause when the store has become idle")
+    mutating func partInPause() {
         begin()
         for _ in 0..<5 { driver.read(messages: 100, isStoreIdle: false, expecting: .read) }
-        driver.read(messages: 50, isStoreIdle: false, expecting: .waitToRead(.milliseconds(10)))
-        driver.send(.waited(isReadable: true, isStoreIdle: true), expecting: .handOver)
+        driver.read(messages: 50, isStoreIdle: false, expecting: .pause(until: driver.now + .milliseconds(1)))
+        driver.send(.paused(isStoreIdle: true), expecting: .handOver)
     }
 
-    @Test("a turn does not wait while the broker may be waiting for the collector")
+    @Test("a turn does not pause while the broker may be waiting for the collector, or has not taken all data")
     mutating func statesInFlight() {
         begin()
         for id in 1...11 { driver.link(.queued(id: Int32(id))) }
-        driver.read(messages: 99, unacknowledged: 120, expecting: .review(advancingTime: true))
+        driver.read(messages: 99, expecting: .review(advancingTime: true))
         driver.endTurn()
         driver.wakeUp(expecting: .read)
         driver.link(.acknowledged(id: 3))
-        driver.read(messages: 99, unacknowledged: 120, expecting: .waitToRead(.milliseconds(10)))
+        driver.read(messages: 99, expecting: .pause(until: driver.now + .milliseconds(20)))
+        driver.readAll(messages: 0)
+        driver.endTurn()
+        driver.send(.wokeUp(hasUnsentData: true), expecting: .read)
+        driver.read(messages: 1, expecting: .review(advancingTime: true))
     }
 }

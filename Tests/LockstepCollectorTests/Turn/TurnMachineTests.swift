@@ -10,7 +10,7 @@ struct TurnMachineTests {
     mutating func order() {
         driver.connect()
         driver.wakeUp(expecting: .read)
-        driver.read(messages: 5, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 5)
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.send(.committed(next: nil), expecting: .settle)
         driver.send(.settled, expecting: .publish(states: 0..<0, acknowledgements: true))
@@ -49,7 +49,7 @@ struct TurnMachineTests {
     mutating func failedCommit() {
         driver.connect()
         driver.wakeUp(expecting: .read)
-        driver.read(messages: 5, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 5)
         driver.send(.reviewed(.urgent), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)
@@ -96,7 +96,7 @@ struct TurnMachineTests {
         driver.turn(.deferrable, commits: false)
         driver.advance(.seconds(2))
         driver.wakeUp(expecting: .read)
-        driver.read(messages: 1, expecting: .review(advancingTime: true))
+        driver.readAll(messages: 1)
         driver.send(.reviewed(.deferrable), expecting: .commit)
         driver.send(.commitFailed, expecting: .rollBack)
         driver.send(.rolledBack, expecting: .abandonConnection)

@@ -26,8 +26,6 @@ struct SmallWindowTests {
             var configuration = CollectorConfiguration(
                 id: try CollectorID(validating: "window"), broker: BrokerAddress(host: "127.0.0.1", port: port))
             configuration.broker.version = .three
-            // A full window counts as a burst.
-            configuration.turn.burst = Self.window / 2
             try await CommitLog.of(configuration, store: folder + "/store.db") { log in
                 await expectEventually { log.batches >= messages }
                 #expect(log.commits.count >= messages / Self.window)
@@ -61,12 +59,12 @@ struct SmallWindowTests {
         }
     }
 
-    /// Expects that windows follow each other faster than the commit linger. Only a quarter of them have to: on a slow
+    /// Expects that windows follow each other faster than the pauses of a turn. Only a quarter of them have to: on a slow
     /// machine, others may take as long.
     private func expectNoRest(between windows: [ContinuousClock.Instant]) throws {
         let gaps = zip(windows, windows.dropFirst()).map { $1 - $0 }.sorted()
         try #require(gaps.count >= 10)
-        #expect(gaps[gaps.count / 4] < CommitLinger.minInterval / 2)
+        #expect(gaps[gaps.count / 4] < TurnLimits().pause / 4)
     }
 
     /// Starts a stream of messages that the collector has to read but ignores.

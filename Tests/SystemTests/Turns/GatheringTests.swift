@@ -5,18 +5,17 @@ import Testing
 @testable import LockstepCollector
 
 @Suite(
-    "A turn with an idle gap",
+    "A turn that gathers messages",
     .enabled(
         if: Programs.isInstalled("mosquitto") && Programs.isInstalled("mosquitto_pub"),
         "mosquitto or mosquitto_pub is not installed"))
-struct IdleGapTurnTests {
-    @Test("a turn waits for messages after an idle gap and commits them together")
+struct GatheringTests {
+    @Test("messages that arrive in the pauses of a turn are committed together")
     func later() async throws {
         try await withSystem { system in
             var configuration = CollectorConfiguration(
                 id: try CollectorID(validating: "lull"), broker: system.broker.address)
-            configuration.turn = TurnLimits(
-                burst: 1, idleGap: .seconds(5), totalIdleGap: .seconds(30), duration: .seconds(60))
+            configuration.turn = TurnLimits(duration: .seconds(60), gathering: .seconds(30), pause: .seconds(5))
             let client = try await system.connect(["lockstep/+/$collector/lull"])
             try await CommitLog.of(configuration, store: system.storePath) { log in
                 await client.expectMessage { _ in true }
