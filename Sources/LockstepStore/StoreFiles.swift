@@ -70,8 +70,9 @@ extension StoreFiles.Loss: CustomStringConvertible {
                 "\(file) cannot be examined (\(String(cString: strerror(systemError)))): correct that; \(advice)"
         case .replaced(let file):
             return
-                "another file is at \(file), which the collector does not use: move the first one back, or restart the "
-                + "collector, which then continues with the other one; \(advice)"
+                "another file is at \(file), which the collector does not use: move the first one back, unmount a disk that "
+                + "hides it, or restart the collector, which then continues with the other one; what was acknowledged since "
+                + "its start is in the first one; \(advice)"
         case .truncated(let file):
             return
                 "\(file) was truncated while the collector uses it: stop the collector, and replace the file by a copy; "

@@ -137,7 +137,7 @@ extension CollectorLoop {
         guard let store = report.store else { return .free }
         let check = StoreCheck(
             configuration: configuration, store: store, logger: logger, isReconnecting: session.hasConnected,
-            wasUnreachable: session.wasUnreachable)
+            wasUnreachable: session.wasUnreachable, isStoreNew: registry.deviceCount == 0)
         return check.run {
             // The first turn reports to the service manager that the collector is ready.
             if !isStarting { supervisor.didTurn(summary) }

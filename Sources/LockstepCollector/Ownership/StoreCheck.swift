@@ -33,6 +33,8 @@ struct StoreCheck {
     let isReconnecting: Bool
     /// Whether the broker could not be reached since then.
     let wasUnreachable: Bool
+    /// Whether the store has no devices.
+    let isStoreNew: Bool
 
     /// Runs the check. In most cases it connects and waits for a round trip; it waits up to 30 s more if the broker has the
     /// report of a collector with another store.
@@ -111,7 +113,17 @@ struct StoreCheck {
             }
             switch machine.decision(at: Moment.now().boot) {
             case .wait: break
-            case .connect: return .free
+            case .connect:
+                if isStoreNew, machine.earlier != nil {
+                    logger.warning(
+                        "this store is new, but another one was here when the collector last ran",
+                        metadata: [
+                            "store": "\(store.name.plain)",
+                            "hint":
+                                "if its disk is not mounted, stop the collector, mount the disk, and start it again",
+                        ])
+                }
+                return .free
             case .stayAway(let other): return .taken(other)
             }
         }

@@ -42,6 +42,8 @@ struct StoreCheckMachine {
     /// The other stores that retained reports name, by topic.
     private var candidates: [String: CollectorHealth.Store] = [:]
     private var other: CollectorHealth.Store?
+    /// Another store that was at the same place when a collector last reported. Its disk may not be mounted now.
+    private(set) var earlier: CollectorHealth.Store?
     /// The time until which a collector whose last will was received may report that it is back.
     private var returnDeadline = Int64.min
 
@@ -72,6 +74,11 @@ struct StoreCheckMachine {
 
     mutating func received(_ health: CollectorHealth, on topic: String, isRetained: Bool, at now: Int64) {
         hasReport = true
+        if let reported = health.store, isRetained, reported.id != store.id,
+            (reported.name, reported.host) == (store.name, store.host)
+        {
+            earlier = reported
+        }
         // A last will that says 'offline', a share of a cluster and a collector of an earlier version name no store.
         if health.status != .offline, let other = health.store, other.id != store.id {
             if isRetained { candidates[topic] = other } else { self.other = other }

@@ -46,6 +46,18 @@ struct StoreCheckMachineTests {
         #expect(machine.decision(at: 30_000_000) == .stayAway(Self.other))
     }
 
+    @Test(
+        "another store at the same place, which a stopped collector has reported, is known", arguments: [true, false])
+    mutating func earlier(isSamePlace: Bool) {
+        var store = isSamePlace ? Self.own : Self.other
+        store.id = "3"
+        receive(Self.health(.offline, store))
+        #expect(machine.earlier == (isSamePlace ? store : nil))
+        receive(Self.health(.offline, nil, isWill: true))
+        machine.subscribed(at: 0)
+        #expect(machine.decision(at: 0) == .connect)
+    }
+
     @Test("a collector that stops meanwhile does not prevent the connection")
     mutating func stopped() {
         receive(Self.health(.online, Self.other))

@@ -29,7 +29,7 @@ struct StoreCheckTests {
         defer { broker.stop() }
         let check = StoreCheck(
             configuration: try configuration(port: broker.port, version: version), store: Self.store,
-            logger: Self.logger, isReconnecting: false, wasUnreachable: false)
+            logger: Self.logger, isReconnecting: false, wasUnreachable: false, isStoreNew: false)
         return check.run { false }
     }
 
