@@ -151,7 +151,7 @@ let package = Package(
         module(
             "Serve",
             "CSodium Model Wire MQTT SQLite Store Transfer ClickHouse Export Live HTTP HTTPTypes Hummingbird "
-                + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle", exclude: ["Page"]),
+                + "HummingbirdCore Logging NIOCore ServiceLifecycle", exclude: ["Page"]),
         // Shared by the programs: settings, rule files, errors, terminal output.
         module(
             "CommandLine",
@@ -169,7 +169,7 @@ let package = Package(
         program(
             "lockstep-gateway",
             "Model Wire MQTT Transfer Agent Gateway HTTP CommandLine ArgumentParser HTTPTypes Hummingbird "
-                + "HummingbirdCore Logging NIOCore NIOPosix ServiceLifecycle"),
+                + "HummingbirdCore Logging NIOCore ServiceLifecycle"),
         program(
             "lockstep",
             "CSodium Model Wire MQTT SQLite Store Transfer ClickHouse Export Motion Sensors System Agent Rules Live "

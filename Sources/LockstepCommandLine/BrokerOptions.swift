@@ -18,20 +18,20 @@ public struct BrokerSettings: SettingGroup {
         """, keepAliveSeconds)
     let user = Setting(
         "user", "User name. Set the password with --password-file or the environment variable LOCKSTEP_PASSWORD.")
-    let passwordFile = Setting(
+    let passwordFile = Setting.file(
         "password-file", "File with the password on its first line, readable only by its owner.",
         SecretFile.password(in:))
     let password = Setting.secret("password")
-    let clientIDFile = Setting(
+    let clientIDFile = Setting.file(
         "client-id-file",
         """
         File with a secret on its first line, readable only by its owner, that is appended to MQTT client ids. Without \
         it, any user of the broker can guess them, and end or take over the connections.
         """, clientIDSecret(in:))
-    let authorityFile = Setting(
+    let authorityFile = Setting.file(
         "ca-file", "PEM file with the trusted CA certificates (default: those of the operating system).")
-    let certificateFile = Setting("cert-file", "PEM file with the client certificate.")
-    let keyFile = Setting(
+    let certificateFile = Setting.file("cert-file", "PEM file with the client certificate.")
+    let keyFile = Setting.file(
         "key-file", "PEM file with the private key of the client certificate, readable only by its owner.",
         SecretFile.check)
 

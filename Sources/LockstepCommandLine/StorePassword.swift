@@ -1,7 +1,7 @@
 /// The settings of the password of the user of a store on a server.
 public struct StorePasswordSettings: SettingGroup {
     /// The file with the password.
-    public let file = Setting(
+    public let file = Setting.file(
         "store-password-file",
         """
         File with the password of the ClickHouse user on its first line, readable only by its owner \

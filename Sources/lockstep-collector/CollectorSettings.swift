@@ -121,7 +121,7 @@ struct CollectorSettings: SettingGroup {
         acknowledged in the last seconds and that agents have already deleted. ClickHouse before 20.10 supports \
         only normal.
         """, survivesPowerLoss)
-    let rules = Setting("rules", "YAML file with rules, see docs/rules.md (default: none).")
+    let rules = Setting.file("rules", "YAML file with rules, see docs/rules.md (default: none).")
     let streams = Setting.streams
 }
 

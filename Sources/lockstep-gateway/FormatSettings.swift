@@ -7,7 +7,7 @@ struct FormatSettings: SettingGroup {
     let ownTracksTopic = Setting(
         "owntracks-topic",
         "Topic levels before the user of OwnTracks (default: owntracks).", topic)
-    let ownTracksKeys = Setting(
+    let ownTracksKeys = Setting.file(
         "owntracks-keys",
         "File with lines 'USER/DEVICE SECRET' for encrypted OwnTracks messages, readable only by its owner.", keysFile)
     let sensorLoggerTopic = Setting(

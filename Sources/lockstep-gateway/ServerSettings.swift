@@ -8,7 +8,7 @@ struct ServerSettings: SettingGroup {
         Address and port for HTTP, or only a port of 127.0.0.1 (default: none, only MQTT). Other addresses than \
         those of this machine itself require --token-file.
         """, listenAddress)
-    let tokenFile = Setting(
+    let tokenFile = Setting.file(
         "token-file",
         """
         File with lines 'USER TOKEN' of those who may send by HTTP, readable only by its owner (default: none, \

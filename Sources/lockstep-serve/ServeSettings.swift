@@ -21,7 +21,7 @@ struct ServeSettings: SettingGroup {
         Address and port to listen on, or only a port of 127.0.0.1 (default: 127.0.0.1:8080). Other addresses than \
         those of this machine itself require --token-file.
         """, listenAddress)
-    let tokenFile = Setting(
+    let tokenFile = Setting.file(
         "token-file",
         """
         File with the tokens of clients, readable only by its owner: lines 'read TOKEN' or 'operate TOKEN' (default: \

@@ -40,12 +40,13 @@ struct ConnectionOptions: ParsableArguments {
         return (broker.link(clientID: id, wakeup: wakeup), broker.address)
     }
 
-    /// Returns the devices whose state or presence the broker retains: those that an argument selects, or all if there are none.
+    /// Returns the devices whose state or presence the broker retains: those that an argument selects, or all if there are none
+    /// or it is nil.
     /// Empty if the broker cannot be reached, or does not let this user read.
-    func devices(named argument: DeviceArgument, _ settings: Settings, _ root: TopicRoot) throws -> [DeviceAddress] {
+    func devices(named argument: DeviceArgument?, _ settings: Settings, _ root: TopicRoot) throws -> [DeviceAddress] {
         let (link, _) = try link(settings, for: "devices", wakeup: Wakeup())
         var known: Set<DeviceAddress> = []
-        var levels = "\(argument.group?.rawValue ?? "+")/\(argument.device)"
+        var levels = argument.map { "\($0.group?.rawValue ?? "+")/\($0.device)" } ?? "+/+"
         let session = BrokerSession(
             link, qos: .atMostOnce, awaitsRetained: true,
             filters: { [Channel.presence, .state].map { "\(root)/\(levels)/\($0.name)" } }

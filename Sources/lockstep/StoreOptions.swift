@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
@@ -9,7 +10,8 @@ struct StoreSettings: SettingGroup {
     let store = Setting(
         "store",
         """
-        Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set).
+        Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set, \
+        otherwise that of 'lockstep up' in its default folder, if there is one).
         """
     ) { try StoreAddress($0) }
     let password = StorePasswordSettings()
@@ -18,9 +20,11 @@ struct StoreSettings: SettingGroup {
 extension Options<StoreSettings> {
     /// Returns the address of the store with the password.
     func address(_ settings: Settings) throws -> StoreAddress {
-        guard let address = try settings.value(self.store) else {
+        guard let address = try settings.value(self.store) ?? UpPlan.defaultStore(ProcessInfo.processInfo.environment)
+        else {
             throw CommandFailure(
-                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE"
+                "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE; "
+                    + "that of 'lockstep up' is the file samples.db in its folder"
             )
         }
         return address.with(password: try self.password.read(settings))

@@ -62,6 +62,16 @@ struct DeviceArgumentTests {
             try await expect("arm", "several groups have a device 'arm': use default/arm or lab/arm")
             try await expect("lfet", "no device 'lfet' at this broker: did you mean 'left'?")
             try await expect("default/left", "did you mean 'lab/left'?")
+            func start(_ options: [String]) async throws -> String {
+                try await RunningProgram.run(
+                    Programs.built("lockstep"),
+                    ["record", "start", "walk", "--group", "lab", "--broker", broker.url] + options
+                ).text
+            }
+            let misspelt = try await start(["--device", "left", "--device", "lfet"])
+            #expect(misspelt.contains("no device 'lfet' at this broker: did you mean 'left'?"), "\(misspelt)")
+            #expect(misspelt.contains("or add --new-devices"), "\(misspelt)")
+            #expect(!client.messages.contains { $0.topic.contains("$session") })
             // Perhaps 'default/left' was forgotten a moment ago, and the command is repeated.
             let forget = try await RunningProgram.run(
                 Programs.built("lockstep"), ["forget", "left", "--broker", broker.url])

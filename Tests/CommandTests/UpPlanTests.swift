@@ -1,4 +1,6 @@
+import Foundation
 import Glibc
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepSQLite
@@ -88,6 +90,17 @@ struct UpPlanTests {
         let address = DeviceAddress(
             group: try GroupID(validating: group), device: try DeviceID(validating: device))
         #expect(UpPlan.isSimulated(address) == isSimulated)
+    }
+
+    @Test("commands without a store use that of the default folder, if there is one")
+    func defaultStore() async throws {
+        try await withTemporaryFolder { folder in
+            let environment = ["XDG_DATA_HOME": folder]
+            #expect(UpPlan.defaultStore(environment) == nil && UpPlan.defaultStore([:]) == nil)
+            try FileManager.default.createDirectory(atPath: folder + "/lockstep", withIntermediateDirectories: true)
+            try Data().write(to: URL(fileURLWithPath: folder + "/lockstep/samples.db"))
+            #expect(UpPlan.defaultStore(environment) == (try StoreAddress("sqlite:\(folder)/lockstep/samples.db")))
+        }
     }
 
     @Test("a missing program is named with advice")

@@ -80,7 +80,8 @@ struct WatchCommandTests {
             let alone = try await RunningProgram.run(
                 Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port.number)", "--seconds", "3"])
             #expect(alone.status == 1, "it has watched nothing")
-            let reason = "mqtt://127.0.0.1:\(port.number): Connection refused"
+            let reason =
+                "mqtt://127.0.0.1:\(port.number): Connection refused: nothing listens at this port; 'lockstep up' starts a broker"
             #expect(alone.text == "\(reason); retrying\nError: \(reason)\n")
         }
     }

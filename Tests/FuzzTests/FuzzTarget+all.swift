@@ -20,7 +20,7 @@ extension FuzzTarget {
             let values = stream.columns.map { column -> Double in
                 if !column.isRequired, index == 1 { return .nan }
                 return switch column.kind {
-                case .real: 0.25 - Double(index)
+                case .real: column.range == nil ? 0.25 - Double(index) : 0.25 + Double(index) / 4
                 case .integer: 7 + Double(index)
                 case .choice(let words): Double(index % words.count)
                 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import LockstepCommandLine
 import LockstepMQTT
 import LockstepTestSupport
@@ -256,6 +257,22 @@ struct BrokerOptionsTests {
         #expect(try options.address(settings) == BrokerAddress(host: "host", port: 8883, usesTLS: true))
         #expect(try options.version(settings) == .three)
         #expect(try options.tls(settings) == TLSOptions(authorityFile: "/ca.pem"))
+    }
+
+    @Test(
+        "the path of a file that is read is relative to the settings file, and on the command line to the current folder"
+    )
+    func paths() throws {
+        let file = try write("broker: mqtts://host\nca-file: ca.pem\ncert-file: /c.pem\nkey-file: k.pem\n")
+        let folder = file[...(try #require(file.lastIndex(of: "/")))]
+        let key = String(folder + "k.pem")
+        try Data().write(to: URL(filePath: key))
+        #expect(chmod(key, 0o600) == 0)
+        let settings = try Settings(of: [BrokerSettings.self], file: file, environment: [:])
+        #expect(
+            try BrokerOptions.parse([]).tls(settings)
+                == TLSOptions(authorityFile: String(folder + "ca.pem"), certificateFile: "/c.pem", keyFile: key))
+        #expect(try BrokerOptions.parse(["--ca-file", "ca.pem"]).tls(settings).authorityFile == "ca.pem")
     }
 
     @Test(

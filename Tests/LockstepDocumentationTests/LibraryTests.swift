@@ -4,20 +4,22 @@ import Testing
 /// Checks that the Swift examples on documentation pages are the ones that this target compiles.
 @Suite("Swift examples in the documentation")
 struct LibraryTests {
-    /// The `// EXAMPLE name` regions of LibraryExamples.swift, without their common indentation.
+    /// The `// EXAMPLE name` regions of LibraryExamples.swift and LibraryProgram.swift, without their common indentation.
     private static func examples() throws -> [String: String] {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("LibraryExamples.swift")
+        let files = try ["LibraryExamples.swift", "LibraryProgram.swift"].map { name in
+            let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            return try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+        }
         var examples: [String: [String]] = [:]
         var name: String?
-        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+        for line in files.joined(separator: "\n").components(separatedBy: "\n") {
             let text = line.trimmingCharacters(in: .whitespaces)
             if text.hasPrefix("// EXAMPLE ") {
                 name = String(text.dropFirst("// EXAMPLE ".count))
             } else if text == "// END" {
                 name = nil
             } else if let name {
-                examples[name, default: []].append(line)
+                examples[name, default: []].append(text == "// @main" ? "@main" : line)
             }
         }
         return examples.mapValues { lines in
@@ -40,6 +42,9 @@ struct LibraryTests {
         let articles = files?.compactMap { $0 as? URL }.filter { $0.pathExtension == "md" }.map(\.path) ?? []
         return ["docs/library.md"] + articles.map { String($0.dropFirst(Page.root.path.count + 1)) }
     }
+
+    @Test("the complete program runs")
+    func program() async throws { try await Program.main() }
 
     @Test("each is the same as in LibraryExamples.swift, which compiles")
     func compiled() throws {

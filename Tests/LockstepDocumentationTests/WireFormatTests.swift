@@ -152,6 +152,18 @@ struct WireFormatTests {
         }
     }
 
+    @Test("every range of a column is listed")
+    func ranges() throws {
+        let table = try #require(page.tables.first { $0.header == ["Stream", "Columns", "Values"] })
+        let listed = table.rows.flatMap { row in
+            row[1].split(separator: ",").map { "\(row[0]) \($0.trimmingCharacters(in: .whitespaces)) \(row[2])" }
+        }
+        let expected = SensorStream.builtIn.flatMap { stream in
+            stream.columns.filter { $0.range != nil }.map { "`\(stream)` `\($0.name)` \($0.rangeText)" }
+        }
+        #expect(listed.sorted() == expected.sorted())
+    }
+
     @Test("every channel is listed with its topic")
     func channels() throws {
         let table = try #require(page.tables.first { $0.header.first == "Channel" })

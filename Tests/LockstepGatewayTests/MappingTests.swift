@@ -50,6 +50,10 @@ struct MappingTests {
         #expect(sample.omissions.count == 2)
         let nothing = Reading("location", at: 1_795_575_600_000_000, [("alt", .word("high"))])
         #expect(throws: Refusal.self) { try SampleFitter().sample(nothing, at: receipt) }
+        let battery = Reading(
+            "battery", at: 1_795_575_600_000_000, [("level", .number(80)), ("state", .word("full"))])
+        let fitted = try #require(try SampleFitter().sample(battery, at: receipt))
+        #expect(fitted.values[0].isNaN && fitted.omissions == ["'level' of battery is 80: it must be from 0 to 1"])
         let half = Reading("location", at: 1_795_575_600_000_000, [("lat", .number(91)), ("lon", .number(8))])
         #expect(throws: Refusal.self) { try SampleFitter().sample(half, at: receipt) }
     }

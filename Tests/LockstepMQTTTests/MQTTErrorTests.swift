@@ -52,7 +52,10 @@ struct MQTTErrorTests {
     @Test(
         "the return values of libmosquitto are explained",
         arguments: [
-            (5, .unreachable, "Connection refused"), (15, .unknownHost, "cannot resolve the host name"),
+            (
+                5, .unreachable,
+                "Connection refused: nothing listens at this port; 'lockstep up' starts a broker"
+            ), (15, .unknownHost, "cannot resolve the host name"),
             (20, .unknownHost, "cannot resolve the host name"), (8, .tls, "TLS failed"), (23, .tls, "TLS failed"),
             (4, .connectionLost, ""), (9, .tooLarge, ""), (25, .tooLarge, ""), (3, .invalid, ""), (18, .invalid, ""),
             (11, .notAuthorized, ""), (12, .notAuthorized, ""), (1, .other, ""), (2, .other, ""),

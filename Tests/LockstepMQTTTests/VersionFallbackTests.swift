@@ -41,6 +41,19 @@ struct VersionFallbackTests {
         #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
     }
 
+    @Test("a server that does not answer is reported once, and its late answer still counts")
+    func silence() throws {
+        let broker = try OldBroker(isSilent: true)
+        defer { broker.stop() }
+        let link = makeLink(broker, version: .three, backoff: .seconds(3600))
+        link.silenceLimit = .milliseconds(20)
+        #expect(
+            try events(of: link, count: 1).first?.hasPrefix(
+                "failed: the server accepts connections, but does not answer as an MQTT broker") == true)
+        broker.answer()
+        #expect(try events(of: link, count: 1) == ["connected 3.1.1"])
+    }
+
     @Test("its refusal is reported if no other version may be used")
     func fixed() throws {
         let broker = try OldBroker()

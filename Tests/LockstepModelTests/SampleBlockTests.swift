@@ -90,5 +90,11 @@ struct SensorStreamTests {
         var noFix = SampleBlock(stream: .location)
         noFix.append(time: Timestamp(microseconds: 1), values: Array(repeating: .nan, count: 9))
         #expect(noFix.droppingIncomplete() == noFix)
+        let battery = SampleBlock(stream: .battery, times: [1, 2], columns: [[80, 0.5], [0, 0]])
+        #expect(
+            battery.droppingIncomplete()
+                == SampleBlock(stream: .battery, times: [1, 2], columns: [[.nan, 0.5], [0, 0]]))
+        let pressure = SampleBlock(stream: .pressure, times: [1, 2], columns: [[-5, 1013]])
+        #expect(pressure.droppingIncomplete().times == [2])
     }
 }

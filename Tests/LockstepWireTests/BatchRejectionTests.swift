@@ -83,6 +83,36 @@ struct BatchRejectionTests {
         #expect(rejection(data(payload))?.description == reason)
     }
 
+    @Test(
+        "a value that is impossible is rejected in each encoding, with stream, column, value and range",
+        arguments: [
+            (SensorStream.location, "lat", -90, 525, "'lat' of location contains 525: it must be from -90 to 90"),
+            (.location, "lon", 180, -180.5, "'lon' of location contains -180.5: it must be from -180 to 180"),
+            (.location, "hacc", 0, -1, "'hacc' of location contains -1: it must be at least 0"),
+            (.pressure, "pressure", 1013, -50, "'pressure' of pressure contains -50: it must be at least 0"),
+            (.heading, "magnetic", 360, 400, "'magnetic' of heading contains 400: it must be from 0 to 360"),
+            (.battery, "level", 1, 80, "'level' of battery contains 80: it must be from 0 to 1"),
+            (.steps, "steps", 0, -2, "'steps' of steps contains -2: it must be at least 0"),
+        ] as [(SensorStream, String, Double, Double, String)])
+    func impossible(_ stream: SensorStream, _ name: String, _ valid: Double, _ value: Double, _ reason: String) throws {
+        func batch(_ values: [Double]) -> Batch {
+            let columns = stream.columns.map { column in
+                column.name == name ? values : values.map { _ in column.isRequired ? 0 : .nan }
+            }
+            let times = values.indices.map { Int64($0) + 1 }
+            return Batch(position: nil, samples: SampleBlock(stream: stream, times: times, columns: columns))
+        }
+        for encoding in BatchEncoding.allCases {
+            #expect(try BatchEncoding.decode(Data(encoding.encode(batch([valid]))), stream: stream) == batch([valid]))
+            for values in [[value], [valid, valid, value]] {
+                let error = #expect(throws: PayloadError.self) {
+                    try BatchEncoding.decode(Data(encoding.encode(batch(values))), stream: stream)
+                }
+                #expect(error?.description == reason)
+            }
+        }
+    }
+
     @Test("a location without columns is rejected")
     func emptyLocation() {
         #expect(rejection(data(#"{"t":1}"#), stream: .location)?.description == "the batch has no samples")

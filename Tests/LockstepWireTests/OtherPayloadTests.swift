@@ -191,7 +191,7 @@ struct GatewayHealthTests {
         health.refusedLogins = 7
         health.leftOut = 8
         health.sparkplug = GatewayHealth.Sparkplug(
-            connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4)
+            connected: true, nodes: 2, devices: 5, messages: 900, missing: 3, rebirths: 4, unmapped: 1)
         #expect(try GatewayHealth.decode(Data(health.encoded())) == health)
     }
 }

@@ -118,14 +118,16 @@ extension AgentState {
 
     /// Stamps the samples of a source and adds them to the window, at the rates of the subscribers.
     mutating func add(_ original: SampleBlock, clock: SampleClock, at moment: Moment) -> [Action] {
-        let block = original.droppingIncomplete()
+        var block = original
         var actions: [Action] = []
-        if block.count < original.count {
+        if !original.isComplete {
+            block = original.droppingIncomplete()
             presence.unsavedDropped += Int64(original.count - block.count)
-            if problems.isNew("incomplete \(block.stream)") {
-                actions = [
-                    .log(.warning, "samples dropped", ["stream": "\(block.stream)", "reason": "missing-value"])
-                ]
+            let (event, reason) =
+                block.count < original.count
+                ? ("samples dropped", "missing-value") : ("values left out", "out-of-range")
+            if problems.isNew("\(reason) \(block.stream)") {
+                actions = [.log(.warning, "\(event)", ["stream": "\(block.stream)", "reason": "\(reason)"])]
             }
         }
         let stamped = clock == .boot ? stamper.stamp(block, on: timeLine) : block

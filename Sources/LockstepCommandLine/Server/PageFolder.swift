@@ -50,10 +50,10 @@ public struct PageFolder: Sendable {
 /// The settings of a server's certificate.
 public struct CertificateSettings: SettingGroup {
     /// The certificate.
-    public let certificate = Setting(
+    public let certificate = Setting.file(
         "tls-certificate", "PEM file with the certificate of the server and its intermediate certificates.")
     /// The private key.
-    public let key = Setting(
+    public let key = Setting.file(
         "tls-key", "PEM file with the private key of the server, readable only by its owner.", SecretFile.check)
 
     public init() {}

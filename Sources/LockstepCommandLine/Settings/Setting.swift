@@ -25,6 +25,14 @@ public struct Setting<Value>: Sendable {
         self.init(SettingDeclaration(name: name, form: .value(ArgumentHelp(help))), parse)
     }
 
+    /// Declares a setting with the path of a file that the program reads. In the settings file, a relative path is relative to
+    /// the folder of that file.
+    public static func file(
+        _ name: String, _ help: String, _ parse: @escaping @Sendable (String) throws -> Value
+    ) -> Self {
+        Self(SettingDeclaration(name: name, form: .value(ArgumentHelp(help)), isPath: true), parse)
+    }
+
     /// Declares a setting with pairs of texts: an option `NAME=VALUE` that may be repeated, and a mapping in the file.
     /// - Parameter placeholder: the text for a pair in `--help`.
     public static func pairs(
@@ -47,6 +55,9 @@ public struct Setting<Value>: Sendable {
 extension Setting<String> {
     /// Declares a setting whose value is its text, or whose text is parsed where it is read.
     public init(_ name: String, _ help: String) { self.init(name, help) { $0 } }
+
+    /// Declares a setting with the path of a file that the program reads.
+    public static func file(_ name: String, _ help: String) -> Self { file(name, help) { $0 } }
 
     /// Declares a setting with several texts.
     public static func list(_ name: String, placeholder: String? = nil, _ help: String) -> Self {
@@ -89,6 +100,8 @@ struct SettingDeclaration: Sendable {
 
     let name: String
     let form: Form
+    /// Whether the value is the path of a file.
+    var isPath = false
 }
 
 private protocol DeclaredSetting { var declaration: SettingDeclaration { get } }

@@ -28,6 +28,8 @@ public struct Settings: Sendable {
     private var sections: Set<String> = []
     /// The names of the settings that are mappings in the file.
     private var mappings: Set<String> = []
+    /// The names of the settings with a path.
+    private var paths: Set<String> = []
     private var environment: [String: Entry] = [:]
     private var file: [String: Entry] = [:]
     private var streamSettings: (settings: StreamSettings, file: String)?
@@ -63,6 +65,7 @@ public struct Settings: Sendable {
                 continue
             }
             if case .pairs = declaration.form { mappings.insert(declaration.name) }
+            if declaration.isPath { paths.insert(declaration.name) }
             let variable = Self.variable(for: declaration.name)
             if let text = environment[variable], !text.isEmpty {
                 self.environment[declaration.name] = Entry(texts: [text], origin: variable, place: .environment)
@@ -171,10 +174,13 @@ public struct Settings: Sendable {
                 continue
             }
             let isMapping = mappings.contains(name)
-            guard let texts = isMapping ? pair.value.pairs : pair.value.texts else {
+            guard var texts = isMapping ? pair.value.pairs : pair.value.texts else {
                 throw CommandFailure(
                     "\(location): '\(name)' expects "
                         + (isMapping ? "'name: value' pairs" : "a value or a list of values"))
+            }
+            if paths.contains(name), let slash = path.lastIndex(of: "/") {
+                texts = texts.map { $0.hasPrefix("/") || $0.isEmpty ? $0 : path[...slash] + $0 }
             }
             file[name] = Entry(texts: texts, origin: "\(name) in \(location)", place: .file(path))
         }

@@ -19,8 +19,14 @@ protocol Bridge: Sendable {
     mutating func handle(_ message: IncomingMessage, at moment: Moment) throws
     /// Returns what to publish now.
     mutating func takeMessages(isConnected: Bool, at moment: Moment) -> [MQTTMessage]
+    /// Returns the first device that was left out, and why, once.
+    mutating func takeLeftOut() -> (device: DeviceAddress, reason: String)?
     /// The message of a clean end, which does not publish the will.
     var farewell: MQTTMessage { get }
+}
+
+extension Bridge {
+    mutating func takeLeftOut() -> (device: DeviceAddress, reason: String)? { nil }
 }
 
 struct BridgeConnection {
@@ -71,6 +77,11 @@ private final class BridgeLoop<Content: Bridge> {
     func turn() {
         for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
         publish(state.bridge.takeMessages(isConnected: session.link.isUp, at: .now()))
+        if let leftOut = state.bridge.takeLeftOut() {
+            logger.info(
+                "devices left out \(Content.role)",
+                metadata: ["first": "\(leftOut.device)", "reason": "\(leftOut.reason)"])
+        }
         for event in session.send() { handle(event) }
     }
 

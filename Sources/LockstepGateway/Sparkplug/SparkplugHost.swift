@@ -111,6 +111,7 @@ private final class SparkplugHostLoop {
     private func reportFigures() {
         figures.connected = session.link.isUp
         figures.nodes = nodes.count
+        figures.unmapped = nodes.unmapped.count
         let boot = Moment.now().boot
         if boot >= nextDeviceCount {
             nextDeviceCount = boot + Self.countInterval
@@ -206,6 +207,13 @@ private final class SparkplugHostLoop {
             logger.info("Sparkplug birth messages requested", metadata: ["node": "\(node)"])
         }
         let lost = nodes.takeLostDevices(at: now.boot)
+        for node in nodes.takeUnmapped() {
+            logger.warning(
+                "Sparkplug node ignored: none of its metrics has a column",
+                metadata: [
+                    "node": "\(node)", "hint": "name its metrics in the section 'sparkplug' of the settings",
+                ])
+        }
         guard !lost.isEmpty else { return }
         messages.append(
             TranslatedMessage(.success(Translation(lost)), from: SparkplugNodes.formatName, receivedAt: now.wall))

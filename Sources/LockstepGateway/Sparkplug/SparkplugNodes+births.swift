@@ -86,6 +86,7 @@ extension SparkplugNodes {
                 node.waiting.remove(device)
                 reports.append(lost(ForeignName(Self.formatName, [name.group, name.node, device]), reason: "nbirth"))
             }
+            noteColumns(of: node, name)
             save(node, name)
         }
         return reports

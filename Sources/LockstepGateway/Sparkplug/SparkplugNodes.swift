@@ -22,6 +22,10 @@ struct SparkplugNodes {
     /// The nodes that need new birth messages, or whose devices have a deadline.
     var watched: Set<SparkplugNode> = []
     var abandoned: [ForeignReport] = []
+    /// The nodes that are known to have no metric with a column, themselves and in their devices.
+    private(set) var unmapped: Set<SparkplugNode> = []
+    /// Those of them that were not reported yet.
+    private var newlyUnmapped: Set<SparkplugNode> = []
     /// The nodes whose messages wait for those before them.
     var disordered: Set<SparkplugNode> = []
     /// The nodes that have, or whose devices have, samples that wait for other values of their time.
@@ -197,10 +201,14 @@ struct SparkplugNodes {
             node.order.begin(message.payload.number)
             // All devices of the node have to be born again.
             for device in node.devices.keys { node.devices[device]?.hasBirth = false }
-            node.deviceDeadline = node.devices.isEmpty ? nil : moment.boot + Self.deviceBirthLimit
             // A node whose own metrics are not wanted is no device of its own.
             let isWanted = own.mappedCount > 0
-            if isWanted { node.isPresent = true }
+            node.deviceDeadline =
+                isWanted && node.devices.isEmpty ? nil : moment.boot + Self.deviceBirthLimit
+            if isWanted {
+                node.isPresent = true
+                nodes.unmapped.remove(name)
+            }
             output.result = .success(
                 Translation(
                     nodes.reports(
@@ -217,6 +225,7 @@ struct SparkplugNodes {
             var source = SparkplugSource(
                 message.payload.metrics, targets: nodes.targets, earlier: node.devices[device]?.source)
             try nodes.reserve(source.count + 1, replacing: node.devices[device]?.size ?? 0)
+            if source.mappedCount > 0 { nodes.unmapped.remove(message.topic.node) }
             let content = source.read(message.payload, isBirth: true, at: moment, maxFuture: nodes.maxFuture)
             let presence = ForeignPresence(.foreground, reason: "dbirth")
             let reports = nodes.reports(message, &source, content, presence: presence, at: moment)
@@ -343,7 +352,23 @@ struct SparkplugNodes {
         if node.isWaiting { waiting.insert(name) } else { waiting.remove(name) }
     }
 
+    /// Notes whether nothing of a node is stored, when its devices had time to be born.
+    mutating func noteColumns(of node: Node, _ name: SparkplugNode) {
+        guard node.own.mappedCount == 0, node.devices.values.allSatisfy({ $0.source.mappedCount == 0 }) else {
+            unmapped.remove(name)
+            return
+        }
+        if unmapped.insert(name).inserted { newlyUnmapped.insert(name) }
+    }
+
+    /// Returns the nodes without columns that were not returned before.
+    mutating func takeUnmapped() -> [SparkplugNode] {
+        defer { newlyUnmapped = [] }
+        return newlyUnmapped.sorted()
+    }
+
     mutating func forget(_ name: SparkplugNode) {
+        unmapped.remove(name)
         watched.remove(name)
         disordered.remove(name)
         waiting.remove(name)

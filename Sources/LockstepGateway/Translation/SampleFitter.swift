@@ -40,7 +40,8 @@ public struct SampleFitter: Sendable {
             let column = stream.columns[index]
             do throws(Refusal) { values[index] = try Self.number(value, column, of: stream) } catch {
                 // One invalid value must not cost the others. But half a position is none.
-                guard !column.isRequired, Self.limit(of: column, in: stream) == nil else { throw error }
+                let isPosition = stream == .location && ["lat", "lon"].contains(name)
+                guard !column.isRequired, !isPosition else { throw error }
                 omissions.append(error.description)
             }
         }
@@ -60,14 +61,11 @@ public struct SampleFitter: Sendable {
         guard let number = number(value, column.kind) else {
             throw Refusal(.malformed, "'\(column.name)' of \(stream) has an invalid value")
         }
-        if let limit = limit(of: column, in: stream), abs(number) > limit {
-            throw Refusal(.malformed, "'\(column.name)' of \(stream) is out of range")
+        guard column.accepts(number) else {
+            throw Refusal(
+                .malformed, "'\(column.name)' of \(stream) is \(number.shortText): it must be \(column.rangeText)")
         }
         return number
-    }
-
-    private static func limit(of column: SensorStream.Column, in stream: SensorStream) -> Double? {
-        stream == .location ? ["lat": 90, "lon": 180][column.name] : nil
     }
 
     /// Checks that a time is plausible.

@@ -1,7 +1,11 @@
-import NIOCore
+package import NIOCore
 import NIOPosix
 
 extension HTTPListener {
+    /// The threads of all servers of this process. They are never stopped: a connection that ends late would report that its
+    /// event loop has shut down.
+    package static let eventLoops: any EventLoopGroup = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+
     /// Checks that a server can start: that its certificate and key can be read and belong together, and that its address
     /// can be used.
     ///
@@ -13,7 +17,7 @@ extension HTTPListener {
     ) async throws {
         if let files { _ = try tlsConfiguration(files) }
         do {
-            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            let channel = try await ServerBootstrap(group: eventLoops)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 // Otherwise a client that connects meanwhile would be accepted, and would never get an answer.
                 .serverChannelOption(.autoRead, value: false)

@@ -45,6 +45,8 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+private let connectionRefused = "Connection refused: nothing listens at this port; 'lockstep up' starts a broker"
+
 extension MQTTError {
     /// Creates the error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
     init(library status: Int32, detail: String? = nil) {
@@ -64,9 +66,10 @@ extension MQTTError {
             }
         let text: String
         switch status {
+        case MOSQ_ERR_ERRNO where errno == ECONNREFUSED: text = connectionRefused
         case MOSQ_ERR_ERRNO: text = String(cString: strerror(errno))
         case MOSQ_ERR_EAI, MOSQ_ERR_LOOKUP: text = "cannot resolve the host name"
-        case MOSQ_ERR_CONN_REFUSED: text = "Connection refused"
+        case MOSQ_ERR_CONN_REFUSED: text = connectionRefused
         case MOSQ_ERR_KEEPALIVE: text = "the broker stopped responding"
         case MOSQ_ERR_CONN_LOST: text = "the connection was lost"
         case MOSQ_ERR_TLS, MOSQ_ERR_TLS_HANDSHAKE: text = "TLS failed"
@@ -89,6 +92,12 @@ extension MQTTError {
         default: nil
         }
     }
+
+    /// The error of a server that has accepted a connection, but has not answered CONNECT.
+    static let silence = MQTTError(
+        .refused,
+        "the server accepts connections, but does not answer as an MQTT broker: check that the port is that of an MQTT "
+            + "broker, and whether it uses TLS")
 
     private static let noMQTT = MQTTError(
         .refused,

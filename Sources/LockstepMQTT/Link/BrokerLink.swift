@@ -13,7 +13,7 @@ public final class BrokerLink {
         case connected(MQTTVersion, sessionPresent: Bool)
         /// An established connection has ended.
         case disconnected(MQTTError, retryIn: Duration)
-        /// An attempt to connect has failed.
+        /// An attempt to connect has failed, or has waited for an answer of the server for 5 s and continues to wait.
         case failed(MQTTError, retryIn: Duration)
         /// The broker acknowledged or refused a message with QoS 1. It may also report that a message with QoS 0 was
         /// written.
@@ -56,6 +56,10 @@ public final class BrokerLink {
     var connectLimit = defaultConnectLimit
     /// The maximum time to wait for the CONNACK, with one node and with several.
     var handshakeLimits = defaultHandshakeLimits
+    /// The time without a CONNACK after which it is reported that the server does not answer.
+    var silenceLimit = Duration.seconds(5)
+    /// When to report it; nil if it was reported.
+    private var silenceReport: ContinuousClock.Instant?
     /// The duration from which a connection resets the backoff although it delivered nothing.
     private static let stableTime = Duration.seconds(10)
     private static let defaultConnectLimit = Duration.seconds(5)
@@ -190,13 +194,18 @@ public final class BrokerLink {
                 let limits = handshakeLimits
                 state = .handshaking(connection, until: now + (hasSeveralNodes ? limits.several : limits.one))
                 nextKeepAlive = now
+                silenceReport = now + silenceLimit
                 return handle(connection.read(limit: limit, while: shouldContinue))
             }
         case .handshaking(let connection, let deadline):
             let events = handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))
             // An answer may have ended the handshake without an event.
-            guard events.isEmpty, now >= deadline, case .handshaking = state else { return events }
-            return [fail(MQTTError(.refused, "no answer to CONNECT: check that the address is an MQTT broker"))]
+            guard events.isEmpty, case .handshaking = state else { return events }
+            if now >= deadline { return [fail(.silence)] }
+            guard let report = silenceReport, now >= report else { return [] }
+            // A busy broker may still answer, and would be even busier with a new connection.
+            silenceReport = nil
+            return [.failed(.silence, retryIn: deadline - now)]
         case .up(let connection):
             return handle(connection.read(limit: limit, while: shouldContinue) + keepAlive(connection, now))
         }

@@ -75,23 +75,21 @@ public struct SampleBlock: Sendable {
         SampleBlock(stream: stream, times: Array(times[range]), columns: columns.map { Array($0[range]) })
     }
 
-    /// Whether every sample has a valid value in each required column and no infinite value in any column.
+    /// Whether every sample has a valid value in each required column, and a valid or unknown one in every other column.
     public var isComplete: Bool {
         zip(stream.columns, columns).allSatisfy { column, values in
-            values.allSatisfy { column.isRequired ? column.kind.accepts($0) : !$0.isInfinite }
+            values.allSatisfy { column.accepts($0) || ($0.isNaN && !column.isRequired) }
         }
     }
 
-    /// Returns the block without incomplete samples: those with a missing or invalid required value, or an infinite one.
+    /// Returns the block with the invalid values as unknown ones, and without samples that lack a required value.
     public func droppingIncomplete() -> SampleBlock {
         guard !isComplete else { return self }
         var result = SampleBlock(stream: stream)
         for index in times.indices {
-            let sample = SampleBlock(
-                stream: stream, times: [times[index]], columns: values(at: index).map { [$0] })
-            if sample.isComplete {
-                result.append(time: Timestamp(microseconds: times[index]), values: values(at: index))
-            }
+            let values = zip(stream.columns, values(at: index)).map { $0.accepts($1) ? $1 : .nan }
+            guard zip(stream.columns, values).allSatisfy({ !$0.isRequired || !$1.isNaN }) else { continue }
+            result.append(time: Timestamp(microseconds: times[index]), values: values)
         }
         return result
     }

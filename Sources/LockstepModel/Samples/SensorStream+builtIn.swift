@@ -1,4 +1,5 @@
-// The built-in streams. To add one, add a constant and list it in `builtIn`.
+// The built-in streams. To add one, add a constant and list it in `builtIn`. A column has a range only if no sensor can
+// give a value outside of it.
 extension SensorStream {
     /// Acceleration in g along the device axes, including gravity.
     public static let accelerometer = SensorStream(
@@ -58,13 +59,19 @@ extension SensorStream {
             ),
             Column(
                 name: "steps", kind: .integer, unit: "", isRequired: true, summary: "Steps in the interval",
-                aggregate: .sum),
+                aggregate: .sum, range: .notNegative),
             Column(
-                name: "distance", kind: .real, unit: "m", isRequired: false, summary: "Distance walked", aggregate: .sum
-            ),
-            Column(name: "pace", kind: .real, unit: "s/m", isRequired: false, summary: "Current pace"),
-            Column(name: "avg_pace", kind: .real, unit: "s/m", isRequired: false, summary: "Average active pace"),
-            Column(name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence"),
+                name: "distance", kind: .real, unit: "m", isRequired: false, summary: "Distance walked",
+                aggregate: .sum, range: .notNegative),
+            Column(
+                name: "pace", kind: .real, unit: "s/m", isRequired: false, summary: "Current pace",
+                range: .notNegative),
+            Column(
+                name: "avg_pace", kind: .real, unit: "s/m", isRequired: false, summary: "Average active pace",
+                range: .notNegative),
+            Column(
+                name: "cadence", kind: .real, unit: "steps/s", isRequired: false, summary: "Current cadence",
+                range: .notNegative),
         ], resampling: .everySample)
 
     /// Changes of what the person with the device is doing.
@@ -89,17 +96,25 @@ extension SensorStream {
         name: "location", table: "location",
         summary: "Position fix (WGS 84); the position is null while the receiver has no fix",
         columns: [
-            Column(name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive"),
+            Column(
+                name: "lat", kind: .real, unit: "°", isRequired: false, summary: "Latitude, north positive",
+                range: -90...90),
             Column(
                 name: "lon", kind: .real, unit: "°", isRequired: false, summary: "Longitude, east positive",
-                aggregate: .meanLongitude),
+                aggregate: .meanLongitude, range: -180...180),
             Column(name: "alt", kind: .real, unit: "m", isRequired: false, summary: "Altitude above mean sea level"),
-            Column(name: "hacc", kind: .real, unit: "m", isRequired: false, summary: "Horizontal accuracy"),
-            Column(name: "vacc", kind: .real, unit: "m", isRequired: false, summary: "Vertical accuracy"),
-            Column(name: "speed", kind: .real, unit: "m/s", isRequired: false, summary: "Speed over ground"),
+            Column(
+                name: "hacc", kind: .real, unit: "m", isRequired: false, summary: "Horizontal accuracy",
+                range: .notNegative),
+            Column(
+                name: "vacc", kind: .real, unit: "m", isRequired: false, summary: "Vertical accuracy",
+                range: .notNegative),
+            Column(
+                name: "speed", kind: .real, unit: "m/s", isRequired: false, summary: "Speed over ground",
+                range: .notNegative),
             Column(
                 name: "course", kind: .real, unit: "°", isRequired: false, summary: "Course, clockwise from north",
-                aggregate: Aggregate.none),
+                aggregate: Aggregate.none, range: .direction),
             Column(
                 name: "fix", kind: .integer, unit: "", isRequired: false,
                 summary: "Dimensions of the fix: 2 or 3; 1 without a fix"),
@@ -112,7 +127,11 @@ extension SensorStream {
     public static let pressure = SensorStream(
         name: "pressure", table: "pressure",
         summary: "Air pressure",
-        columns: [Column(name: "pressure", kind: .real, unit: "hPa", isRequired: true, summary: "Air pressure")],
+        columns: [
+            Column(
+                name: "pressure", kind: .real, unit: "hPa", isRequired: true, summary: "Air pressure",
+                range: .notNegative)
+        ],
         background: .rate(0.1))
 
     /// Altitude in m above the starting point of the measurement, from air pressure.
@@ -132,14 +151,16 @@ extension SensorStream {
         columns: [
             Column(
                 name: "magnetic", kind: .real, unit: "°", isRequired: true,
-                summary: "Heading from magnetic north, 0 to 360", aggregate: Aggregate.none),
+                summary: "Heading from magnetic north, 0 to 360", aggregate: Aggregate.none,
+                range: .direction),
             Column(
                 name: "true_north", kind: .real, unit: "°", isRequired: false,
                 summary: "Heading from true north, 0 to 360; null where the declination is not known",
-                aggregate: Aggregate.none),
+                aggregate: Aggregate.none, range: .direction),
             Column(
                 name: "accuracy", kind: .real, unit: "°", isRequired: false,
-                summary: "Maximum expected error; null while the magnetic field is not calibrated"),
+                summary: "Maximum expected error; null while the magnetic field is not calibrated",
+                range: .direction),
         ], pausesInBackground: true, defaultRate: 10)
 
     /// Charge and state of the battery.
@@ -147,7 +168,8 @@ extension SensorStream {
         name: "battery", table: "battery",
         summary: "Charge and state of the battery, on every change and at least every five minutes",
         columns: [
-            Column(name: "level", kind: .real, unit: "", isRequired: false, summary: "Charge, from 0 to 1"),
+            Column(
+                name: "level", kind: .real, unit: "", isRequired: false, summary: "Charge, from 0 to 1", range: 0...1),
             Column(
                 name: "state",
                 kind: .choice(["unknown", "charging", "discharging", "notCharging", "full"]), unit: "",
@@ -160,6 +182,12 @@ extension SensorStream {
         altitude, heading,
         battery,
     ]
+}
+
+extension ClosedRange<Double> {
+    fileprivate static var notNegative: Self { 0...Double.infinity }
+    /// An angle in degrees.
+    fileprivate static var direction: Self { 0...360 }
 }
 
 extension [SensorStream.Column] {

@@ -79,10 +79,13 @@ public struct SensorStream: Sendable {
         public let summary: String
         /// The aggregate of the column's values over a time span.
         public let aggregate: Aggregate
+        /// The possible values, or nil if every value is possible. A value outside is an error of its sender.
+        public let range: ClosedRange<Double>?
 
         /// - Parameter aggregate: The default is the mean for real numbers and none for other kinds.
         package init(
-            name: String, kind: Kind, unit: String, isRequired: Bool, summary: String, aggregate: Aggregate? = nil
+            name: String, kind: Kind, unit: String, isRequired: Bool, summary: String, aggregate: Aggregate? = nil,
+            range: ClosedRange<Double>? = nil
         ) {
             self.name = name
             self.kind = kind
@@ -90,6 +93,23 @@ public struct SensorStream: Sendable {
             self.isRequired = isRequired
             self.summary = summary
             self.aggregate = aggregate ?? (kind == .real ? .mean : .none)
+            self.range = range
+        }
+
+        /// Returns whether `value` is of the kind and in the range of the column.
+        public func accepts(_ value: Double) -> Bool { kind.accepts(value) && range?.contains(value) != false }
+
+        /// Returns the first value outside of the range, or nil if there is none. NaN, which represents null, is not outside.
+        package func firstOutside(_ values: ArraySlice<Double>) -> Double? {
+            guard let range else { return nil }
+            return values.first { !range.contains($0) && !$0.isNaN }
+        }
+
+        /// The range in words, such as `from 0 to 1`; empty without a range.
+        public var rangeText: String {
+            guard let range else { return "" }
+            let least = range.lowerBound.shortText
+            return range.upperBound.isInfinite ? "at least \(least)" : "from \(least) to \(range.upperBound.shortText)"
         }
     }
 
@@ -111,6 +131,11 @@ public struct SensorStream: Sendable {
             }
         }
     }
+}
+
+extension Double {
+    /// The number without a fraction of zero: `90` instead of `90.0`.
+    package var shortText: String { Int64(exactly: self).map(String.init) ?? description }
 }
 
 extension SensorStream: Hashable, CustomStringConvertible {

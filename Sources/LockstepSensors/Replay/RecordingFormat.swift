@@ -49,7 +49,9 @@ extension RecordingFormat.Mapping {
             throw refusal("there is no stream '\(name)'")
         }
         guard let column = stream.columns.firstIndex(where: { $0.name == path.last }) else {
-            throw refusal("\(stream) has no column '\(path.last ?? "")'")
+            throw refusal(
+                "\(stream) has no column '\(path.last ?? "")', only \(stream.columns.map(\.name).joined(separator: ", "))"
+            )
         }
         var scale = 1.0
         if target.count == 2 {

@@ -80,7 +80,11 @@ package struct RecordingLayout: Sendable {
         }
         timeUnit = format.timeUnit ?? time.unit
         deviceField = fieldIndices["device"]
-        guard !parts.isEmpty else { throw refusal("the header contains no stream; a recording has \(Self.known)") }
+        guard !parts.isEmpty else {
+            throw refusal(
+                "the header contains no stream: name its columns with --map FIELD=STREAM.COLUMN[:UNIT], such as "
+                    + "ax=accelerometer.x:m/s2; without it, a recording has \(Self.known)")
+        }
         self.timeField = timeField
         extraFields = extras.map { fieldIndices[$0] }
         fieldCount = names.count

@@ -8,7 +8,6 @@ public import LockstepModel
 import LockstepStore
 public import Logging
 import NIOCore
-import NIOPosix
 public import ServiceLifecycle
 
 /// A service that serves the page, the HTTP API and the metrics.
@@ -33,7 +32,6 @@ public struct LockstepServer: Service {
     /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
     public func run() async throws {
         let parts = ServerParts(configuration, logger: logger)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let result = await Result {
             let application = Application(
                 responder: parts.responder(),
@@ -41,12 +39,12 @@ public struct LockstepServer: Service {
                     configuration.limits.http, tls: configuration.tls, connections: parts.connections),
                 configuration: .init(
                     address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
-                onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
+                onServerRunning: { channel in didStart(on: channel) },
+                eventLoopGroupProvider: .shared(HTTPListener.eventLoops),
                 logger: hummingbirdLogger)
             try await run(application, parts)
         }
         parts.stop()
-        try? await group.shutdownGracefully()
         do { try result.get() } catch { throw ServerError.explaining(error, at: configuration.listen) }
         logger.info("server stopped")
     }

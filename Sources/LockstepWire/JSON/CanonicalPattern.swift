@@ -14,6 +14,7 @@ final class CanonicalPattern: Sendable {
         let prefix: Range<Int>
         let form: Form
         let isRequired: Bool
+        let range: ClosedRange<Double>?
     }
 
     let columns: [Column]
@@ -34,7 +35,9 @@ final class CanonicalPattern: Sendable {
                 case .integer: .integer
                 case .choice: .word
                 }
-            columns.append(Column(prefix: begin..<prefixes.count, form: form, isRequired: column.isRequired))
+            columns.append(
+                Column(
+                    prefix: begin..<prefixes.count, form: form, isRequired: column.isRequired, range: column.range))
         }
         self.columns = columns
         self.prefixes = prefixes

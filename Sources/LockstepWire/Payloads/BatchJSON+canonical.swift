@@ -150,6 +150,11 @@ extension CanonicalScanner {
             }
             if before == 0 { columns[index].reserveCapacity(count ?? expected ?? 100) }
             guard scanValues(of: column, words: pattern.words, index, into: &columns[index]) else { return nil }
+            if let range = column.range,
+                columns[index][before...].contains(where: { !range.contains($0) && !$0.isNaN })
+            {
+                return nil
+            }
             let added = columns[index].count - before
             guard added <= limit, count == nil || count == added else { return nil }
             count = added

@@ -66,6 +66,10 @@ enum BatchRules {
                 throw PayloadError(
                     "'\(column.name)' has \(counted(values.count, "value")), but another column has \(count)")
             }
+            if let value = column.firstOutside(values?[...] ?? []) {
+                throw PayloadError(
+                    "'\(column.name)' of \(stream) contains \(value.shortText): it must be \(column.rangeText)")
+            }
         }
         guard let first else { throw PayloadError("'t' is missing") }
         return SampleBlock(

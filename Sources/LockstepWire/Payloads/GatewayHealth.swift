@@ -27,11 +27,13 @@ public struct GatewayHealth: Hashable, Sendable {
         public var missing: Int
         /// The number of requests for birth messages.
         public var rebirths: Int
+        /// The present number of nodes of which no metric has a column, so that nothing of them is stored.
+        public var unmapped: Int
 
         /// Creates the figures.
         public init(
             connected: Bool = false, nodes: Int = 0, devices: Int = 0, messages: Int = 0, missing: Int = 0,
-            rebirths: Int = 0
+            rebirths: Int = 0, unmapped: Int = 0
         ) {
             self.connected = connected
             self.nodes = nodes
@@ -39,6 +41,7 @@ public struct GatewayHealth: Hashable, Sendable {
             self.messages = messages
             self.missing = missing
             self.rebirths = rebirths
+            self.unmapped = unmapped
         }
     }
 
@@ -121,6 +124,7 @@ public struct GatewayHealth: Hashable, Sendable {
                 object.member("messages", Int64(sparkplug.messages))
                 object.member("missing", Int64(sparkplug.missing))
                 object.member("rebirths", Int64(sparkplug.rebirths))
+                object.member("unmapped", Int64(sparkplug.unmapped))
             }
         }
         object.member(certificates: certificates ?? [:])
@@ -144,7 +148,8 @@ public struct GatewayHealth: Hashable, Sendable {
                 Sparkplug(
                     connected: try host.required("connected"), nodes: try host.required("nodes"),
                     devices: try host.required("devices"), messages: try host.required("messages"),
-                    missing: try host.required("missing"), rebirths: try host.required("rebirths"))
+                    missing: try host.required("missing"), rebirths: try host.required("rebirths"),
+                    unmapped: try host.optional("unmapped") ?? 0)
             },
             certificates: certificates?.valid)
     }

@@ -4,7 +4,6 @@ public import LockstepGateway
 public import LockstepHTTP
 public import Logging
 import NIOCore
-import NIOPosix
 public import ServiceLifecycle
 
 /// A service that takes the messages of foreign devices by HTTP, and hands them to a gateway.
@@ -33,7 +32,6 @@ public struct GatewayServer: Service {
     /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
     public func run() async throws {
         let connections = OpenConnections(configuration.limits)
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         var quiet = logger
         quiet.logLevel = max(.warning, logger.logLevel)
         let failure: (any Error)?
@@ -44,7 +42,8 @@ public struct GatewayServer: Service {
                     configuration.limits, tls: configuration.tls, connections: connections),
                 configuration: .init(
                     address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
-                onServerRunning: { channel in didStart(on: channel) }, eventLoopGroupProvider: .shared(group),
+                onServerRunning: { channel in didStart(on: channel) },
+                eventLoopGroupProvider: .shared(HTTPListener.eventLoops),
                 logger: quiet)
             try await withGracefulShutdownHandler {
                 try await application.run()
@@ -56,7 +55,6 @@ public struct GatewayServer: Service {
             }
             failure = nil
         } catch { failure = error }
-        try? await group.shutdownGracefully()
         if let failure { throw ServerError.explaining(failure, at: configuration.listen) }
     }
 

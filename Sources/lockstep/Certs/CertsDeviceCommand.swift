@@ -11,8 +11,7 @@ struct CertsDeviceCommand: ParsableCommand {
         discussion: """
             Creates a folder with the device's certificate, key and settings, and prints the command that starts its \
             agent. The user name of a device is GROUP/NAME. The device needs only this folder; no other machine needs \
-            its key or password. The paths in agent.yaml are relative: start the agent in the folder, or make them \
-            absolute.
+            its key or password. The paths in agent.yaml are relative to that file.
 
             To revoke the rights of a device, add two lines to production.acl; see the comments there. A NATS cluster \
             needs an entry for each device: copy that of lab/arm-left in nats/common.conf with all its lines. Without \

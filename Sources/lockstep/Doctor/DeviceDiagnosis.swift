@@ -198,7 +198,9 @@ struct DeviceDiagnosis {
             .sorted { $0.key < $1.key }.map { name, status in
                 Finding(
                     .warning, "", "\(name.printable): \(status.printable)",
-                    "list the sensors on the device: lockstep-agent sensors")
+                    name.hasPrefix("gpsd")
+                        ? "check on the device that gpsd runs and has a receiver: systemctl status gpsd, and gpspipe -w -n 10"
+                        : "list the sensors on the device: lockstep-agent sensors")
             }
     }
 

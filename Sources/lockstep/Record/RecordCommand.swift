@@ -71,8 +71,11 @@ struct RecordStartCommand: ParsableCommand {
     @Option(help: "Id of the session, for topics and scripts (default: made from the name).")
     var id: String?
 
-    @Option(help: "Only this device. May be repeated.")
-    var device: [String] = []
+    @Option(help: "Only this device. May be repeated.", transform: DeviceArgument.init(parsing:))
+    var device: [DeviceArgument] = []
+
+    @Flag(help: "Accept a --device that the broker does not know, because it will send for the first time.")
+    var newDevices = false
 
     @Option(
         help: ArgumentHelp("Rate of a stream, in samples per second. May be repeated.", valueName: "stream=hz"))
@@ -98,7 +101,10 @@ struct RecordStartCommand: ParsableCommand {
             key: .init(group: options.group ?? .standard, id: SessionID(unchecked: "")), name: name,
             created: Moment.now().wall)
         session.includesGroup = device.isEmpty
-        for name in device { session.devices[try DeviceID(validating: name)] = .init(joined: session.created) }
+        for argument in device {
+            try argument.check(group: session.key.group)
+            session.devices[argument.device] = .init(joined: session.created)
+        }
         for text in rate {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2, let hz = Double(parts[1]), RateLease.validRates.contains(hz) else {
@@ -117,6 +123,7 @@ struct RecordStartCommand: ParsableCommand {
         session.length = try length.map(parseDuration)
         session.patience = try within.map(parseDuration) ?? session.patience
         try options.run { exchange in
+            if !device.isEmpty, !newDevices { try checkDevices(of: session.key.group) }
             let key = RecordingSession.Key(group: session.key.group, id: try newID(among: exchange))
             session.key = key
             if exchange.sessions.contains(where: { $0.key.group == key.group && $0.value.name == name }) {
@@ -134,6 +141,16 @@ struct RecordStartCommand: ParsableCommand {
             guard let started = state() else { throw CommandFailure("the session was deleted") }
             Terminal.output.write(SessionText.started(started))
             if session.length != nil { try RecordStopCommand.finish(key, exchange) }
+        }
+    }
+
+    /// Throws if the broker knows no state and presence of a device, which is probably misspelt.
+    private func checkDevices(of group: GroupID) throws {
+        let connection = options.connection
+        let settings = try connection.settings()
+        let known = try connection.devices(named: nil, settings, try connection.topicRoot(settings))
+        do { _ = try device.addresses(in: group, among: known, place: "at this broker") } catch {
+            throw CommandFailure("\(error), or add --new-devices for one that has never sent anything")
         }
     }
 

@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Glibc
+import LockstepClickHouse
 import LockstepCommandLine
 import LockstepModel
 import LockstepSystem
@@ -105,5 +107,13 @@ struct UpPlan {
             throw CommandFailure("there is no home folder: use --folder")
         }
         return home + "/.local/share/lockstep"
+    }
+
+    /// Returns the store in the default folder, or nil if there is none.
+    static func defaultStore(_ environment: [String: String]) -> StoreAddress? {
+        guard let folder = try? defaultFolder(environment), access(folder + "/samples.db", F_OK) == 0 else {
+            return nil
+        }
+        return try? StoreAddress("sqlite:\(folder)/samples.db")
     }
 }

@@ -252,6 +252,20 @@ struct OutboxWriteTests {
         #expect(left == 1 && byDisk == ["warning: samples dropped disk-full"])
     }
 
+    @Test("an impossible value of a column that may be null is left out, which is logged once")
+    mutating func impossible() {
+        loop = FakeLoop(streams: [.battery])
+        for time in [Int64(1), 2] {
+            let samples = SampleBlock(stream: .battery, times: [time], columns: [[80], [1]])
+            loop.send(.item(.samples(samples, .own)))
+        }
+        #expect(loop.take() == ["warning: values left out out-of-range"])
+        #expect(loop.state.presence.unsavedDropped == 0)
+        loop.turn(after: 1_000_000)
+        let levels = loop.written.flatMap { $0.columns[0] }
+        #expect(levels.count == 2 && levels.filter(\.isNaN).count == 2)
+    }
+
     @Test("samples with missing values are dropped, counted and logged once per stream")
     mutating func incomplete() {
         loop = FakeLoop(streams: [.gyroscope, .magnetometer])

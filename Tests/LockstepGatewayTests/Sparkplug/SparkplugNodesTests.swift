@@ -74,6 +74,26 @@ struct SparkplugNodesTests {
         #expect(many.readings.contains { $0.stream != "x/room" && $0.time == 1_795_575_600_000_000 })
     }
 
+    @Test("a node is reported once if none of its metrics and those of its devices has a column")
+    func unmapped() throws {
+        var node = try Node()
+        let other = SparkplugMetric(name: "other", time: 5, kind: .double, value: .real(1))
+        func born() throws -> [SparkplugNode] {
+            try node.send(.nodeBirth, 0, [.deathNumber(1), other])
+            try node.send(.deviceBirth, 1, [other])
+            _ = node.nodes.takeLostDevices(at: node.boot + 9_000_000)
+            #expect(node.nodes.takeUnmapped().isEmpty, "other devices may follow")
+            _ = node.nodes.takeLostDevices(at: node.boot + 10_000_000)
+            return node.nodes.takeUnmapped()
+        }
+        #expect(try born().map(\.description) == ["plant/line1"] && node.nodes.unmapped.count == 1)
+        #expect(try born().isEmpty, "it was reported")
+        try node.bear()
+        #expect(node.nodes.unmapped.isEmpty)
+        _ = node.nodes.takeLostDevices(at: node.boot + 10_000_000)
+        #expect(node.nodes.takeUnmapped().isEmpty && node.nodes.unmapped.isEmpty)
+    }
+
     @Test("historical values are late, and do not become the current ones")
     func historical() throws {
         var node = try Node()

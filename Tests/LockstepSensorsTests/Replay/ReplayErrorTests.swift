@@ -19,7 +19,7 @@ struct ReplayErrorTests {
         Case(
             text: "0,0.1,0.2,1\n", line: 1,
             reason: "the header is missing or has no time such as t_us; a recording has t_us"),
-        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header contains no stream; a recording has t_us"),
+        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header contains no stream: name its columns with --map"),
         Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "the header contains no stream"),
         Case(text: "t_us,x_g,y_g,z_g,x_g\n0,1,1,1,1\n", line: 1, reason: "the header contains 'x_g' twice"),
         Case(text: "t_us,x_g,y_g,z_g\n\r\n\n", line: nil, reason: "no rows after the header"),

@@ -27,9 +27,10 @@ extension Batch {
         of column: SensorStream.Column, using random: inout some RandomNumberGenerator
     ) -> Double {
         if !column.isRequired, Int.random(in: 0..<4, using: &random) == 0 { return .nan }
+        let range = column.range ?? -1000...1000
         return switch column.kind {
-        case .real: Double.random(in: -1000...1000, using: &random)
-        case .integer: Double(Int64.random(in: -1 << 50...1 << 50, using: &random))
+        case .real: Double.random(in: range.lowerBound...min(range.upperBound, 1000), using: &random)
+        case .integer: Double(Int64.random(in: (column.range == nil ? -1 << 50 : 0)...1 << 50, using: &random))
         case .choice(let words): Double(Int.random(in: words.indices, using: &random))
         }
     }

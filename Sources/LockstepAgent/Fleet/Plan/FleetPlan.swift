@@ -168,6 +168,8 @@ extension SensorStream.Column {
         case .integer where isTime: Double(time - step)
         case .integer: Double(generator.next() % 3)
         case .choice(let words): Double(generator.next() % UInt64(words.count))
+        // All ranges include the values from 0 to 1.
+        case .real where range != nil: Double(generator.next() % 10_001) / 10_000
         case .real: Double(Int64(generator.next() % 20_001) - 10_000) / 10_000
         }
     }

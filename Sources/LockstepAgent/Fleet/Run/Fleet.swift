@@ -393,6 +393,11 @@ extension Fleet {
             guard let device = connection.inFlight.removeValue(forKey: id) else { return }
             if let refusal {
                 outcome.refusals.insert("\(refusal)")
+                if refusal.code == .notAuthorized {
+                    failure = FleetError(
+                        "the broker does not let this user publish samples of \(devices[device].address): use a user that "
+                            + "may write the topics of all devices in the group")
+                }
                 devices[device].delivery.didRefuse(id, at: boot)
                 connection.window.didRefuse(id)
             } else {

@@ -29,6 +29,9 @@ struct HomeAssistantDevices: Sendable {
     /// The time of the removal of devices that were deleted meanwhile, in µs of the boot clock.
     private var removalAt: Int64?
     private var removals: [MQTTMessage] = []
+    /// The first simulated device, and whether it was reported as left out.
+    private var firstSimulated: DeviceAddress?
+    private var hasReportedSimulated = false
 
     init(_ configuration: HomeAssistantConfiguration) {
         self.configuration = configuration
@@ -144,6 +147,13 @@ struct HomeAssistantDevices: Sendable {
         confirmed = []
     }
 
+    /// Returns the first simulated device that was left out, once.
+    mutating func takeLeftOut() -> (device: DeviceAddress, reason: String)? {
+        guard let firstSimulated, !hasReportedSimulated else { return nil }
+        hasReportedSimulated = true
+        return (firstSimulated, "all sensors are simulated")
+    }
+
     private mutating func change(_ address: DeviceAddress, at boot: Int64, isUrgent: Bool) {
         entries[address].mutate { entry in
             let due = isUrgent ? boot : max(boot, (entry.publishedAt ?? .min / 2) + configuration.interval)
@@ -172,6 +182,7 @@ struct HomeAssistantDevices: Sendable {
     private mutating func takeMessages(of address: DeviceAddress, at moment: Moment) -> [MQTTMessage] {
         guard var entry = entries[address] else { return [] }
         guard !entry.device.isSimulated else {
+            firstSimulated = firstSimulated ?? address
             // Its state may have arrived before its presence, which names its sources.
             defer {
                 entries[address]?.isAnnounced = false
