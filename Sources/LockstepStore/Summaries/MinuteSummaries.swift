@@ -139,11 +139,11 @@ final class MinuteSummaries {
     func willRemove(_ times: ClosedRange<Int64>, of device: Int64) throws(SQLiteError) {
         guard try times.lowerBound < mark(of: device).until else { return }
         // There is a summary, so there is the table.
-        let delete =
-            try delete
-            ?? database.prepare(
+        if delete == nil {
+            delete = try database.prepare(
                 "DELETE FROM \(stream.minutesTable) WHERE device_id = ? AND t >= ? AND t < ?", persistent: true)
-        self.delete = delete
+        }
+        guard let delete else { return }
         try delete.bind(device, at: 1)
         try delete.bind(Self.minute(of: times.lowerBound), at: 2)
         let (end, overflows) = times.upperBound.addingReportingOverflow(1)
@@ -248,7 +248,7 @@ private struct Summariser {
     init(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         self.database = database
-        columns = stream.columns.map(\.summary).filter { $0.first?.column.kind.words == nil }
+        columns = stream.columns.map(\.summaryColumns).filter { $0.first?.column.kind.words == nil }
         selectDense = try database.prepare(
             """
             SELECT t FROM \(stream.rowTable) \(Self.key) ORDER BY t LIMIT 1 OFFSET \(MinuteSummaries.leastSamples - 1)

@@ -32,7 +32,11 @@ extension SQLiteStore {
             isSyncLowered = true
             defer { try? restoreSync() }
             defer { didChangeLogLength() }
-            let round = try database.transaction { try summarise(until: end) }
+            let round = try database.transaction {
+                let round = try summarise(until: end)
+                try checkRoom()
+                return round
+            }
             for table in tables { table.minutes?.commit() }
             summaries = round
         } catch {

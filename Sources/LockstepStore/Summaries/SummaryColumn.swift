@@ -38,7 +38,7 @@ extension SensorStream {
     private var numbers: [Column] { columns.filter { $0.kind.words == nil } }
 
     /// The columns of the table of summaries.
-    package var summaryColumns: [SummaryColumn] { numbers.flatMap(\.summary) }
+    package var summaryColumns: [SummaryColumn] { numbers.flatMap(\.summaryColumns) }
 
     /// The columns that averages are computed from, see ``averages(_:samples:)``.
     package var averageColumns: [SummaryColumn] {
@@ -73,7 +73,7 @@ extension SensorStream {
 
 extension SensorStream.Column {
     /// The columns of a summary that are computed from the column.
-    var summary: [SummaryColumn] {
+    var summaryColumns: [SummaryColumn] {
         SummaryColumn.Part.allCases.filter { $0 != .east || aggregate == .meanLongitude }
             .map { SummaryColumn(column: self, part: $0) }
     }

@@ -24,7 +24,8 @@ struct SummaryTests {
         #expect(summaries > 100)
         // What is missing is made again.
         try history.mergeAndSummarise()
-        #expect(try history.differences().isEmpty && history.missing().isEmpty)
+        let (rest, missing) = (try history.differences(), try history.missing())
+        #expect(rest.isEmpty && missing.isEmpty, "seed \(seed): \(rest.prefix(3)) \(missing.prefix(3))")
     }
 
     @Test("the same histories show a difference if a summary outlives a change of its minute")
@@ -244,8 +245,7 @@ private struct SummaryHistory {
             while store.needsMaintenance { store.performMaintenance() }
         default:
             if !forgets {
-                for stream in Self.streams
-                where try !StoreSchema.columns(of: stream.minutesTable, in: store.database).isEmpty {
+                for stream in try tables {
                     try store.database.execute(
                         """
                         CREATE TEMP TRIGGER IF NOT EXISTS keep\(stream.minutesTable) BEFORE DELETE ON main.\(stream.minutesTable)
@@ -289,16 +289,21 @@ private struct SummaryHistory {
 
     /// Returns minutes of complete hours with enough samples that have no summary, except those that a deletion has cut.
     func missing() throws -> [String] {
-        try tables.filter { $0 != .location }.flatMap { stream in
+        let isCut =
+            try StoreSchema.columns(of: "deletions", in: store.database).isEmpty
+            ? "0"
+            : """
+            EXISTS (SELECT 1 FROM deletions WHERE deletions.device_id = s.device_id
+                AND from_t < s.t / 60000000 * 60000000 + 60000000 AND to_t > s.t / 60000000 * 60000000)
+            """
+        return try tables.filter { $0 != .location }.flatMap { stream in
             try store.database.rows(
                 """
                 SELECT s.device_id, s.t / 60000000 * 60000000 AS m, count(*) FROM \(stream.rowTable) AS s
                 JOIN _summarised AS d ON d.device_id = s.device_id AND s.t < d.upto
                     AND d.stream_id = (SELECT stream_id FROM streams WHERE name = '\(stream.name)')
                 WHERE NOT EXISTS (SELECT 1 FROM \(stream.minutesTable) AS x
-                    WHERE x.device_id = s.device_id AND x.t = s.t / 60000000 * 60000000)
-                    AND NOT EXISTS (SELECT 1 FROM deletions WHERE deletions.device_id = s.device_id
-                        AND from_t < s.t / 60000000 * 60000000 + 60000000 AND to_t > s.t / 60000000 * 60000000)
+                    WHERE x.device_id = s.device_id AND x.t = s.t / 60000000 * 60000000) AND NOT \(isCut)
                 GROUP BY 1, 2 HAVING count(*) >= \(MinuteSummaries.leastSamples)
                 """)
         }
@@ -320,7 +325,8 @@ private struct SummaryHistory {
             func answers(_ usesSummaries: Bool) throws -> [String] {
                 driver.usesSummaries = usesSummaries
                 var lines: [String] = []
-                let limits = whole ? (nil, nil) : (Timestamp(microseconds: from), Timestamp(microseconds: to))
+                let limits: (Timestamp?, Timestamp?) =
+                    whole ? (nil, nil) : (Timestamp(microseconds: from), Timestamp(microseconds: to))
                 try reader.query(stream: stream, detail: .averages(span: span), from: limits.0, to: limits.1) { row in
                     lines.append("\(row.device) \(row.time.microseconds) \(row.values.map(\.description))")
                 }

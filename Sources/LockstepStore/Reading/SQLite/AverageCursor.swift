@@ -44,7 +44,7 @@ final class AverageCursor: QueryCursor {
         sums = try reader.columnSums()
         average = try database.prepare("SELECT column_sums(\(list.joined(separator: ", "))) \(rows)")
         if span >= Minute.length, reader.usesSummaries, try stream.hasMinutes(in: database) {
-            let names = columns.flatMap { $0.summary.map(\.name) }
+            let names = columns.flatMap { $0.summaryColumns.map(\.name) }
             minutes = try database.prepare(
                 """
                 SELECT \((["t", "samples"] + names).joined(separator: ", ")) FROM \(stream.minutesTable)
@@ -128,7 +128,7 @@ final class AverageCursor: QueryCursor {
             let minute = minutes.int64(at: 0)
             if position < minute { try addRows(in: position..<minute) }
             var next = 2
-            let columns = indexes.map { ColumnSums.Column(stream.columns[$0].summary, minutes, at: &next) }
+            let columns = indexes.map { ColumnSums.Column(stream.columns[$0].summaryColumns, minutes, at: &next) }
             sums.add(rows: minutes.int64(at: 1), columns)
             position = minute + Minute.length
         }

@@ -37,7 +37,7 @@ final class EnvelopeConnection {
         try database.interruptible(by: cancellation?.interruption) {
             try database.transaction(.deferred) {
                 guard let table = try tableStatement(query) else { return }
-                let minutes = spans.haveWholeMinutes && usesSummaries ? try minuteStatement(query.stream) : nil
+                let minutes = try spans.haveWholeMinutes && usesSummaries ? minuteStatement(query.stream) : nil
                 for statement in [table, minutes] { try statement?.bind(device, at: 1) }
                 var claimed: Int64 = 0
                 while cancellation?.isCancelled != true, let chunk = chunks.claim() {
