@@ -78,10 +78,13 @@ class Years:
             raise SystemExit(f"lockstep {' '.join(map(str, arguments))} has failed: {run.stdout}{run.stderr}")
         return run.stdout
 
-    def collector(self, *options):
+    def start_collector(self, *options):
+        return self.start(self.programs / "lockstep-collector", "--broker", self.broker, "--store", f"sqlite:{self.store}", *options)
+
+    def collector(self):
         """Starts the collector, and waits until it has stored a message."""
         before = self.seen()
-        program = self.start(self.programs / "lockstep-collector", "--broker", self.broker, "--store", f"sqlite:{self.store}", *options)
+        program = self.start_collector()
         batch = json.dumps({"v": 1, "epoch": "years", "seq": 1, "t": START - 1, "dt": 1, "x": [0], "y": [0], "z": [1]})
 
         def is_stored():
@@ -193,7 +196,7 @@ class Years:
         timed("delete a day", lambda: self.lockstep(*deletion))
         self.stop(collector)
         half = START + YEAR // 2
-        timed("retention of half", lambda: (self.collector("--keep", "*=182d", "--confirm-retention"), wait_until("retention", lambda: self.is_removed(half - 15 * DAY), 7200)))
+        timed("retention of half", lambda: (self.start_collector("--keep", "*=182d", "--confirm-retention"), wait_until("retention", lambda: self.is_removed(half - 15 * DAY), 7200)))
         timed("backup", lambda: self.lockstep("backup", *store, self.folder / "backup.db"))
         timed("verify --file", lambda: self.lockstep("verify", *store, "--file"))
         times["bytes a row"] = os.path.getsize(self.store) / self.rows
