@@ -23,7 +23,8 @@ final class EnvelopeChunks: Sendable {
     init(_ range: Range<Int64>, extent: ClosedRange<Int64>?, unit: Int64 = 1) {
         self.range = range
         let first = extent?.lowerBound ?? range.lowerBound
-        start = SummarySpans(origin: 0, width: unit).start(of: first)
+        let start = SummarySpans(origin: 0, width: unit).start(of: first)
+        self.start = start
         let span = extent.map { $0.upperBound - start + 1 } ?? 1
         length = max(1, (span + Self.maxCount * unit - 1) / (Self.maxCount * unit)) * unit
         count = Int((span + length - 1) / length)
