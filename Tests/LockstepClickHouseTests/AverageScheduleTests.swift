@@ -41,7 +41,7 @@ struct AverageScheduleTests {
         #expect(sizes == [500, 220])
         let select = SummarySelect(
             stream: .accelerometer, device: 1, columns: [], spans: SummarySpans(origin: 10, width: 90_000_000))
-        #expect(select.start(of: 9) == 10 - 90_000_000 && select.start(of: 10) == 10)
+        #expect(select.spans.start(of: 9) == 10 - 90_000_000 && select.spans.start(of: 10) == 10)
         #expect(!select.spans.contains(minute: 0, in: 0 ..< .max))
         #expect(select.spans.contains(minute: 120_000_000, in: 0 ..< .max))
         #expect(!select.spans.contains(minute: 120_000_000, in: 0..<179_999_999))

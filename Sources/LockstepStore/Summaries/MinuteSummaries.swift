@@ -9,10 +9,10 @@ extension SensorStream {
     /// The table with the summaries of the stream's minutes.
     var minutesTable: String { "_minutes_\(table)" }
 
-    private var createMinutesTable: String {
+    fileprivate var createMinutesTable: String {
         let values = summaryColumns.map { "\($0.name) \($0.part == .count ? "INTEGER" : "REAL"),\n    " }
         return """
-            CREATE TABLE \(minutesTable) (
+            CREATE TABLE IF NOT EXISTS \(minutesTable) (
                 -- Summaries of minutes of \(rowTable): of each column the sum, number, minimum and maximum of the known values.
                 -- A minute has none if it has few samples, is new, or has changed lately. If you change rows, delete theirs.
                 device_id INTEGER NOT NULL,
@@ -21,11 +21,6 @@ extension SensorStream {
                 \(values.joined())PRIMARY KEY (device_id, t)
             ) WITHOUT ROWID
             """
-    }
-
-    /// Creates the table of summaries, with the first of them.
-    fileprivate func createMinutes(in database: SQLiteDatabase) throws(SQLiteError) {
-        if try StoreSchema.columns(of: minutesTable, in: database).isEmpty { try database.execute(createMinutesTable) }
     }
 
     /// Adds the missing columns of the table of summaries, if it exists. A new column has no values in older minutes.
@@ -77,31 +72,25 @@ final class MinuteSummaries {
     private let database: SQLiteDatabase
     /// The known marks.
     private var marks = NumberMap<Mark>()
-    /// The devices whose marks the current transaction has changed.
-    private var changed: [Int64] = []
     /// The statements that need the tables; nil if these do not exist, or that is not known.
-    private var statements: Statements?
+    private var selectMark: SQLiteStatement?
+    private var writeMark: SQLiteStatement?
     private var delete: SQLiteStatement?
     private var summariser: Summariser?
 
-    private struct Statements {
-        let select: SQLiteStatement
-        let write: SQLiteStatement
-    }
-
+    /// Call it within a transaction.
     init(_ stream: SensorStream, id: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         streamID = id
         self.database = database
-        if try !StoreSchema.columns(of: "_summarised", in: database).isEmpty { try prepare() }
+        if try hasMarks, try StoreSchema.columns(of: stream.minutesTable, in: database).isEmpty {
+            // A person may have dropped the table: all summaries are made again.
+            try database.execute("DELETE FROM _summarised WHERE stream_id = \(id) AND until > \(Int64.min)")
+        }
     }
 
-    private func prepare() throws(SQLiteError) {
-        statements = Statements(
-            select: try database.prepare(
-                "SELECT upto, until FROM _summarised WHERE stream_id = \(streamID) AND device_id = ?", persistent: true),
-            write: try database.prepare(
-                "INSERT OR REPLACE INTO _summarised VALUES (\(streamID), ?, ?, ?)", persistent: true))
+    private var hasMarks: Bool {
+        get throws(SQLiteError) { try !StoreSchema.columns(of: "_summarised", in: database).isEmpty }
     }
 
     // MARK: What changes
@@ -156,43 +145,37 @@ final class MinuteSummaries {
     private func mark(of device: Int64) throws(SQLiteError) -> Mark {
         if let known = marks[Int(device)] { return known }
         var found = Mark(upto: .min, until: .min)
-        if let select = statements?.select {
-            try select.bind(device, at: 1)
-            defer { select.reset() }
-            if try select.step() { found = Mark(upto: select.int64(at: 0), until: select.int64(at: 1)) }
+        if selectMark == nil, try hasMarks {
+            selectMark = try database.prepare(
+                "SELECT upto, until FROM _summarised WHERE stream_id = \(streamID) AND device_id = ?", persistent: true)
         }
-        if found.until > .min, try StoreSchema.columns(of: stream.minutesTable, in: database).isEmpty {
-            // A person has dropped the table: all summaries are made again.
-            found = Mark(upto: .min, until: .min)
+        if let selectMark {
+            try selectMark.bind(device, at: 1)
+            defer { selectMark.reset() }
+            if try selectMark.step() { found = Mark(upto: selectMark.int64(at: 0), until: selectMark.int64(at: 1)) }
         }
         marks[Int(device)] = found
         return found
     }
 
     private func write(_ mark: Mark, of device: Int64) throws(SQLiteError) {
-        if statements == nil {
+        if writeMark == nil {
             try database.execute(Self.create)
-            try prepare()
+            writeMark = try database.prepare(
+                "INSERT OR REPLACE INTO _summarised VALUES (\(streamID), ?, ?, ?)", persistent: true)
         }
-        guard let write = statements?.write else { return }
-        try write.bind(device, at: 1)
-        try write.bind(mark.upto, at: 2)
-        try write.bind(mark.until, at: 3)
-        try write.run()
+        guard let writeMark else { return }
+        try writeMark.bind(device, at: 1)
+        try writeMark.bind(mark.upto, at: 2)
+        try writeMark.bind(mark.until, at: 3)
+        try writeMark.run()
         marks[Int(device)] = mark
-        changed.append(device)
     }
 
-    func commit() { changed.removeAll(keepingCapacity: true) }
-
+    /// Forgets what the reverted transaction may have changed: marks, and which tables exist.
     func rollBack() {
-        guard !changed.isEmpty || summariser != nil else { return }
-        for device in changed { marks[Int(device)] = nil }
-        changed.removeAll(keepingCapacity: true)
-        // The transaction may have created the tables. If they exist, the next call finds them.
-        (delete, summariser) = (nil, nil)
-        let exists = try? !StoreSchema.columns(of: "_summarised", in: database).isEmpty
-        if exists != true { statements = nil }
+        marks = NumberMap()
+        (selectMark, writeMark, delete, summariser) = (nil, nil, nil, nil)
     }
 
     // MARK: Summarising
@@ -314,7 +297,7 @@ private struct Summariser {
         try sum.run()
         guard sums.rows >= MinuteSummaries.leastSamples else { return false }
         if insert == nil {
-            try stream.createMinutes(in: database)
+            try database.execute(stream.createMinutesTable)
             try prepare()
         }
         guard let insert else { return false }

@@ -37,7 +37,6 @@ extension SQLiteStore {
                 try checkRoom()
                 return round
             }
-            for table in tables { table.minutes?.commit() }
             summaries = round
         } catch {
             for table in tables { table.minutes?.rollBack() }

@@ -163,7 +163,6 @@ struct SampleTable {
 
     mutating func commit() {
         isNew = false
-        minutes?.commit()
         showedWaiting = showsWaiting
         changed.removeAll(keepingCapacity: true)
     }
