@@ -83,6 +83,8 @@ struct SummaryTests {
         #expect(try minutes(store) == 120)
         try store.write(received(late))
         #expect(try minutes(store) == 118)
+        let first = start - start % 3_600_000_000 + 600_000_000
+        #expect(try store.database.rows("SELECT upto = \(first) FROM _summarised") == ["1"])
         summarise(store)
         #expect(try minutes(store) == 120)
         let rows = try store.database.rows(
@@ -118,6 +120,21 @@ struct SummaryTests {
         try opened.write(received(acceleration((0..<200).map { 500_000 + $0 * 1_000_000 - start % 3_600_000_000 })))
         summarise(opened)
         #expect(try minutes(opened) == 120)
+    }
+
+    @Test("summaries whose transaction fails after it has created their tables are made by the next one")
+    func failure() throws {
+        let (store, _) = try newStore()
+        try store.write(received(seconds(0..<8000)))
+        try store.database.execute(
+            "CREATE TABLE _summarised (stream_id, device_id, upto CHECK (upto < 0), until, PRIMARY KEY (stream_id, device_id))"
+        )
+        summarise(store)
+        #expect(try StoreSchema.columns(of: "_minutes_accelerometer", in: store.database).isEmpty)
+        try store.database.execute("DROP TABLE _summarised")
+        try store.write(received(acceleration([1 - start % 3_600_000_000])))
+        summarise(store)
+        #expect(try minutes(store) == 120)
     }
 
     @Test("columns that are declared later are empty in older minutes")
