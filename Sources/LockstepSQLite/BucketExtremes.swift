@@ -4,7 +4,8 @@ import CSQLite
 /// `bucket_extremes(t, value, …)` of one connection.
 ///
 /// SQLite calls the function for each row. This takes about half the time of stepping through the rows, and a quarter of
-/// `GROUP BY` with `min` and `max`. Rows may come in any order and from several statements. NULL is ignored.
+/// `GROUP BY` with `min` and `max`. Rows may come in any order and from several statements. NULL is ignored. Summaries of rows
+/// are added by `summary_extremes(t, rows, least, greatest, …)`.
 ///
 /// ```swift
 /// let extremes = try BucketExtremes(in: database)
@@ -27,6 +28,12 @@ public final class BucketExtremes {
             // SQLite has already freed the state.
             throw SQLiteError(database.connection, code: code, sql: "bucket_extremes")
         }
+        // It ends with the connection, too, which frees the state once.
+        let summaryCode = sqlite3_create_function_v2(
+            database.connection, "summary_extremes", -1, SQLITE_UTF8, state, nil, addSummary, { _ in }, nil)
+        guard summaryCode == SQLITE_OK else {
+            throw SQLiteError(database.connection, code: summaryCode, sql: "summary_extremes")
+        }
     }
 
     /// Discards all rows, and sets the buckets and the columns.
@@ -38,6 +45,12 @@ public final class BucketExtremes {
 
     /// Adds a row that is not in a table. NaN is ignored.
     public func add(_ time: Int64, _ values: [Double]) { state.pointee.add(time, values) }
+
+    /// Returns and forgets the times of the summaries that were added, in their order.
+    public func takeSummaries() -> [Int64] {
+        defer { state.pointee.summaries.removeAll() }
+        return state.pointee.summaries
+    }
 
     /// The number of buckets.
     public var count: Int { state.pointee.count }
@@ -77,6 +90,8 @@ private struct BucketState {
     private var current = 0
     private var currentStart: Int64 = 0
     private var currentEnd: Int64 = 0
+    /// The times of the summaries.
+    var summaries: [Int64] = []
 
     mutating func begin(start: Int64, width: Int64, count: Int, columns: Int) {
         precondition(width > 0 && count >= 0)
@@ -92,6 +107,7 @@ private struct BucketState {
             extremes.initializeElement(at: index, to: index % 2 == 0 ? .infinity : -.infinity)
         }
         (currentStart, currentEnd) = (0, 0)
+        summaries.removeAll()
     }
 
     func free() {
@@ -128,22 +144,34 @@ private struct BucketState {
         }
     }
 
+    /// Adds a summary, whose first values are its time and its number of rows.
+    mutating func addSummary(_ values: UnsafeMutablePointer<OpaquePointer?>, _ valueCount: Int) {
+        let time = sqlite3_value_int64(values[0])
+        summaries.append(time)
+        guard begin(at: time, rows: sqlite3_value_int64(values[1])) else { return }
+        let first = 2 * current * columns
+        for index in 0..<min(valueCount - 2, 2 * columns)
+        where sqlite3_value_type(values[index + 2]) != SQLITE_NULL {
+            add(sqlite3_value_double(values[index + 2]), to: first + index / 2 * 2)
+        }
+    }
+
     mutating func add(_ time: Int64, _ values: [Double]) {
         guard begin(at: time) else { return }
         for (column, value) in values.enumerated() { add(value, to: 2 * (current * columns + column)) }
     }
 
-    /// Finds the bucket of a row and counts it.
+    /// Finds the bucket of rows and counts them.
     /// - Returns: whether there is a bucket.
     @inline(__always)
-    private mutating func begin(at time: Int64) -> Bool {
+    private mutating func begin(at time: Int64, rows new: Int64 = 1) -> Bool {
         if time < currentStart || time >= currentEnd {
             guard time >= start, (time - start) / width < count else { return false }
             current = Int((time - start) / width)
             currentStart = start + Int64(current) * width
             currentEnd = currentStart + width
         }
-        rows[current] &+= 1
+        rows[current] &+= new
         return true
     }
 
@@ -160,6 +188,13 @@ private func addRow(
 ) {
     guard let values, count > 0, let state = sqlite3_user_data(context) else { return }
     state.assumingMemoryBound(to: BucketState.self).pointee.add(values, Int(count))
+}
+
+private func addSummary(
+    _ context: OpaquePointer?, _ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>?
+) {
+    guard let values, count > 1, let state = sqlite3_user_data(context) else { return }
+    state.assumingMemoryBound(to: BucketState.self).pointee.addSummary(values, Int(count))
 }
 
 private func destroyState(_ pointer: UnsafeMutableRawPointer?) {

@@ -1,16 +1,16 @@
 import LockstepModel
 import LockstepSQLite
 
-// Checkpoints, and merges of what waits.
+// Checkpoints, merges of what waits, and what follows them.
 
 extension SQLiteStore {
-    /// Whether there is maintenance to do: a checkpoint, a merge, or samples that leave.
+    /// Whether there is maintenance to do: a checkpoint, a merge, samples that leave, or summaries.
     public var needsMaintenance: Bool {
-        !hasLostFiles && (needsCheckpoint || isMerging && !hasMergeFailed || needsRemoval)
+        !hasLostFiles && (needsCheckpoint || isMerging && !hasMergeFailed || needsRemoval || needsSummaries)
     }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
-    /// few milliseconds, or removes those that a person has deleted, or whose time is over, for as long.
+    /// few milliseconds, or removes those that a person has deleted, or whose time is over, or summarises minutes, for as long.
     public func performMaintenance() {
         // Ignore errors: the checkpoint is tried again when the log is longer, the merge after the next commit, and that
         // commit reports a full disk.
@@ -20,6 +20,8 @@ extension SQLiteStore {
             do { try mergeSlice() } catch { didFailToMerge(error) }
         } else if needsRemoval {
             performRemoval(maxDuration: limits.slice)
+        } else if needsSummaries {
+            performSummaries()
         }
     }
 

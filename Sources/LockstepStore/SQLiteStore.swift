@@ -108,6 +108,9 @@ public final class SQLiteStore: SampleStore {
     let limits: MergeLimits
     /// What leaves the store.
     var retention: RetentionState
+    /// The summaries that are made, and the function that makes them.
+    var summaries: SummaryRound
+    let sums: ColumnSums
     /// Whether a reader has kept the last checkpoint from being complete.
     var isLogPinned = false
     /// The times of the newest evidence for the states of devices, in µs since 1970, by device id. A merge writes them.
@@ -180,6 +183,8 @@ public final class SQLiteStore: SampleStore {
             deletions = try DeletionTable(in: database)
             waiting = try WaitingTable(in: database)
             retention = RetentionState(options.retention)
+            summaries = SummaryRound(due: .now + options.limits.summaryInterval)
+            sums = try ColumnSums(in: database)
             files = try StoreFiles(path: path)
             try recover()
         } catch {

@@ -1,7 +1,8 @@
 """Measures how times grow with the number of samples in an SQLite store. Needs only Python's standard library and mosquitto.
 
-Each store has a year of 20 devices, and is filled directly: a collector creates it, and then one INSERT writes all rows. Then
-everything that a person does with a store of years is timed once, by the programs that a person uses.
+Each store has a year of 20 devices, and is filled directly: a collector creates it, and then one INSERT writes all rows. Half of
+them are of one device, at 100 Hz until the end of the year; those of the others are spread over the year. Then everything that a
+person does with a store of years is timed once, by the programs that a person uses.
 """
 
 import argparse
@@ -23,6 +24,8 @@ DEVICES = 20
 START = 1_735_689_600_000_000  # 2025-01-01T00:00:00Z
 DAY = 86_400_000_000
 YEAR = 365 * DAY
+# The interval of the device with half of the samples.
+DENSE = 10_000
 
 
 def free_port():
@@ -75,10 +78,13 @@ class Years:
             raise SystemExit(f"lockstep {' '.join(map(str, arguments))} has failed: {run.stdout}{run.stderr}")
         return run.stdout
 
+    def start_collector(self, *options):
+        return self.start(self.programs / "lockstep-collector", "--broker", self.broker, "--store", f"sqlite:{self.store}", *options)
+
     def collector(self):
         """Starts the collector, and waits until it has stored a message."""
         before = self.seen()
-        program = self.start(self.programs / "lockstep-collector", "--broker", self.broker, "--store", f"sqlite:{self.store}")
+        program = self.start_collector()
         batch = json.dumps({"v": 1, "epoch": "years", "seq": 1, "t": START - 1, "dt": 1, "x": [0], "y": [0], "z": [1]})
 
         def is_stored():
@@ -107,7 +113,8 @@ class Years:
         self.start("mosquitto", "-c", "broker.conf")
         wait_until("the broker", lambda: listens(self.port))
         self.stop(self.collector())
-        each = self.rows // DEVICES
+        dense = self.rows // 2
+        each = (self.rows - dense) // (DEVICES - 1)
         database = sqlite3.connect(self.store, isolation_level=None)
         database.executescript(f"""
             PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE; PRAGMA cache_size = -65536;
@@ -116,17 +123,33 @@ class Years:
             INSERT INTO _devices (device_id, group_name, device, first_seen, last_seen, state)
                 WITH RECURSIVE d(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM d WHERE i < {DEVICES})
                 SELECT i, 'years', 'd' || i, {START}, {START + YEAR}, 'active' FROM d;
-            UPDATE _devices SET samples = {each}, last_t = {START} + ({each} - 1) * {YEAR // each};
+            UPDATE _devices SET samples = iif(device_id = {DEVICES}, {dense}, {each}), last_t = {START + YEAR - 1};
             INSERT INTO _batches SELECT device_id, 'filled', 1, {each // 100} FROM _devices;
             INSERT INTO _accelerometer (device_id, t, x, y, z)
                 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {each} - 1)
                 SELECT device_id, {START} + i * {YEAR // each}, (i * 7919 % 20001 - 10000) / 10000.0,
                     (i * 104729 % 20001 - 10000) / 10000.0, (i * 1299709 % 20001 - 10000) / 10000.0
-                FROM _devices CROSS JOIN n;
+                FROM _devices CROSS JOIN n WHERE device_id < {DEVICES};
+            INSERT INTO _accelerometer (device_id, t, x, y, z)
+                WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {dense} - 1)
+                SELECT {DEVICES}, {START + YEAR - dense * DENSE} + i * {DENSE}, (i * 7919 % 20001 - 10000) / 10000.0,
+                    (i * 104729 % 20001 - 10000) / 10000.0, (i * 1299709 % 20001 - 10000) / 10000.0
+                FROM n;
             COMMIT;
             PRAGMA journal_mode = WAL;
         """)
         database.close()
+
+    def is_summarised(self):
+        with contextlib.closing(sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)) as database:
+            try:
+                return database.execute(f"SELECT count(*) FROM _summarised WHERE upto > {START + YEAR} - 2 * {DAY // 24}").fetchone()[0] >= DEVICES
+            except sqlite3.OperationalError:
+                return False
+
+    def is_removed(self, before):
+        with contextlib.closing(sqlite3.connect(f"file:{self.store}?mode=ro", uri=True)) as database:
+            return database.execute("SELECT min((SELECT min(t) FROM _accelerometer WHERE device_id = d.device_id)) FROM _devices AS d").fetchone()[0] >= before
 
     def measure(self):
         """Returns the seconds of each step."""
@@ -139,14 +162,22 @@ class Years:
             return result
 
         timed("fill", self.fill)
-        timed("restart", self.collector)
+        collector = timed("restart", self.collector)
         store = ("--store", f"sqlite:{self.store}")
         timed("devices", lambda: self.lockstep("devices", *store))
         timed("verify", lambda: self.lockstep("verify", *store))
         self.start(self.programs / "lockstep-serve", "--broker", self.broker, *store, "--listen", f"127.0.0.1:{self.http}")
         wait_until("the server", lambda: listens(self.http))
-        for name, length in (("plot, hour", DAY // 24), ("plot, day", DAY), ("plot, year", YEAR)):
-            path = f"/api/v1/devices/years/d2/streams/motion/accelerometer?points=1000&from={START + YEAR - length}&to={START + YEAR}"
+        every = ("query", "accelerometer", *store, "--from", START + YEAR - DAY, "--to", START + YEAR, "--every", "1h", "--csv")
+        timed("--every 1h, day, from samples", lambda: self.lockstep(*every))
+        lengths = (("plot, hour", DAY // 24), ("plot, day", DAY), ("plot, week", 7 * DAY), ("plot, year", YEAR))
+        for name, length in (("plot, year, from samples", YEAR), ("", 0), *lengths):
+            if not name:
+                # The first summaries are made a minute after the start.
+                timed("summaries", lambda: wait_until("the summaries", self.is_summarised, 7200))
+                timed("--every 1h, day", lambda: self.lockstep(*every))
+                continue
+            path = f"/api/v1/devices/years/d{DEVICES}/streams/motion/accelerometer?points=1000&from={START + YEAR - length}&to={START + YEAR}"
 
             def get():
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=3600) as answer:
@@ -163,6 +194,9 @@ class Years:
             timed("SQL, max(t)", lambda: database.execute("SELECT max(t) FROM accelerometer WHERE device_id = 3").fetchone())
         deletion = ("delete", *store, "--broker", self.broker, "--device", "years/d4", "--from", middle, "--to", middle + DAY, "--yes")
         timed("delete a day", lambda: self.lockstep(*deletion))
+        self.stop(collector)
+        half = START + YEAR // 2
+        timed("retention of half", lambda: (self.start_collector("--keep", "*=182d", "--confirm-retention"), wait_until("retention", lambda: self.is_removed(half - 15 * DAY), 7200)))
         timed("backup", lambda: self.lockstep("backup", *store, self.folder / "backup.db"))
         timed("verify --file", lambda: self.lockstep("verify", *store, "--file"))
         times["bytes a row"] = os.path.getsize(self.store) / self.rows

@@ -12,8 +12,8 @@ struct AverageScheduleTests {
     func plan() {
         let hour = SummaryPlan.shortRange
         #expect(
-            SummaryPlan.gaps(in: 0..<200_000_000, between: [60_000_000]) == [0..<60_000_000, 120_000_000..<200_000_000])
-        #expect(SummaryPlan.gaps(in: 0..<60_000_000, between: [0]) == [])
+            Minute.gaps(in: 0..<200_000_000, between: [60_000_000]) == [0..<60_000_000, 120_000_000..<200_000_000])
+        #expect(Minute.gaps(in: 0..<60_000_000, between: [0]) == [])
         #expect(SummaryPlan.areShort([0..<5, 7..<hour + 2]) && !SummaryPlan.areShort([0..<5, 7..<hour + 3]))
         #expect(!SummaryPlan.areShort([.min ..< .max]) && SummaryPlan.areShort([]))
         let part = SummarySelect.countedPart
@@ -39,11 +39,12 @@ struct AverageScheduleTests {
         #expect(SummaryPlan.groups(all, counts, length: Minute.length, maxRows: 10).isEmpty)
         let sizes = SummaryPlan.groups(some, counts, length: Minute.length, maxRows: 1000).map(\.count)
         #expect(sizes == [500, 220])
-        let select = SummarySelect(stream: .accelerometer, device: 1, columns: [], origin: 10, width: 90_000_000)
-        #expect(select.start(of: 9) == 10 - 90_000_000 && select.start(of: 10) == 10)
-        #expect(!SummaryPlan.contains(select, 0 ..< .max, minute: 0))
-        #expect(SummaryPlan.contains(select, 0 ..< .max, minute: 120_000_000))
-        #expect(!SummaryPlan.contains(select, 0..<179_999_999, minute: 120_000_000))
+        let select = SummarySelect(
+            stream: .accelerometer, device: 1, columns: [], spans: SummarySpans(origin: 10, width: 90_000_000))
+        #expect(select.spans.start(of: 9) == 10 - 90_000_000 && select.spans.start(of: 10) == 10)
+        #expect(!select.spans.contains(minute: 0, in: 0 ..< .max))
+        #expect(select.spans.contains(minute: 120_000_000, in: 0 ..< .max))
+        #expect(!select.spans.contains(minute: 120_000_000, in: 0..<179_999_999))
     }
 
     @Test("a minute is summarised when nothing was stored in it for a while and a later one has samples")

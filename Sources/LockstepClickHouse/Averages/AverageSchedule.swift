@@ -1,3 +1,5 @@
+import LockstepStore
+
 /// Decides which minutes are summarised next.
 ///
 /// A minute is summarised when nothing was stored in it for a while, and the series has newer samples. If a summarised

@@ -10,22 +10,19 @@ extension ClickHouseDriver {
     private static let rowsOfPart: Int64 = 1_000_000
 
     /// Reads the summaries of the spans with samples, in order.
-    /// - Parameters:
-    ///   - minWidth: the length of a span in µs from which minutes are used.
-    ///   - each: receives a span; it returns false to end the query.
+    /// - Parameter each: receives a span; it returns false to end the query.
     func summaries(
-        _ select: SummarySelect, _ times: Range<Int64>, minWidth: Int64 = Minute.length,
-        _ each: (SummarySelect.Row) throws -> Bool
+        _ select: SummarySelect, _ times: Range<Int64>, _ each: (SummarySelect.Row) throws -> Bool
     ) throws {
         var spans = SpanSummaries(select)
-        for window in try windows(select, times, minWidth: minWidth) {
+        for window in try windows(select, times) {
             var minutes: [SummarySelect.Row] = []
             if window.hasMinutes {
                 // A minute that begins before the window ends within it.
                 minutes = try rows(select, select.minutes(in: window.times))
-                    .filter { SummaryPlan.contains(select, times, minute: $0.start) }
+                    .filter { select.spans.contains(minute: $0.start, in: times) }
             }
-            let gaps = SummaryPlan.gaps(in: window.times, between: minutes.map(\.start))
+            let gaps = Minute.gaps(in: window.times, between: minutes.map(\.start))
             var added = 0
             for group in try groups(gaps, in: window.times, select) {
                 let end = group.last?.upperBound ?? .min
@@ -44,10 +41,10 @@ extension ClickHouseDriver {
 
     /// Divides a time range at whole minutes: before, within and after the range that has summaries.
     private func windows(
-        _ select: SummarySelect, _ times: Range<Int64>, minWidth: Int64
+        _ select: SummarySelect, _ times: Range<Int64>
     ) throws(StoreError) -> [(times: Range<Int64>, hasMinutes: Bool)] {
         guard !times.isEmpty else { return [] }
-        guard select.width >= minWidth, try hasTable(select.stream.minuteTable),
+        guard select.spans.width >= Minute.length, try hasTable(select.stream.minuteTable),
             let extent = try client.extent(of: select.stream.minuteTable, select.condition([times]))
         else { return [(times, false)] }
         let first = extent.lowerBound

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepStore
 
 /// The table of a stream with summaries of minutes, from which averages and envelopes are computed.
 ///
@@ -12,17 +13,7 @@ import LockstepModel
 /// A summary is valid if `_changes` is the sum of all changes of its minute. Whoever summarises a minute reads the
 /// changes first and the samples later, so that a change meanwhile makes the summary invalid. Minutes without a valid
 /// summary are computed from the samples.
-enum Minute {
-    /// The length in µs.
-    static let length: Int64 = 60_000_000
-
-    /// Returns the start of the minute that contains a time, in µs since 1970.
-    static func start(of time: Int64) -> Int64 {
-        let rest = time % length
-        // Before the first whole minute that exists, the start would overflow.
-        return time &- (rest < 0 ? rest + length : rest)
-    }
-
+extension Minute {
     /// The SQL expression of the start of the minute that contains `t`.
     static let expression = "t - ((t % toInt64(\(length)) + toInt64(\(length))) % toInt64(\(length)))"
 
@@ -89,5 +80,21 @@ extension SensorStream {
             SELECT \(keys), argMax((\(values.joined(separator: ", "))), version) AS latest, \(Minute.changes) AS changes
             FROM \(minuteTable)\(condition.map { " WHERE \($0)" } ?? "") GROUP BY \(keys)
             """
+    }
+}
+
+extension SummaryColumn {
+    /// The SQL expression over samples. All have the type Nullable(Float64).
+    var expression: String {
+        let value = column.name
+        let aggregate =
+            switch part {
+            case .sum: "sum(\(value))"
+            case .count: "count(\(value))"
+            case .min: "min(\(value))"
+            case .max: "max(\(value))"
+            case .east: "sum(if(\(value) < 0, \(value) + 360, \(value)))"
+            }
+        return "CAST(\(aggregate) AS Nullable(Float64))"
     }
 }

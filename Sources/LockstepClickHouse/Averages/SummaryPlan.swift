@@ -5,26 +5,6 @@ enum SummaryPlan {
     /// The maximum number of ranges of one statement.
     static let maxRanges = 500
 
-    /// Returns whether a minute is within one span of a query and within its time range.
-    static func contains(_ select: SummarySelect, _ times: Range<Int64>, minute: Int64) -> Bool {
-        let (end, overflows) = minute.addingReportingOverflow(Minute.length)
-        return !overflows && minute >= times.lowerBound && end <= times.upperBound
-            && select.start(of: minute) == select.start(of: end - 1)
-    }
-
-    /// Returns the parts of a time range that are in none of the minutes.
-    /// - Parameter minutes: the starts of minutes in the range, in order.
-    static func gaps(in times: Range<Int64>, between minutes: [Int64]) -> [Range<Int64>] {
-        var gaps: [Range<Int64>] = []
-        var position = times.lowerBound
-        for minute in minutes {
-            if position < minute { gaps.append(position..<minute) }
-            position = minute + Minute.length
-        }
-        if position < times.upperBound { gaps.append(position..<times.upperBound) }
-        return gaps
-    }
-
     /// Returns whether ranges are so short that their samples are read at once without being counted.
     static func areShort(_ ranges: [Range<Int64>]) -> Bool {
         guard ranges.count <= maxRanges else { return false }

@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepStore
 
 /// The statements for summaries of time spans of a device, and the decoder of their rows.
 struct SummarySelect {
@@ -13,20 +14,13 @@ struct SummarySelect {
     let stream: SensorStream
     let device: Int64
     let columns: [SummaryColumn]
-    /// The start of one of the spans, and the length of each, in µs.
-    let origin: Int64
-    let width: Int64
-
-    /// Returns the start of the span that contains a time.
-    func start(of time: Int64) -> Int64 {
-        let rest = (time &- origin) % width
-        return time &- (rest < 0 ? rest + width : rest)
-    }
+    let spans: SummarySpans
 
     /// Returns the statement for the samples in some ranges of times, each counted once.
     func samples(in ranges: [Range<Int64>]) -> String {
         let values = ["toInt64(count())"] + columns.map(\.expression)
         let names = (["t"] + stream.columns.map(\.name)).joined(separator: ", ")
+        let (origin, width) = (spans.origin, spans.width)
         // Unlike this alias, the names of columns do not start with an underscore.
         return """
             SELECT t - (((t - toInt64(\(origin))) % toInt64(\(width)) + toInt64(\(width))) % toInt64(\(width))) AS _span_start,
@@ -81,7 +75,7 @@ struct SpanSummaries {
 
     /// Adds the summary of a part of the span that contains its start.
     mutating func add(_ row: SummarySelect.Row) {
-        let start = select.start(of: row.start)
+        let start = select.spans.start(of: row.start)
         guard var span = spans.removeValue(forKey: start) else {
             spans[start] = .init(start: start, samples: row.samples, values: row.values)
             return
@@ -97,7 +91,7 @@ struct SpanSummaries {
     mutating func take(through time: Int64? = nil) -> [SummarySelect.Row] {
         let ended = time.map { time in
             spans.keys.filter { start in
-                let (end, overflows) = start.addingReportingOverflow(select.width)
+                let (end, overflows) = start.addingReportingOverflow(select.spans.width)
                 return !overflows && end <= time
             }
         }

@@ -5,10 +5,6 @@ import LockstepStore
 // sample once, it has to sort the rows of a part.
 
 extension ClickHouseDriver {
-    /// The length of a bucket in µs from which its minutes are used. A bucket seldom starts with a minute, so that the
-    /// samples at both of its ends have to be read as well.
-    private static let minBucket: Int64 = 10 * Minute.length
-
     func envelope(
         _ query: EnvelopeQuery, of device: Int64?, until cancellation: QueryCancellation?
     ) throws -> Envelope {
@@ -17,11 +13,12 @@ extension ClickHouseDriver {
             guard let device, try hasTable(of: query.stream) else { return }
             let select = SummarySelect(
                 stream: query.stream, device: device, columns: query.stream.extremeColumns,
-                origin: query.times.lowerBound, width: query.width)
-            try summaries(select, query.times, minWidth: Self.minBucket) { row in
+                spans: query.spans)
+            try summaries(select, query.times) { row in
                 buckets.append(
                     Envelope.Bucket(
-                        start: Timestamp(microseconds: row.start), samples: row.samples, values: row.values[...]))
+                        start: Timestamp(microseconds: max(row.start, query.times.lowerBound)), samples: row.samples,
+                        values: row.values[...]))
                 return true
             }
         }

@@ -35,7 +35,8 @@ extension ClickHouseDriver {
             _ = try read(select.samples(of: id, extent.upperBound...extent.upperBound), select, each)
         case .averages(let span):
             let select = SummarySelect(
-                stream: stream, device: id, columns: stream.averageColumns, origin: 0, width: span)
+                stream: stream, device: id, columns: stream.averageColumns,
+                spans: SummarySpans(origin: 0, width: span))
             try summaries(select, times) { row in
                 try each(row.start, stream.averages(row.values, samples: row.samples))
             }

@@ -25,16 +25,28 @@ public struct EnvelopeQuery: Hashable, Sendable {
     /// The columns of an envelope: those of the stream with numbers.
     public var columns: [SensorStream.Column] { stream.columns.filter { $0.kind.words == nil } }
 
-    /// The length of each bucket in µs: the shortest with which `points` buckets cover the range.
-    public var width: Int64 {
-        let (length, points) = (UInt64(times.upperBound - times.lowerBound), UInt64(max(1, points)))
-        return Int64(max(1, length / points + (length % points == 0 ? 0 : 1)))
+    /// The length of each bucket in µs: the shortest with which `points` buckets cover the range. Buckets of a minute or more
+    /// consist of whole minutes, of which the store may have summaries.
+    public var width: Int64 { spans.width }
+
+    /// The buckets. The first one that is not empty starts with the range, and the last one may extend beyond it.
+    package var spans: SummarySpans {
+        func width(from start: Int64) -> Int64 {
+            let (length, points) = (UInt64(times.upperBound - start), UInt64(max(1, points)))
+            return Int64(max(1, length / points + (length % points == 0 ? 0 : 1)))
+        }
+        let start = times.lowerBound
+        guard width(from: start) >= Minute.length else { return SummarySpans(origin: start, width: width(from: start)) }
+        let minute = Minute.start(of: start)
+        let minutes = (width(from: minute) + Minute.length - 1) / Minute.length
+        return SummarySpans(origin: minute, width: minutes * Minute.length)
     }
 
     /// The number of buckets. The last one may extend beyond the range.
     package var bucketCount: Int {
-        let length = times.upperBound - times.lowerBound
-        return Int(length / width + (length % width == 0 ? 0 : 1))
+        let spans = spans
+        let length = times.upperBound - spans.origin
+        return Int(length / spans.width + (length % spans.width == 0 ? 0 : 1))
     }
 
     /// The range in µs since 1970. It is limited to 73,000 years before and after, so that its length is an `Int64`.
@@ -51,7 +63,7 @@ public struct EnvelopeQuery: Hashable, Sendable {
 public struct Envelope: Sendable {
     /// The samples of one bucket.
     public struct Bucket: Sendable {
-        /// The start of the bucket.
+        /// The start of the bucket, or that of the range if it is within the bucket.
         public let start: Timestamp
         /// The number of samples.
         public let samples: Int64

@@ -102,7 +102,8 @@ extension SQLiteDriver {
                 rows.append((device, count.int64(at: 0), count.int64(at: 1)))
             }
             let all = max(1, rows.reduce(0) { $0 + $1.count })
-            let bytes = tableSize(stream.rowTable) ?? all * Int64(stream.rowSize)
+            let rowBytes = tableSize(stream.rowTable) ?? all * Int64(stream.rowSize)
+            let bytes = rowBytes + (tableSize(stream.minutesTable) ?? 0)
             sizes += rows.map {
                 SeriesSize(
                     device: $0.device, stream: stream.name, samples: $0.count, oldest: $0.oldest,

@@ -215,6 +215,10 @@ extension SQLiteStore {
         // Conflicts may have the same time.
         let stop = try next.step() ? max(next.int64(at: 0), range.lowerBound + 1) : range.upperBound
         next.reset()
+        if target.isSamples, let series = target.series {
+            try tables[series.table].minutes?.willRemove(
+                range.lowerBound...max(range.lowerBound, stop - 1), of: series.device)
+        }
         try database.execute(
             "DELETE FROM \(target.table) WHERE \(rest) \(stop)\(target.condition.map { " AND \($0)" } ?? "")")
         let count = database.changes

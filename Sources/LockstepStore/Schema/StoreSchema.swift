@@ -45,6 +45,7 @@ enum StoreSchema {
         try database.transaction {
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
             for stream in streams { try addColumns(of: stream, in: database) }
+            for stream in streams { try stream.addMinuteColumns(in: database) }
             for view in storeViews { try replace(view, in: database) }
             // It may be missing in a file that was salvaged from a damaged one.
             try database.execute("INSERT INTO _merge SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM _merge)")

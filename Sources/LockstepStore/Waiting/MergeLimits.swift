@@ -21,6 +21,8 @@ struct MergeLimits {
     var checkpointRetryPages = 2000
     /// The maximum duration of a slice of a merge, apart from its commit.
     var slice = Duration.milliseconds(6)
+    /// The time between two looks for minutes to summarise.
+    var summaryInterval = Duration.seconds(60)
     /// The greatest size of what waits at a clean stop that is merged then, in bytes: it takes some tenths of a second.
     var maxSizeAtStop = 4 * 1024 * 1024
 

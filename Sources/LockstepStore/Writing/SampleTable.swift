@@ -34,6 +34,8 @@ struct SampleTable {
 
     let stream: SensorStream
     private var created: Created?
+    /// The summaries of minutes, if the table exists.
+    private(set) var minutes: MinuteSummaries?
     /// Whether the current transaction has created the table.
     private var isNew = false
     /// Whether the view shows waiting samples, and whether it did before the current transaction.
@@ -51,6 +53,7 @@ struct SampleTable {
     init(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         created = try Created(stream, in: database)
+        if let id { minutes = try MinuteSummaries(stream, id: id, in: database) }
         if let id { for (device, time) in try ExpiredTable.limits(of: id, in: database) { kept[Int(device)] = time } }
     }
 
@@ -71,6 +74,7 @@ struct SampleTable {
         try database.execute(stream.createRowTable)
         try StoreSchema.replace(stream.plainView, in: database)
         created = try Created(stream, in: database)
+        if let id { minutes = try MinuteSummaries(stream, id: id, in: database) }
         isNew = true
     }
 
@@ -85,6 +89,7 @@ struct SampleTable {
     /// Inserts samples of a device that the table does not have.
     func insert(_ samples: Range<Int>, of block: SampleBlock, device: Int64) throws(SQLiteError) {
         guard let inserts = created?.inserts else { return }
+        try minutes?.willInsert(block.times[samples], of: device)
         var first = samples.lowerBound
         while first < samples.upperBound {
             // There is always an insert, because the smallest one has one row.
@@ -164,7 +169,8 @@ struct SampleTable {
 
     /// Forgets what the reverted transaction changed.
     mutating func rollBack() {
-        if isNew { created = nil }
+        if isNew { (created, minutes) = (nil, nil) }
+        minutes?.rollBack()
         isNew = false
         showsWaiting = showedWaiting
         for device in changed { newest[Int(device)] = nil }

@@ -44,7 +44,8 @@ struct DeletionRun {
             var group = IngestGroup()
             group.deletions = [deletion]
             try store.write(group)
-            while store.needsMaintenance {
+            // Nobody waits for the maintenance that may follow.
+            while try store.needsMaintenance && stored()?.done == nil {
                 store.performMaintenance()
                 try show(&progress, unless: interrupt, "the next start of the collector, or of this command, goes on")
             }

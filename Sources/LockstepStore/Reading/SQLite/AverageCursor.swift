@@ -10,11 +10,12 @@ final class AverageCursor: QueryCursor {
     private let firstStored: SQLiteStatement
     /// Computes the aggregates of one span, from the table.
     private let average: SQLiteStatement
+    /// Reads the summaries of minutes; nil if the store has none.
+    private let minutes: SQLiteStatement?
     private let waiting: WaitingReader.Stream?
-    /// The indexes of the columns with an aggregate.
+    /// The stream, and the indexes of its columns with an aggregate.
+    private let stream: SensorStream
     private let indexes: [Int]
-    /// The columns with an aggregate.
-    private let columns: [SensorStream.Column]
     private let sums: ColumnSums
     private let times: Range<Int64>
     /// The length of a span, in µs.
@@ -34,14 +35,24 @@ final class AverageCursor: QueryCursor {
     ) throws(SQLiteError) {
         database = reader.database
         guard let stored = try RowColumns(of: stream, in: database) else { return nil }
+        self.stream = stream
         indexes = stream.columns.indices.filter { stream.columns[$0].aggregate != .none }
         let rows = "FROM \(stream.rowTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
         firstStored = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
-        columns = indexes.map { stream.columns[$0] }
-        // The 1 counts the rows of a stream without aggregates.
-        let list = columns.map { stored.order.contains($0.name) ? $0.name : "NULL" } + ["1"]
+        let columns = indexes.map { stream.columns[$0] }
+        let list = ["t"] + columns.map { stored.order.contains($0.name) ? $0.name : "NULL" }
         sums = try reader.columnSums()
         average = try database.prepare("SELECT column_sums(\(list.joined(separator: ", "))) \(rows)")
+        if span >= Minute.length, reader.usesSummaries, try stream.hasMinutes(in: database) {
+            let names = columns.flatMap { $0.summaryColumns.map(\.name) }
+            minutes = try database.prepare(
+                """
+                SELECT \((["t", "samples"] + names).joined(separator: ", ")) FROM \(stream.minutesTable)
+                WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t
+                """)
+        } else {
+            minutes = nil
+        }
         waiting = try reader.waiting.stream(stream)
         self.times = times
         self.span = span
@@ -52,13 +63,13 @@ final class AverageCursor: QueryCursor {
         position = times.lowerBound
         self.device = device
         reset()
-        for statement in [firstStored, average] { try statement.bind(device, at: 1) }
+        for statement in [firstStored, average, minutes] { try statement?.bind(device, at: 1) }
         waitingTimes = try waiting?.rows(of: device, times).map(\.time) ?? []
         nextWaiting = 0
     }
 
     func reset() {
-        for statement in [firstStored, average] { statement.reset() }
+        for statement in [firstStored, average, minutes] { statement?.reset() }
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
@@ -70,22 +81,58 @@ final class AverageCursor: QueryCursor {
         guard let found = first else { return nil }
         let start = spanStart(found)
         let end = min(start + span, times.upperBound)
-        try average.bind(found, at: 2)
-        try average.bind(end, at: 3)
-        sums.begin(columns: columns.count)
-        if end <= waitingStart {
-            try average.run()
+        sums.begin(columns: indexes.count, part: Minute.length)
+        let hasMinutes = minutes != nil && !Minute.whole(in: max(start, times.lowerBound)..<end).isEmpty
+        if end <= waitingStart, !hasMinutes {
+            try addRows(in: found..<end)
         } else {
-            // Both reads need the same snapshot.
+            // All reads need the same snapshot.
             let isOutermost = !database.isInTransaction
             if isOutermost { try database.execute("BEGIN") }
             defer { if isOutermost { try? database.execute("COMMIT") } }
-            try average.run()
-            for row in try waiting?.rows(of: device, found..<end) ?? [] { sums.add(indexes.map { row.values[$0] }) }
+            // There may be no sample before the first one in its minute, but the minute has a summary.
+            try hasMinutes ? addMinutes(in: max(start, times.lowerBound)..<end) : addRows(in: found..<end)
+            if end > waitingStart {
+                // They are no part of a summary, so that they do not belong to the sum of the last minute either.
+                sums.endPart()
+                for row in try waiting?.rows(of: device, found..<end) ?? [] {
+                    sums.add(row.time, indexes.map { row.values[$0] })
+                }
+            }
         }
-        let values = columns.indices.map { columns[$0].value(of: sums[$0]) } + [Double(sums.rows)]
+        let parts = indexes.enumerated().flatMap { position, index in
+            let column = sums[position]
+            return stream.columns[index].averageParts.map { column.value(of: $0) }
+        }
+        let values = stream.averages(parts, samples: sums.rows)
         position = start + span
         return (Timestamp(microseconds: start), values)
+    }
+
+    private func addRows(in times: Range<Int64>) throws(SQLiteError) {
+        try average.bind(times.lowerBound, at: 2)
+        try average.bind(times.upperBound, at: 3)
+        try average.run()
+    }
+
+    /// Adds the summaries of whole minutes, and the rows of the table that are in none of these, in order of time: then sums are
+    /// exactly those of the rows alone.
+    private func addMinutes(in times: Range<Int64>) throws(SQLiteError) {
+        guard let minutes else { return }
+        let whole = Minute.whole(in: times)
+        try minutes.bind(whole.lowerBound, at: 2)
+        try minutes.bind(whole.upperBound, at: 3)
+        defer { minutes.reset() }
+        var position = times.lowerBound
+        while try minutes.step() {
+            let minute = minutes.int64(at: 0)
+            if position < minute { try addRows(in: position..<minute) }
+            var next = 2
+            let columns = indexes.map { ColumnSums.Column(stream.columns[$0].summaryColumns, minutes, at: &next) }
+            sums.add(rows: minutes.int64(at: 1), columns)
+            position = minute + Minute.length
+        }
+        if position < times.upperBound { try addRows(in: position..<times.upperBound) }
     }
 
     /// Returns the time of the first sample of the table at or after ``position`` and before `end`, or nil if there is none.
@@ -101,23 +148,5 @@ final class AverageCursor: QueryCursor {
     private func spanStart(_ time: Int64) -> Int64 {
         let rest = time % span
         return time - (rest < 0 ? rest + span : rest)
-    }
-}
-
-extension SensorStream.Column {
-    /// Returns the aggregate of the column, or NaN if no value is known.
-    fileprivate func value(of sums: ColumnSums.Column) -> Double {
-        guard sums.count > 0 else { return .nan }
-        let mean = sums.sum / Double(sums.count)
-        switch aggregate {
-        case .mean: return mean
-        case .sum: return sums.sum
-        case .none: return .nan
-        case .meanLongitude:
-            // If the values lie on both sides of the 180th meridian, 360° is added to negative values before averaging.
-            guard sums.maximum - sums.minimum > 180 else { return mean }
-            let shifted = (sums.sum + 360 * Double(sums.negatives)) / Double(sums.count)
-            return shifted > 180 ? shifted - 360 : shifted
-        }
     }
 }

@@ -17,12 +17,16 @@ final class EnvelopeChunks: Sendable {
     let count: Int
     private let next = Atomic<Int>(0)
 
-    /// - Parameter extent: the times of the first and last sample of the table, or nil if there is none.
-    init(_ range: Range<Int64>, extent: ClosedRange<Int64>?) {
+    /// - Parameters:
+    ///   - extent: the times of the first and last sample of the table, or nil if there is none.
+    ///   - unit: the length in µs of what no limit between two parts may divide: a minute, or 1.
+    init(_ range: Range<Int64>, extent: ClosedRange<Int64>?, unit: Int64 = 1) {
         self.range = range
-        start = extent?.lowerBound ?? range.lowerBound
-        let span = extent.map { $0.upperBound - $0.lowerBound + 1 } ?? 1
-        length = max(1, (span + Self.maxCount - 1) / Self.maxCount)
+        let first = extent?.lowerBound ?? range.lowerBound
+        let start = SummarySpans(origin: 0, width: unit).start(of: first)
+        self.start = start
+        let span = extent.map { $0.upperBound - start + 1 } ?? 1
+        length = max(1, (span + Self.maxCount * unit - 1) / (Self.maxCount * unit)) * unit
         count = Int((span + length - 1) / length)
     }
 

@@ -5,6 +5,8 @@ import LockstepSQLite
 final class EnvelopeConnection {
     let database: SQLiteDatabase
     let extremes: BucketExtremes
+    /// Whether minutes are read from their summaries. Tests compare both.
+    var usesSummaries = true
 
     private let waiting: WaitingReader
 
@@ -29,26 +31,52 @@ final class EnvelopeConnection {
         _ query: EnvelopeQuery, device: Int64, _ chunks: EnvelopeChunks, until cancellation: QueryCancellation?,
         afterChunk: (Int64) throws -> Void = { _ in }
     ) throws {
+        let spans = query.spans
         extremes.begin(
-            start: query.times.lowerBound, width: query.width, count: query.bucketCount,
-            columns: query.columns.count)
+            start: spans.origin, width: spans.width, count: query.bucketCount, columns: query.columns.count)
         try database.interruptible(by: cancellation?.interruption) {
             try database.transaction(.deferred) {
                 guard let table = try tableStatement(query) else { return }
-                try table.bind(device, at: 1)
+                let minutes = try spans.haveWholeMinutes && usesSummaries ? minuteStatement(query.stream) : nil
+                for statement in [table, minutes] { try statement?.bind(device, at: 1) }
                 var claimed: Int64 = 0
                 while cancellation?.isCancelled != true, let chunk = chunks.claim() {
                     claimed |= 1 << Int64(chunk)
                     let times = chunks.times(of: chunk)
-                    try table.bind(times.lowerBound, at: 2)
-                    try table.bind(times.upperBound, at: 3)
-                    try table.run()
+                    for gap in try addMinutes(in: times, minutes) { try run(table, gap) }
                     try afterChunk(extremes.rows)
                 }
                 guard claimed != 0 else { return }
                 try add(waiting.stream(query.stream)?.rows(of: device, query.times) ?? [], query, chunks, claimed)
             }
         }
+    }
+
+    private func run(_ statement: SQLiteStatement, _ times: Range<Int64>) throws(SQLiteError) {
+        try statement.bind(times.lowerBound, at: 2)
+        try statement.bind(times.upperBound, at: 3)
+        try statement.run()
+    }
+
+    /// Adds the summaries of whole minutes in a range of times.
+    /// - Returns: the times that have none.
+    private func addMinutes(in times: Range<Int64>, _ minutes: SQLiteStatement?) throws(SQLiteError) -> [Range<Int64>] {
+        let whole = Minute.whole(in: times)
+        guard let minutes, !whole.isEmpty else { return [times] }
+        try run(minutes, whole)
+        // SQLite reads them in the order of the key, but an aggregate does not promise it.
+        return Minute.gaps(in: times, between: extremes.takeSummaries().sorted())
+    }
+
+    /// Returns the statement that adds summaries, or nil if the store has none of the stream.
+    private func minuteStatement(_ stream: SensorStream) throws(SQLiteError) -> SQLiteStatement? {
+        guard try stream.hasMinutes(in: database) else { return nil }
+        let values = ["t", "samples"] + stream.extremeColumns.map(\.name)
+        return try database.prepare(
+            """
+            SELECT summary_extremes(\(values.joined(separator: ", "))) FROM \(stream.minutesTable)
+            WHERE device_id = ?1 AND t >= ?2 AND t < ?3
+            """)
     }
 
     /// Adds those waiting samples whose chunks are in a bit set.

@@ -13,7 +13,8 @@ extension SQLiteDriver {
             else { return Envelope(columns: query.columns, width: query.width, buckets: []) }
             let own = try envelopeConnection(0)
             let extent = try own.extent(query, device: device)
-            let chunks = EnvelopeChunks(query.times, extent: extent)
+            let chunks = EnvelopeChunks(
+                query.times, extent: extent, unit: query.spans.haveWholeMinutes ? Minute.length : 1)
             var helper: EnvelopeConnection?
             var thread: QueryThread<Void>?
             let result = Result {
@@ -47,6 +48,7 @@ extension SQLiteDriver {
                 envelopeConnections.isEmpty
                     ? try EnvelopeConnection(database, waiting) : try EnvelopeConnection(path: path))
         }
+        envelopeConnections[index].usesSummaries = usesSummaries
         return envelopeConnections[index]
     }
 }
@@ -65,9 +67,11 @@ extension Envelope {
             }
         }
         let size = 2 * columns.count
+        let spans = query.spans
         buckets = used.enumerated().map { index, bucket in
             Bucket(
-                start: Timestamp(microseconds: query.times.lowerBound + Int64(bucket) * query.width),
+                start: Timestamp(
+                    microseconds: max(spans.origin + Int64(bucket) * spans.width, query.times.lowerBound)),
                 samples: extremes.rows(in: bucket), values: values[index * size..<(index + 1) * size])
         }
     }

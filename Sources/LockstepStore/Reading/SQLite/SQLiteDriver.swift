@@ -20,6 +20,8 @@ final class SQLiteDriver: StoreDriver {
     /// The number of samples of an envelope after which a second thread helps: opening its connection takes as long as
     /// reading these samples.
     var samplesBeforeHelp: Int64 = 5000
+    /// Whether averages and envelopes use the summaries of minutes. Tests compare both.
+    var usesSummaries = true
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.

@@ -1,0 +1,357 @@
+import LockstepModel
+import LockstepSQLite
+
+// The summaries of minutes in an SQLite store. A summary is that of the rows in the table of samples, whoever waits. It exists
+// only while it is right: what inserts or removes rows deletes the summaries of their minutes in the same transaction. So a
+// missing summary means that rows are to be read, and nothing has to be told to readers.
+
+extension SensorStream {
+    /// The table with the summaries of the stream's minutes.
+    var minutesTable: String { "_minutes_\(table)" }
+
+    fileprivate var createMinutesTable: String {
+        let values = summaryColumns.map { "\($0.name) \($0.part == .count ? "INTEGER" : "REAL"),\n    " }
+        return """
+            CREATE TABLE IF NOT EXISTS \(minutesTable) (
+                -- Summaries of minutes of \(rowTable): of each column the sum, number, minimum and maximum of the known values.
+                -- A minute has none if it has few samples, is new, or has changed lately. If you change rows, delete theirs.
+                device_id INTEGER NOT NULL,
+                t INTEGER NOT NULL, -- start of the minute, in µs since 1970-01-01 UTC
+                samples INTEGER NOT NULL,
+                \(values.joined())PRIMARY KEY (device_id, t)
+            ) WITHOUT ROWID
+            """
+    }
+
+    /// Adds the missing columns of the table of summaries, if it exists. A new column has no values in older minutes.
+    func addMinuteColumns(in database: SQLiteDatabase) throws(SQLiteError) {
+        let present = try StoreSchema.columns(of: minutesTable, in: database)
+        for column in summaryColumns where !present.isEmpty && !present.contains(column.name) {
+            try database.execute(
+                "ALTER TABLE \(minutesTable) ADD COLUMN \(column.name) \(column.part == .count ? "INTEGER" : "REAL")")
+        }
+    }
+
+    /// Returns whether the store has summaries with all columns of the stream.
+    func hasMinutes(in database: SQLiteDatabase) throws(SQLiteError) -> Bool {
+        let present = try StoreSchema.columns(of: minutesTable, in: database)
+        return !present.isEmpty && summaryColumns.allSatisfy { present.contains($0.name) }
+    }
+}
+
+/// Writes the summaries of one stream, and knows how far those of each device go. The tables exist from their first use on.
+final class MinuteSummaries {
+    /// The statement that creates the table of marks.
+    private static let create = """
+        CREATE TABLE IF NOT EXISTS _summarised (
+            -- How far the minutes of a stream of a device have been summarised in _minutes_...
+            stream_id INTEGER NOT NULL,
+            device_id INTEGER NOT NULL REFERENCES _devices,
+            upto INTEGER NOT NULL, -- minutes before this time have not changed since they were looked at
+            until INTEGER NOT NULL, -- no minute from this time on has a summary
+            PRIMARY KEY (stream_id, device_id)
+        ) WITHOUT ROWID
+        """
+
+    /// The least number of samples of a minute that is worth a summary: of fewer, the rows are read as quickly.
+    static let leastSamples = 50
+    /// How long before the newest sample an hour must have ended before its minutes are summarised, in µs. All of an hour are
+    /// written together, because each would rewrite a page.
+    static let age: Int64 = 600_000_000
+    private static let hour: Int64 = 3_600_000_000
+    /// The time in µs between two samples from which on the summaries between them are not deleted with theirs.
+    private static let stretch: Int64 = 600_000_000
+
+    private struct Mark {
+        var upto: Int64
+        var until: Int64
+    }
+
+    private let stream: SensorStream
+    private let streamID: Int64
+    private let database: SQLiteDatabase
+    /// The known marks.
+    private var marks = NumberMap<Mark>()
+    /// The statements that need the tables; nil if these do not exist, or that is not known.
+    private var selectMark: SQLiteStatement?
+    private var writeMark: SQLiteStatement?
+    private var delete: SQLiteStatement?
+    private var summariser: Summariser?
+
+    /// Call it within a transaction.
+    init(_ stream: SensorStream, id: Int64, in database: SQLiteDatabase) throws(SQLiteError) {
+        self.stream = stream
+        streamID = id
+        self.database = database
+        if try hasMarks, try StoreSchema.columns(of: stream.minutesTable, in: database).isEmpty {
+            // A person may have dropped the table: all summaries are made again.
+            try database.execute("DELETE FROM _summarised WHERE stream_id = \(id) AND until > \(Int64.min)")
+        }
+    }
+
+    private var hasMarks: Bool {
+        get throws(SQLiteError) { try !StoreSchema.columns(of: "_summarised", in: database).isEmpty }
+    }
+
+    // MARK: What changes
+
+    /// Deletes the summaries of the minutes in which samples are inserted, as part of the current transaction. Usually they are
+    /// newer than all.
+    func willInsert(_ times: ArraySlice<Int64>, of device: Int64) throws(SQLiteError) {
+        let mark = try mark(of: device)
+        let limit = max(mark.upto, mark.until)
+        var hull: ClosedRange<Int64>?
+        for time in times where time < limit {
+            if let known = hull {
+                if time > known.upperBound &+ Self.stretch || time < known.lowerBound &- Self.stretch {
+                    try forget(known, of: device)
+                    hull = time...time
+                } else {
+                    hull = min(time, known.lowerBound)...max(time, known.upperBound)
+                }
+            } else {
+                hull = time...time
+            }
+        }
+        if let hull { try forget(hull, of: device) }
+    }
+
+    private func forget(_ times: ClosedRange<Int64>, of device: Int64) throws(SQLiteError) {
+        try willRemove(times, of: device)
+        let mark = try mark(of: device)
+        let first = Self.minute(of: times.lowerBound)
+        if first < mark.upto { try write(Mark(upto: first, until: mark.until), of: device) }
+    }
+
+    /// Deletes the summaries of the minutes in which samples are removed, as part of the current transaction. Those that are left
+    /// of them are read as rows from then on.
+    func willRemove(_ times: ClosedRange<Int64>, of device: Int64) throws(SQLiteError) {
+        guard try times.lowerBound < mark(of: device).until else { return }
+        // There is a summary, so there is the table.
+        if delete == nil {
+            delete = try database.prepare(
+                "DELETE FROM \(stream.minutesTable) WHERE device_id = ? AND t >= ? AND t < ?", persistent: true)
+        }
+        guard let delete else { return }
+        try delete.bind(device, at: 1)
+        try delete.bind(Self.minute(of: times.lowerBound), at: 2)
+        let (end, overflows) = times.upperBound.addingReportingOverflow(1)
+        try delete.bind(overflows ? .max : end, at: 3)
+        try delete.run()
+    }
+
+    private static func minute(of time: Int64) -> Int64 { Minute.start(of: max(time, .min + Minute.length)) }
+
+    private func mark(of device: Int64) throws(SQLiteError) -> Mark {
+        if let known = marks[Int(device)] { return known }
+        var found = Mark(upto: .min, until: .min)
+        if selectMark == nil, try hasMarks {
+            selectMark = try database.prepare(
+                "SELECT upto, until FROM _summarised WHERE stream_id = \(streamID) AND device_id = ?", persistent: true)
+        }
+        if let selectMark {
+            try selectMark.bind(device, at: 1)
+            defer { selectMark.reset() }
+            if try selectMark.step() { found = Mark(upto: selectMark.int64(at: 0), until: selectMark.int64(at: 1)) }
+        }
+        marks[Int(device)] = found
+        return found
+    }
+
+    private func write(_ mark: Mark, of device: Int64) throws(SQLiteError) {
+        if writeMark == nil {
+            try database.execute(Self.create)
+            writeMark = try database.prepare(
+                "INSERT OR REPLACE INTO _summarised VALUES (\(streamID), ?, ?, ?)", persistent: true)
+        }
+        guard let writeMark else { return }
+        try writeMark.bind(device, at: 1)
+        try writeMark.bind(mark.upto, at: 2)
+        try writeMark.bind(mark.until, at: 3)
+        try writeMark.run()
+        marks[Int(device)] = mark
+    }
+
+    /// Forgets what the reverted transaction may have changed: marks, and which tables exist.
+    func rollBack() {
+        marks = NumberMap()
+        (selectMark, writeMark, delete, summariser) = (nil, nil, nil, nil)
+    }
+
+    // MARK: Summarising
+
+    /// Summarises minutes of a device that have no summary, as part of the current transaction.
+    /// - Parameters:
+    ///   - newest: the time of the newest sample.
+    ///   - sums: the function of the connection.
+    ///   - isOver: whether to end after the current minute.
+    /// - Returns: whether the last one was reached.
+    func summarise(
+        _ device: Int64, newest: Int64, _ sums: ColumnSums, until isOver: () -> Bool
+    ) throws(SQLiteError) -> Bool {
+        var mark = try mark(of: device)
+        let end = SummarySpans(origin: 0, width: Self.hour).start(of: max(newest, .min + 2 * Self.hour) - Self.age)
+        guard mark.upto < end else { return true }
+        if summariser == nil { summariser = try Summariser(stream, in: database) }
+        guard var summariser else { return true }
+        defer { self.summariser = summariser }
+        var position = mark.upto
+        while position < end {
+            let gap = try summariser.gap(of: device, in: position..<end)
+            position = gap.lowerBound
+            var mustEnd = false
+            while position < gap.upperBound, !mustEnd {
+                if let minute = try summariser.minute(of: device, in: position..<gap.upperBound) {
+                    position = minute + Minute.length
+                    if try summariser.write(minute, of: device, sums) { mark.until = max(mark.until, position) }
+                } else {
+                    position = gap.upperBound
+                }
+                mustEnd = isOver()
+            }
+            if mustEnd || isOver() { break }
+        }
+        mark.upto = position
+        try write(mark, of: device)
+        return position >= end
+    }
+}
+
+/// The statements that summarise minutes of a stream.
+private struct Summariser {
+    private let stream: SensorStream
+    private let columns: [[SummaryColumn]]
+    private let database: SQLiteDatabase
+    private let selectDense: SQLiteStatement
+    private let sum: SQLiteStatement
+    /// The statements that need the table of summaries, from its first one on.
+    private var select: SQLiteStatement?
+    private var insert: SQLiteStatement?
+
+    init(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
+        self.stream = stream
+        self.database = database
+        columns = stream.columns.map(\.summaryColumns).filter { $0.first?.column.kind.words == nil }
+        selectDense = try database.prepare(
+            """
+            SELECT t FROM \(stream.rowTable) \(Self.key) ORDER BY t LIMIT 1 OFFSET \(MinuteSummaries.leastSamples - 1)
+            """, persistent: true)
+        let names = ["t"] + columns.compactMap { $0.first?.column.name }
+        sum = try database.prepare(
+            "SELECT column_sums(\(names.joined(separator: ", "))) FROM \(stream.rowTable) \(Self.key)", persistent: true
+        )
+        if try !StoreSchema.columns(of: stream.minutesTable, in: database).isEmpty { try prepare() }
+    }
+
+    private static let key = "WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
+
+    private mutating func prepare() throws(SQLiteError) {
+        select = try database.prepare(
+            "SELECT t FROM \(stream.minutesTable) \(Self.key) ORDER BY t", persistent: true)
+        let values = ["device_id", "t", "samples"] + columns.joined().map(\.name)
+        insert = try database.prepare(
+            """
+            INSERT OR REPLACE INTO \(stream.minutesTable) (\(values.joined(separator: ", ")))
+            VALUES (\(values.map { _ in "?" }.joined(separator: ", ")))
+            """, persistent: true)
+    }
+
+    private func bind(
+        _ statement: SQLiteStatement, _ device: Int64, _ times: Range<Int64>
+    ) throws(SQLiteError) {
+        try statement.bind(device, at: 1)
+        try statement.bind(times.lowerBound, at: 2)
+        try statement.bind(times.upperBound, at: 3)
+    }
+
+    /// Returns the times before the next summary that have none; an empty range after many summaries. The range begins with a
+    /// minute, or has no summary before it.
+    func gap(of device: Int64, in times: Range<Int64>) throws(SQLiteError) -> Range<Int64> {
+        guard let select else { return times }
+        try bind(select, device, times)
+        defer { select.reset() }
+        var start = times.lowerBound
+        // To read so many takes some milliseconds.
+        let (limit, overflows) = start.addingReportingOverflow(10_000 * Minute.length)
+        while try select.step() {
+            let minute = select.int64(at: 0)
+            guard minute == start else { return start..<minute }
+            start = minute + Minute.length
+            if start >= limit, !overflows { return start..<start }
+        }
+        return start..<max(start, times.upperBound)
+    }
+
+    /// Returns the next minute that may have enough samples: the one with the last of the first 50. Those before have fewer.
+    func minute(of device: Int64, in times: Range<Int64>) throws(SQLiteError) -> Int64? {
+        try bind(selectDense, device, times)
+        defer { selectDense.reset() }
+        guard try selectDense.step() else { return nil }
+        return Minute.start(of: max(selectDense.int64(at: 0), .min + Minute.length))
+    }
+
+    /// Writes the summary of a minute if it has enough samples.
+    mutating func write(_ minute: Int64, of device: Int64, _ sums: ColumnSums) throws(SQLiteError) -> Bool {
+        sums.begin(columns: columns.count, part: Minute.length)
+        try bind(sum, device, minute..<minute + Minute.length)
+        try sum.run()
+        guard sums.rows >= MinuteSummaries.leastSamples else { return false }
+        if insert == nil {
+            try database.execute(stream.createMinutesTable)
+            try prepare()
+        }
+        guard let insert else { return false }
+        try insert.bind(device, at: 1)
+        try insert.bind(minute, at: 2)
+        try insert.bind(sums.rows, at: 3)
+        var index = 4
+        for (position, parts) in columns.enumerated() {
+            let column = sums[position]
+            for part in parts {
+                let value = column.value(of: part.part)
+                // A sum of infinities of both signs is not known either.
+                if value.isNaN {
+                    try insert.bindNull(at: index)
+                } else if part.part == .count {
+                    try insert.bind(column.count, at: index)
+                } else {
+                    try insert.bind(value, at: index)
+                }
+                index += 1
+            }
+        }
+        try insert.run()
+        return true
+    }
+}
+
+extension ColumnSums.Column {
+    /// Returns a part of a summary, or NaN if no value is known.
+    func value(of part: SummaryColumn.Part) -> Double {
+        if part == .count { return Double(count) }
+        guard count > 0 else { return .nan }
+        return switch part {
+        case .sum: sum
+        case .count: Double(count)
+        case .min: minimum
+        case .max: maximum
+        case .east: east
+        }
+    }
+
+    /// Reads the parts of a summary from the current row.
+    /// - Parameter index: the column of the first part; afterwards that which follows them.
+    init(_ parts: [SummaryColumn], _ row: SQLiteStatement, at index: inout Int) {
+        self.init()
+        for part in parts {
+            switch part.part {
+            case .sum: sum = row.double(at: index)
+            case .count: count = row.int64(at: index)
+            case .min: minimum = row.double(at: index)
+            case .max: maximum = row.double(at: index)
+            case .east: east = row.double(at: index)
+            }
+            index += 1
+        }
+    }
+}

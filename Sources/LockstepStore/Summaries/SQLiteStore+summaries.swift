@@ -1,0 +1,70 @@
+import LockstepModel
+import LockstepSQLite
+
+// Which minutes are summarised when: about once a minute, each stream of each device is looked at, in slices between the commits.
+// Nobody waits for a summary, so nothing is done while commits leave no time, and what fails is tried again a minute later.
+
+/// Which stream of which device is looked at next.
+struct SummaryRound {
+    /// When the next round begins.
+    var due: ContinuousClock.Instant
+    /// The devices of the round under way; none otherwise.
+    var devices: [Int64] = []
+    /// The indexes of the table and of its device.
+    var table = 0
+    var next = 0
+}
+
+extension SQLiteStore {
+    /// Whether a round of summaries is under way or due.
+    var needsSummaries: Bool { !summaries.devices.isEmpty || summaries.due <= .now }
+
+    /// Summarises minutes for a few milliseconds.
+    func performSummaries() {
+        if summaries.devices.isEmpty {
+            summaries = SummaryRound(
+                due: .now + limits.summaryInterval, devices: devices.addresses.keys.sorted())
+        }
+        let end = ContinuousClock.now + limits.slice
+        do {
+            // A slice that a power failure undoes is repeated.
+            try database.execute("PRAGMA synchronous = NORMAL")
+            isSyncLowered = true
+            defer { try? restoreSync() }
+            defer { didChangeLogLength() }
+            let round = try database.transaction {
+                let round = try summarise(until: end)
+                try checkRoom()
+                return round
+            }
+            summaries = round
+        } catch {
+            for table in tables { table.minutes?.rollBack() }
+            summaries.devices = []
+        }
+    }
+
+    /// Summarises until the end of the round or a time.
+    /// - Returns: what follows.
+    private func summarise(until end: ContinuousClock.Instant) throws(SQLiteError) -> SummaryRound {
+        var round = summaries
+        while round.table < tables.count {
+            guard let minutes = tables[round.table].minutes, tables[round.table].knowsAllColumns,
+                round.next < round.devices.count
+            else {
+                (round.table, round.next) = (round.table + 1, 0)
+                continue
+            }
+            let device = round.devices[round.next]
+            let newest = try tables[round.table].newestTime(of: device, waiting, round.table)
+            var isComplete = true
+            if newest > .min {
+                isComplete = try minutes.summarise(device, newest: newest, sums) { ContinuousClock.now >= end }
+            }
+            if isComplete { round.next += 1 }
+            if ContinuousClock.now >= end { return round }
+        }
+        round.devices = []
+        return round
+    }
+}
