@@ -272,8 +272,14 @@ extension SQLiteStore.Options {
 extension SQLiteStore {
     /// Applies the rules until nothing more leaves, or that fails.
     func applyRetention() {
+        // What is leaving may have begun with earlier limits.
+        if retention.removal != nil { remove() }
         retention.due = .now
         retention.rulesDue = .now
+        remove()
+    }
+
+    private func remove() {
         repeat {
             performRemoval(maxDuration: .milliseconds(50))
             guard isMerging, retention.removal?.deletion != nil else { continue }
