@@ -79,7 +79,8 @@ public struct SampleFitter: Sendable {
         guard time - now.microseconds <= maxFuture else {
             throw Refusal(
                 .implausibleTime,
-                "sample time \(Timestamp(microseconds: time)) is in the future: check the clock of the device")
+                "sample time \(Timestamp(microseconds: time)) is in the future of the gateway's clock, which shows \(now): "
+                    + "check the clock of the device")
         }
     }
 
