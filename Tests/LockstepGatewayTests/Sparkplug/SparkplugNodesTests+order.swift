@@ -115,8 +115,12 @@ extension SparkplugNodesTests {
         // The column of the temperature cannot be null.
         #expect(throws: Refusal.self) { try node.send(.deviceData, 3, [temperature(.nan, at: 20)]) }
         #expect(throws: Refusal.self) { try node.send(.deviceData, 4, [temperature(1, at: .max / 2000)]) }
-        #expect(try rooms(node.send(.deviceData, 5, [humidity(41, at: 30)])) == [[30, 6, 41]])
-        #expect(try rooms(node.send(.deviceData, 6, [temperature(20, at: 40)])) == [[40, 11, 41]])
+        let null = #expect(throws: Refusal.self) {
+            try node.send(.deviceData, 5, [SparkplugMetric(alias: 1, time: 25, value: nil)])
+        }
+        #expect(null?.description == "the metric 'T' is null, which its column cannot be")
+        #expect(try rooms(node.send(.deviceData, 6, [humidity(41, at: 30)])) == [[30, 6, 41]])
+        #expect(try rooms(node.send(.deviceData, 7, [temperature(20, at: 40)])) == [[40, 11, 41]])
     }
 
     @Test("messages in the wrong order are handled in the right one, and none counts as missing")
