@@ -59,7 +59,8 @@ struct GatewayIntakeTests {
             let outbox = try GatewayOutbox(path: configuration.outboxPath)
             var intake = GatewayIntake(configuration)
             let present = receipt.microseconds / 1_000_000
-            let future = present + 86_400
+            // It can never be right.
+            let future = present * 3
 
             #expect(throws: Refusal.self) { try intake.ingest(message(at: future), outbox: outbox) }
             #expect(intake.takeContacts().isEmpty && outbox.devices.count == 0, "an unknown sender makes no device")
@@ -76,6 +77,61 @@ struct GatewayIntakeTests {
                 try intake.ingest(message(at: future, isRetained: true), outbox: outbox)
             }
             #expect(intake.takeContacts().isEmpty, "a message that the broker kept says nothing about its sender")
+        }
+    }
+
+    @Test(
+        "samples in the future are accepted while the gateway's clock may be wrong, and refused when others agree with it"
+    )
+    func clockBehind() async throws {
+        try await withTemporaryFolder { folder in
+            var configuration = GatewayConfiguration(
+                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
+                outboxPath: folder + "/g.db")
+            configuration.mapping = DeviceMapping(acceptsAny: true)
+            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+            var intake = GatewayIntake(configuration)
+            let day: Int64 = 86_400
+            var now = receipt.microseconds / 1_000_000
+            func send(_ device: String, at time: Int64, fix: Int64? = nil) throws -> [String] {
+                let text = #"{"_type":"location","created_at":\#(time),"tst":\#(fix ?? time),"lat":1,"lon":2,"batt":5}"#
+                return try intake.ingest(
+                    ForeignMessage(
+                        origin: .topic("owntracks/u/\(device)"), payload: Array(text.utf8),
+                        receivedAt: Timestamp(microseconds: now * 1_000_000)), outbox: outbox
+                ).omissions
+            }
+            func count() -> Int { intake.takeAdditions().reduce(0) { $0 + $1.samples.times.count } }
+
+            // Nobody agrees with the gateway: with three days before now, and in 1970.
+            let present = now
+            for gateway in [present - 3 * day, 1000] {
+                now = gateway
+                for device in ["a", "b"] { #expect(try send(device, at: present).isEmpty) }
+                #expect(count() == 4)
+            }
+            let found = intake.takeClockDoubt()
+            let doubt = try #require(found)
+            #expect(doubt.sample.microseconds == present * 1_000_000 && doubt.now.microseconds == 1_000_000_000)
+            #expect(intake.takeClockDoubt() == nil)
+            // A message of three days ago has the gateway's time, but the next one of this sender has not.
+            now = present - 3 * day
+            #expect(try send("c", at: now - 1).isEmpty && send("c", at: present).isEmpty)
+            #expect(try send("a", at: present).isEmpty)
+            #expect(count() == 6)
+
+            // The clock is right. One device is ahead.
+            now = present
+            for device in ["a", "b", "c"] { #expect(try send(device, at: present - 1).isEmpty) }
+            _ = count()
+            let refusal = #expect(throws: Refusal.self) { try send("d", at: present + 3 * day) }
+            #expect(refusal?.kind == .implausibleTime)
+            #expect(refusal?.description.contains("shows \(receipt)") == true, "both clocks")
+            #expect(count() == 0)
+            // A wrong time of a sender whose clock is right.
+            intake = GatewayIntake(configuration)
+            #expect(try send("a", at: present, fix: present + 3 * day).count == 1)
+            #expect(count() == 1)
         }
     }
 }

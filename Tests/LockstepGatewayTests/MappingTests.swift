@@ -58,6 +58,16 @@ struct MappingTests {
         #expect(throws: Refusal.self) { try SampleFitter().sample(half, at: receipt) }
     }
 
+    @Test("north is 0°, also if its sender writes 360°")
+    func north() throws {
+        let time: Int64 = 1_795_575_600_000_000
+        let location = Reading("location", at: time, [("course", .number(360)), ("alt", .number(360))])
+        let sample = try #require(try SampleFitter().sample(location, at: receipt))
+        #expect(sample.values.filter { !$0.isNaN } == [360, 0])
+        let heading = Reading("heading", at: time, [("magnetic", .number(360)), ("true_north", .number(360))])
+        #expect(try SampleFitter().sample(heading, at: receipt)?.values.prefix(2) == [0, 0])
+    }
+
     @Test("samples without a required value, or with an implausible time, are refused")
     func implausible() {
         func kind(_ reading: Reading) -> Refusal.Kind? {

@@ -102,6 +102,25 @@ struct OwnTracksTests {
         }
     }
 
+    @Test(
+        "a position that cannot be read does not cost the other values of the message",
+        arguments: [
+            (#""lat":null,"lon":1,"tst":1795575590"#, "'lat' of the location is missing"),
+            (#""lat":91,"lon":1,"tst":1795575590"#, "'lat' of the location is 91, which is out of range"),
+            (#""lat":1,"lon":1,"tst":"n/a""#, "'tst' of the location is 'n/a', which is no time"),
+        ])
+    func unreadablePosition(_ position: String, _ reason: String) throws {
+        let report = try #require(
+            try adapter.translate(
+                topic,
+                #"{"_type":"location",\#(position),"created_at":1795575600,"batt":12,"p":101,"conn":"w","inregions":"home"}"#
+            ).reports.first)
+        #expect(report.readings.map(\.stream) == ["battery", "pressure", "x/owntracks/report"])
+        #expect(report.readings.allSatisfy { $0.time == 1_795_575_600_000_000 })
+        #expect(report.presence != nil)
+        #expect(Set(report.omissions) == [reason, "'inregions' of the location is 'home', which is no list"])
+    }
+
     @Test("an item that cannot be read does not cost the rest of its list")
     func lists() throws {
         let places = try #require(

@@ -120,6 +120,48 @@ struct SenMLTests {
         #expect(named.refusal("senml", #"[{"n":"\#(name)","s":23.1}]"#) == .malformed)
     }
 
+    @Test(
+        "a record that cannot be read does not cost the others",
+        arguments: [
+            #""v":NaN"#, #""v":null"#, #""v":"unavailable""#, #""vb":1"#, #""v":1,"n":"a b""#, #""v":1,"t":"now""#,
+        ])
+    func unreadableRecord(_ fields: String) throws {
+        let text = #"[{"bn":"a:","n":"temperature","v":21},{"n":"humidity",\#(fields)},{"n":"open","v":1}]"#
+        let report = try #require(try adapter.translate("senml", text).reports.first)
+        #expect(report.readings.map { $0.values.map(\.column) } == [["temperature", "open"]])
+        #expect(report.omissions.count == 1)
+    }
+
+    @Test("a number that is not finite costs only its record in CBOR, too")
+    func notFinite() throws {
+        var bytes = Self.definite
+        let number = try #require(bytes.firstIndex(of: 0xf9))
+        bytes.replaceSubrange(number + 1...number + 2, with: [0x7e, 0x00])
+        let report = try #require(try translate(bytes).reports.first)
+        #expect(report.readings.map { $0.values.map(\.column) } == [["humidity"]])
+        #expect(report.omissions == ["'v' of 'a:temperature' is 'nan', which is no number"])
+    }
+
+    @Test("a base time in ms is refused with advice")
+    func timeInMilliseconds() throws {
+        let adapter = try adapter
+        let refusal = #expect(throws: Refusal.self) {
+            try adapter.translate("senml", #"[{"bn":"a:","bt":1795575600000,"n":"temperature","v":21}]"#)
+        }
+        #expect(
+            refusal?.description
+                == "'bt' is in seconds, but its value is a plausible time in ms: divide it by 1000")
+    }
+
+    @Test("a unit gives its column to one name of a device, and the others are left out")
+    func sharedUnit() throws {
+        let text = #"[{"bn":"a:","bu":"hPa","n":"t1","v":21},{"n":"t2","v":22},{"n":"t1","t":-1,"v":20}]"#
+        let shared = SenMLAdapter(targets: ["hPa": try #require(SenMLTarget("pressure.pressure"))])
+        let report = try #require(try shared.translate("senml", text).reports.first)
+        #expect(report.readings.map { $0.number("pressure") } == [21, 20])
+        #expect(report.omissions.count == 1 && report.omissions[0].hasPrefix("'a:t2' has the unit of 'a:t1'"))
+    }
+
     @Test("base values are added, and a topic below the setting names the device")
     func baseValueAndTopic() throws {
         let text = #"[{"bn":"a/","bv":20},{"n":"temperature","v":1.5},{"bn":"b/","n":"temperature","v":2}]"#

@@ -116,9 +116,21 @@ struct SensorLoggerTests {
         let report = try #require(
             try adapter().translate(topic, message(vector("gyroscope", 0, 0, 0), picture)).reports.first)
         #expect(report.readings.map(\.stream) == ["motion/gyroscope"])
-        #expect(report.omissions == ["large texts of 1300002 bytes, such as pictures, are not stored"])
+        #expect(report.omissions == ["large texts and lists of 1300002 bytes, such as pictures, are not stored"])
         let large = String(repeating: " ", count: 1 << 20) + message(vector("gyroscope", 0, 0, 0))
         #expect(adapter().refusal(topic, large) == .malformed)
+    }
+
+    @Test("a large list of numbers is skipped and the rest is kept")
+    func largeList() throws {
+        let numbers = Array(repeating: "0.125", count: 200_000).joined(separator: ",")
+        for list in ["[\(numbers)]", "[[\(numbers)],[1]]"] {
+            let part = #"{"name":"audio","time":1,"values":{"level":\#(list)}}"#
+            let report = try #require(
+                try adapter().translate(topic, message(part, vector("gyroscope", 0, 0, 0))).reports.first)
+            #expect(report.readings.map(\.stream) == ["motion/gyroscope"])
+            #expect(report.omissions.count == 1 && report.omissions[0].hasPrefix("large texts and lists of 1200"))
+        }
     }
 
     @Test("nanoseconds are rounded to the nearest µs")

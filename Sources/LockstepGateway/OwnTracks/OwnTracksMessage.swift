@@ -48,22 +48,28 @@ struct OwnTracksMessage {
     }
 
     /// Adds a location. Each value has the time at which it was measured: position and movement that of the fix, all others
-    /// that of the message.
+    /// that of the message. A position that cannot be read does not cost the others.
     /// - Returns: the time at which the message was written.
     private func addLocation(
         _ fields: inout FieldReader, created: Int64?, to report: inout ForeignReport
     ) throws(Refusal) -> Int64 {
-        let fixed = try time(content["tst"], "tst")
-        let time = created ?? fixed
-        var location = Reading("location", at: fixed)
-        try setPosition(of: content, in: &location)
-        location.set("alt", fields.number("alt"))
-        location.set("hacc", fields.notNegative("acc"))
-        location.set("vacc", fields.notNegative("vac"))
-        // km/h
-        location.set("speed", fields.notNegative("vel").map { $0 / 3.6 })
-        location.set("course", fields.notNegative("cog", atMost: 360))
-        report.readings.append(location)
+        let count = report.readings.count
+        var fixed: Int64?
+        var problem: Refusal?
+        do {
+            let time = try self.time(content["tst"], "tst")
+            fixed = time
+            var location = Reading("location", at: time)
+            try setPosition(of: content, in: &location)
+            location.set("alt", fields.number("alt"))
+            location.set("hacc", fields.notNegative("acc"))
+            location.set("vacc", fields.notNegative("vac"))
+            // km/h
+            location.set("speed", fields.notNegative("vel").map { $0 / 3.6 })
+            location.set("course", fields.notNegative("cog", atMost: 360))
+            report.readings.append(location)
+        } catch { problem = error }
+        guard let time = created ?? fixed else { throw problem ?? Refusal(.malformed, "the location has no time") }
         addBattery(&fields, at: time, to: &report)
         // kPa
         if let pressure = fields.notNegative("p") {
@@ -72,6 +78,10 @@ struct OwnTracksMessage {
             report.readings.append(reading)
         }
         addCircumstances(&fields, at: time, to: &report)
+        if let problem {
+            guard report.readings.count > count else { throw problem }
+            report.omissions.append(problem.description)
+        }
         note(.foreground, trigger ?? "location", in: &report)
         return time
     }
@@ -100,7 +110,7 @@ struct OwnTracksMessage {
         reading.set("cause", word: fields.word("t", of: Self.triggers))
         reading.set("conn", word: fields.word("conn", of: ["w": "wifi", "m": "mobile", "o": "offline"]))
         reading.set("mode", fields.number("m"))
-        reading.set("regions", content["inregions"]?.array.map { Double($0.count) })
+        reading.set("regions", fields.count("inregions"))
         if !reading.values.isEmpty { report.readings.append(reading) }
     }
 

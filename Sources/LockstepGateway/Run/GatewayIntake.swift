@@ -20,6 +20,9 @@ struct GatewayIntake {
     private var committedPairs: [Int: AccelerationPairs] = [:]
     private var sequences = MessageSequences()
     private var friends = FriendTable()
+    private var clocks: SenderClocks
+    /// The last sample in the future that was accepted because the gateway's clock may be wrong, until it is logged.
+    private var clockDoubt: ClockDoubt?
     /// The lost and repeated messages since the last call of ``takeFindings()``.
     private var findings: [(device: DeviceAddress, finding: MessageSequences.Finding)] = []
     /// The devices from which messages arrived since the last commit.
@@ -35,6 +38,7 @@ struct GatewayIntake {
             adapter.topicFilters.map { (TopicFilter($0), adapter) }
         }
         fitter = SampleFitter(catalog: configuration.root.streams, maxFuture: configuration.maxFuture)
+        clocks = SenderClocks(maxFuture: configuration.maxFuture)
     }
 
     /// Returns the adapter of a message, or nil if no format has its topic or path.
@@ -133,12 +137,18 @@ struct GatewayIntake {
                     "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")
             }
         }
+        let latest = latestTime(of: report, from: address, known, at: message.receivedAt)
+        // A time that the gateway has given shows nothing of the sender's clock.
+        let written = message.isRetained || report.hasGatewayTime ? nil : report.writtenAt
+        if let known, let written, written != message.receivedAt {
+            clocks.note(written, of: known, at: message.receivedAt)
+        }
         var omissions: [String] = []
         var fitted: [SampleFitter.Sample] = []
         var lastRefusal: Refusal?
         for reading in report.readings {
             do {
-                guard let sample = try fitter.sample(reading, at: message.receivedAt) else { continue }
+                guard let sample = try fitter.sample(reading, at: latest) else { continue }
                 fitted.append(sample)
                 omissions += sample.omissions
             } catch {
@@ -155,6 +165,9 @@ struct GatewayIntake {
             throw lastRefusal
         }
         let device = outbox.index(of: address, sender: report.sender)
+        if known == nil, let written, written != message.receivedAt {
+            clocks.note(written, of: device, at: message.receivedAt)
+        }
         // An old message that is sent again must not bring back an old state.
         let isNewest = report.sequence.map { sequences.isNewest($0, of: report.sender) } ?? true
         if let number = report.sequence, let finding = sequences.note(number, of: report.sender) {
@@ -169,13 +182,13 @@ struct GatewayIntake {
         var parts: [AccelerationPart] = []
         for part in report.accelerationParts {
             do {
-                try fitter.checkTime(part.time, of: .accelerometer, at: message.receivedAt)
+                try fitter.checkTime(part.time, of: .accelerometer, at: latest)
                 parts.append(part)
             } catch { omissions.append(error.description) }
         }
         if !parts.isEmpty {
             let now = message.receivedAt.microseconds
-            fitted += samples(of: pairs[device, default: AccelerationPairs()].add(parts, at: now), now)
+            fitted += samples(of: pairs[device, default: AccelerationPairs()].add(parts, at: now))
         }
         guard !fitted.isEmpty else { return omissions }
         let age = message.receivedAt - (report.writtenAt ?? message.receivedAt)
@@ -184,8 +197,23 @@ struct GatewayIntake {
         return omissions
     }
 
-    private func samples(of readings: [Reading], _ now: Int64) -> [SampleFitter.Sample] {
-        readings.compactMap { try? fitter.sample($0, at: Timestamp(microseconds: now)) }
+    /// Returns the samples of accelerations whose parts have plausible times.
+    private func samples(of readings: [Reading]) -> [SampleFitter.Sample] {
+        readings.compactMap { try? fitter.sample($0, at: Timestamp(microseconds: $0.time)) }
+    }
+
+    /// Returns the current time by which the times of a report are judged: that of the gateway, or if its clock may be wrong,
+    /// the newest time of the report. The samples then wait in the outbox until a collector accepts them.
+    private mutating func latestTime(
+        of report: ForeignReport, from address: DeviceAddress, _ device: Int?, at now: Timestamp
+    ) -> Timestamp {
+        let times = report.readings.map(\.time) + report.accelerationParts.map(\.time)
+        guard let newest = times.filter(TimeUnit.plausibleTimes.contains).max().map(Timestamp.init(microseconds:)),
+            newest - now > configuration.maxFuture,
+            clocks.areInDoubt(by: report.writtenAt ?? newest, of: device, at: now)
+        else { return now }
+        clockDoubt = ClockDoubt(device: address, sample: newest, now: now)
+        return newest
     }
 
     /// Ends the wait of the parts of accelerations that have waited long enough, and adds the complete ones.
@@ -195,7 +223,7 @@ struct GatewayIntake {
         var result: [(device: Int, unpaired: Int)] = []
         for device in pairs.keys.sorted() {
             guard let (readings, unpaired) = pairs[device]?.expire(at: isAll ? nil : now.microseconds) else { continue }
-            let fitted = samples(of: readings, now.microseconds)
+            let fitted = samples(of: readings)
             if !fitted.isEmpty { add(fitted, isLate: false, of: device) }
             if unpaired > 0 { result.append((device, unpaired)) }
             if pairs[device]?.isEmpty == true { pairs[device] = nil }
@@ -236,6 +264,19 @@ struct GatewayIntake {
             return entry.late.takeAll().map { Outbox.Addition(device: device, samples: $0, isLate: true) }
                 + entry.live.takeAll().map { Outbox.Addition(device: device, samples: $0, isLate: false) }
         }
+    }
+
+    /// A sample in the future by the clock of the gateway.
+    struct ClockDoubt: Equatable {
+        let device: DeviceAddress
+        let sample: Timestamp
+        let now: Timestamp
+    }
+
+    /// Removes and returns the last sample in the future that was accepted.
+    mutating func takeClockDoubt() -> ClockDoubt? {
+        defer { clockDoubt = nil }
+        return clockDoubt
     }
 
     /// Removes and returns the lost and repeated messages.

@@ -217,6 +217,14 @@ extension GatewayLoop {
                 case .repeated: logger.info("foreign message repeated", metadata: ["device": "\(device)"])
                 }
             }
+            if let doubt = intake.takeClockDoubt(), clockLog.take(Self.loggedClockDoubts, at: Moment.now().boot) {
+                logger.warning(
+                    "samples in the future accepted, because the gateway's clock may be wrong",
+                    metadata: [
+                        "device": "\(doubt.device)", "sample_time": "\(doubt.sample)", "gateway_time": "\(doubt.now)",
+                        "hint": "check the clock of the gateway, and that of the device",
+                    ])
+            }
             leftOut += Int64(omissions.count)
             if let first = omissions.first {
                 logger.warning(
@@ -245,6 +253,8 @@ extension GatewayLoop {
         logger.warning("message refused", metadata: metadata)
     }
 
+    /// How often a doubt about the gateway's clock is logged: once a minute.
+    private static let loggedClockDoubts = Allowance.Rate(burst: 1, interval: 60_000_000)
     /// How many refused messages are logged.
     private static let loggedRefusals = Allowance.Rate(burst: 100, interval: 2_000_000)
 

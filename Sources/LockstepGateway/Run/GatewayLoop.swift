@@ -68,6 +68,8 @@ final class GatewayLoop {
     var leftOut: Int64 = 0
     /// What was used up of the log entries about refused messages.
     var refusalLog = Allowance()
+    /// What was used up of the log entries about the gateway's clock.
+    var clockLog = Allowance()
     /// The number of refused messages since the last such entry.
     var unloggedRefusals = 0
 

@@ -40,8 +40,9 @@ public struct SenMLAdapter: GatewayAdapter {
         var reports: [ForeignReport] = []
         var indexes: [ForeignName: Int] = [:]
         var latest: [ReadingKey: Int] = [:]
+        var placed: [UnitKey: String] = [:]
         for record in pack.records {
-            let (device, target) = place(record)
+            let (device, target, isByUnit) = place(record)
             let sender = ForeignName(name, senderNames(named, device, user: message.request?.user))
             let index = indexes[sender] ?? reports.count
             if index == reports.count {
@@ -49,13 +50,27 @@ public struct SenMLAdapter: GatewayAdapter {
                 reports.append(ForeignReport(sender: sender))
                 if !message.isRetained { reports[index].presence = ForeignPresence(.foreground, reason: "message") }
             }
-            do { try add(record, target, to: &reports[index], index, &latest) } catch {
+            do throws(Refusal) {
+                if isByUnit, let target {
+                    let first = placed[UnitKey(report: index, target: target)] ?? record.name
+                    placed[UnitKey(report: index, target: target)] = first
+                    guard first == record.name else {
+                        throw Refusal(
+                            .malformed,
+                            "'\(record.name)' has the unit of '\(first)', which alone gets its column: name columns for both in "
+                                + "the section 'senml'")
+                    }
+                }
+                reports[index].hasGatewayTime = reports[index].hasGatewayTime || record.isRelative
+                try add(record, target, to: &reports[index], index, &latest)
+            } catch {
                 // A series has one reason.
                 if reports[index].omissions.last != error.description {
                     reports[index].omissions.append(error.description)
                 }
             }
         }
+        if !pack.omissions.isEmpty { reports[0].omissions = pack.omissions + reports[0].omissions }
         let omissions = reports.flatMap(\.omissions)
         if reports.allSatisfy(\.readings.isEmpty), let first = omissions.first { throw Refusal(.malformed, first) }
         for index in reports.indices {
@@ -79,19 +94,25 @@ public struct SenMLAdapter: GatewayAdapter {
     }
 
     /// Returns the device and the column of a record: by the end of its name, else by its unit.
-    private func place(_ record: SenMLPack.Record) -> (device: String, target: SenMLTarget?) {
+    private func place(_ record: SenMLPack.Record) -> (device: String, target: SenMLTarget?, isByUnit: Bool) {
         let (device, measurement) = Self.split(record.name)
-        if let target = targets[measurement] ?? exported(measurement) { return (device, target) }
+        if let target = targets[measurement] ?? exported(measurement) { return (device, target, false) }
         let target = record.unit.flatMap { targets[$0] ?? SenMLTarget.byUnit[$0] }
         // A device with one sensor may give it no name of its own: urn:dev:ow:10e2073a01080063 (RFC 9039).
         let isDevice = device.isEmpty || record.name.hasPrefix("urn:dev:") && device.count { $0 == ":" } < 3
-        return (isDevice ? record.name : device, target)
+        return (isDevice ? record.name : device, target, true)
     }
 
     /// Splits a name after its last `:` or `/`, without this character: `urn:dev:mac:0024befffe804ff1:pressure`.
     private static func split(_ name: String) -> (device: String, measurement: String) {
         guard let end = name.lastIndex(where: { $0 == ":" || $0 == "/" }) else { return ("", name) }
         return (String(name[..<end]), String(name[name.index(after: end)...]))
+    }
+
+    /// A column for which a unit decides. Only one name of a report gets it.
+    private struct UnitKey: Hashable {
+        let report: Int
+        let target: SenMLTarget
     }
 
     /// The readings of which a record may become another value.

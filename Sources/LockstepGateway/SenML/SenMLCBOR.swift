@@ -34,9 +34,8 @@ struct SenMLCBOR {
         guard depth < Self.maxDepth else { throw invalid("nested more than \(Self.maxDepth) levels deep") }
         switch try reader.next() {
         case .integer(let number): return .integer(number)
-        case .float(let number):
-            guard number.isFinite else { throw invalid("a number that is not finite") }
-            return .real(number)
+        // As in JSON, a number that is not finite is a text, which costs only its record.
+        case .float(let number): return number.isFinite ? .real(number) : .string("\(number)")
         case .bool(let flag): return .bool(flag)
         case .null, .bytes: return .null
         case .text(let range): return .string(reader.text(range))

@@ -7,11 +7,15 @@ struct SenMLPack {
         let unit: String?
         /// µs since 1970.
         let time: Int64
+        /// Whether the time is relative to the arrival.
+        let isRelative: Bool
         let value: Reading.Value
     }
 
     /// The records with a number, a word or a Boolean.
     private(set) var records: [Record] = []
+    /// The reasons why records were left out.
+    private(set) var omissions: [String] = []
 
     /// The highest version of the format; lower ones are those of drafts. Higher numbers add the features of which a pack
     /// makes use (RFC 9100).
@@ -21,6 +25,7 @@ struct SenMLPack {
     /// Times below this number of seconds are relative to now.
     private static let relativeLimit: Int64 = 1 << 28
 
+    /// A record that cannot be read is left out. But base fields are part of the records after them.
     /// - Throws: ``Refusal`` of kind `malformed`.
     init(_ content: JSONValue, at now: Timestamp) throws(Refusal) {
         guard let items = content.array, !items.isEmpty else {
@@ -30,10 +35,14 @@ struct SenMLPack {
         for item in items {
             guard case .object(let members) = item else { throw Refusal(.malformed, "a record is not an object") }
             try base.update(members)
-            if let record = try base.record(members, at: now) { records.append(record) }
+            do { if let record = try base.record(members, at: now) { records.append(record) } } catch {
+                // A series has one reason.
+                if omissions.last != error.description { omissions.append(error.description) }
+            }
         }
         guard !records.isEmpty else {
-            throw Refusal(.malformed, "no record of the pack has a value that is read ('v', 'vb' or 'vs')")
+            throw Refusal(
+                .malformed, omissions.first ?? "no record of the pack has a value that is read ('v', 'vb' or 'vs')")
         }
     }
 
@@ -72,10 +81,10 @@ struct SenMLPack {
         func record(_ members: [String: JSONValue], at now: Timestamp) throws(Refusal) -> Record? {
             let value: Reading.Value
             if let number = members["v"] {
-                guard let number = number.number else { throw Refusal(.malformed, "'v' is not a number") }
+                guard let number = number.number else { throw unreadable(number, members, "'v'", "no number") }
                 value = .number((self.value ?? 0) + number)
             } else if let flag = members["vb"] {
-                guard let flag = flag.bool else { throw Refusal(.malformed, "'vb' is not a Boolean") }
+                guard let flag = flag.bool else { throw unreadable(flag, members, "'vb'", "no Boolean") }
                 value = .number(flag ? 1 : 0)
             } else if let word = try SenMLPack.text("vs", members) {
                 value = .word(word)
@@ -91,7 +100,14 @@ struct SenMLPack {
             let isRelative = sum < SenMLPack.relativeLimit * 1_000_000
             return Record(
                 name: name, unit: try SenMLPack.text("u", members) ?? unit,
-                time: isRelative ? now.microseconds + sum : sum, value: value)
+                time: isRelative ? now.microseconds + sum : sum, isRelative: isRelative, value: value)
+        }
+
+        private func unreadable(
+            _ value: JSONValue, _ members: [String: JSONValue], _ field: String, _ problem: String
+        ) -> Refusal {
+            let name = name + (members["n"]?.string ?? "")
+            return Refusal(.malformed, "\(field) of '\(name.prefix(80))' is \(value.excerpt), which is \(problem)")
         }
     }
 
@@ -103,6 +119,12 @@ struct SenMLPack {
 
     private static func time(_ name: String, _ members: [String: JSONValue]) throws(Refusal) -> Int64 {
         guard let time = TimeUnit.seconds.microseconds(ofNumber: members[name]) else {
+            if let number = members[name]?.number, let unit = TimeUnit.plausible(number) {
+                throw Refusal(
+                    .malformed,
+                    "'\(name)' is in seconds, but its value is a plausible time in \(unit.rawValue): divide it by "
+                        + "\(unit == .milliseconds ? "1000" : unit == .microseconds ? "1000000" : "1000000000")")
+            }
             throw Refusal(.malformed, "'\(name)' is not a number of seconds or is out of range")
         }
         return time

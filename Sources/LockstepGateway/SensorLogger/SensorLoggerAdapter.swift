@@ -45,7 +45,9 @@ public struct SensorLoggerAdapter: GatewayAdapter {
         report.readings = measurements.readings()
         report.accelerationParts = measurements.parts
         report.omissions += measurements.omissions
-        if skipped > 0 { report.omissions.append("large texts of \(skipped) bytes, such as pictures, are not stored") }
+        if skipped > 0 {
+            report.omissions.append("large texts and lists of \(skipped) bytes, such as pictures, are not stored")
+        }
         if report.readings.isEmpty, report.accelerationParts.isEmpty, let first = report.omissions.first {
             throw Refusal(.malformed, first)
         }

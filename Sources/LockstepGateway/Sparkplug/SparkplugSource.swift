@@ -68,8 +68,9 @@ struct SparkplugSource {
     ) -> Content {
         var content = Content()
         var values: [(stream: String, value: SparkplugTimeline.Value)] = []
-        let writtenAt = payload.time.flatMap(TimeUnit.milliseconds.microseconds)
-        let latest = moment.wall.microseconds + maxFuture
+        let writtenAt = payload.time.flatMap { try? TimeUnit.milliseconds.microseconds(of: .integer($0)) }
+        // A node whose own clock is in the future is judged together with other senders.
+        let latest = max(moment.wall.microseconds, writtenAt ?? 0) + maxFuture
         for metric in payload.metrics {
             guard let index = member(of: metric) else {
                 content.needsBirth = true
@@ -79,17 +80,31 @@ struct SparkplugSource {
             let member = members[index]
             guard let target = member.target else { continue }
             let milliseconds = metric.time ?? payload.time ?? moment.wall.microseconds / 1000
-            guard let time = TimeUnit.milliseconds.microseconds(milliseconds), time > 0, time <= latest else {
+            let time: Int64
+            do { time = try TimeUnit.milliseconds.microseconds(of: .integer(milliseconds)) } catch {
+                content.omissions.append(error.text("the time of the metric '\(member.name.prefix(100))'"))
+                continue
+            }
+            guard time > 0, time <= latest else {
                 content.omissions.append("the time of the metric '\(member.name.prefix(100))' is out of range")
                 continue
             }
             var value = SparkplugTimeline.Value(
                 column: member.column, time: time, value: nil, isHistorical: metric.isHistorical, writtenAt: writtenAt)
+            // An invalid value is unknown from then on. A column that cannot be null keeps its last value, so that the others
+            // are stored.
+            let isRequired = targets.column(of: target)?.column.isRequired
             do throws(Refusal) { value.value = try self.value(of: metric, member) } catch {
                 content.omissions.append(error.description)
-                // The value is unknown from then on. A column that cannot be null keeps its last value, so that the others
-                // are stored.
-                if targets.column(of: target)?.column.isRequired != false { continue }
+                if isRequired != false { continue }
+            }
+            if value.value == nil, isRequired == true {
+                // In a birth, it has no value yet.
+                if !isBirth {
+                    content.omissions.append(
+                        "the metric '\(member.name.prefix(100))' is null, which its column cannot be")
+                }
+                continue
             }
             values.append((target.stream, value))
         }

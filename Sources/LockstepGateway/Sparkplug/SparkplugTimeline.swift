@@ -4,10 +4,12 @@ import LockstepModel
 ///
 /// A node sends a metric only when its value changes, and may send values of one time in several messages. So a sample
 /// waits for them until it has all columns, but at most for ``hold``. The columns that are still unknown then get their
-/// last values before its time.
+/// last values before its time. If values arrive later than that, the samples after it wait longer.
 struct SparkplugTimeline {
-    /// The time that a sample waits for other values of its time, in µs.
+    /// The time that a sample waits for other values of its time at first, in µs.
     static let hold: Int64 = 1_000_000
+    /// The longest time that a sample waits, and the time that a historical one waits, in µs.
+    static let longestHold: Int64 = 5_000_000
     /// The number of waiting samples from which none waits any longer.
     private static let maxOpen = 1000
     /// The number of values of a column, of each kind, that are kept before the first sample that waits.
@@ -32,7 +34,8 @@ struct SparkplugTimeline {
         var values: [(column: Int, value: Reading.Value?)]
         var isHistorical: Bool
         let writtenAt: Int64?
-        let deadline: Int64
+        /// The time of its first value, in µs of the boot clock.
+        let arrivedAt: Int64
     }
 
     struct Row {
@@ -57,6 +60,10 @@ struct SparkplugTimeline {
     private var columns: [Column] = []
     /// The samples that wait, the oldest first.
     private var open: [Open] = []
+    /// The last samples that were released without all columns.
+    private var incomplete: [Open] = []
+    /// The time that a sample waits, in µs.
+    private var hold = Self.hold
 
     init(_ stream: String) { self.stream = stream }
 
@@ -69,6 +76,7 @@ struct SparkplugTimeline {
     /// - Returns: its index.
     mutating func add(_ name: String, isRequired: Bool, earlier: SparkplugTimeline?) -> Int {
         if let index = columns.firstIndex(where: { $0.name == name }) { return index }
+        hold = max(hold, earlier?.hold ?? 0)
         let entries = earlier?.columns.first { $0.name == name }?.entries ?? []
         columns.append(Column(name: name, isRequired: isRequired, entries: entries))
         return columns.count - 1
@@ -80,6 +88,8 @@ struct SparkplugTimeline {
     /// all values are known: an earlier one may be stored with values that the birth message does not have any more.
     mutating func add(birth values: [Value], at boot: Int64) {
         let newest = hasValues ? .min : values.map(\.time).max() ?? .min
+        // A birth repeats values of samples that are released.
+        incomplete = []
         for value in values { add(value, isSample: value.time >= newest, at: boot) }
     }
 
@@ -94,10 +104,15 @@ struct SparkplugTimeline {
             open[end - 1].values.append(pair)
             if !value.isHistorical { open[end - 1].isHistorical = false }
         } else {
+            if !value.isHistorical, let late = incomplete.last(where: { $0.time == value.time }),
+                !late.values.contains(where: { $0.column == value.column })
+            {
+                hold = min(Self.longestHold, max(hold, 2 * (boot - late.arrivedAt)))
+            }
             open.insert(
                 Open(
                     time: value.time, values: [pair], isHistorical: value.isHistorical, writtenAt: value.writtenAt,
-                    deadline: boot + Self.hold), at: end)
+                    arrivedAt: boot), at: end)
         }
     }
 
@@ -118,7 +133,7 @@ struct SparkplugTimeline {
 
     /// Forgets all values and samples, because they may not be stored.
     mutating func removeAll() {
-        open = []
+        (open, incomplete) = ([], [])
         for index in columns.indices { columns[index].entries = [] }
     }
 
@@ -130,15 +145,18 @@ struct SparkplugTimeline {
         var rows: [Row] = []
         var waiting: [Open] = []
         for sample in open {
-            guard isEnd || sample.deadline <= boot || sample.values.count == columns.count else {
+            let end = sample.arrivedAt + (sample.isHistorical ? Self.longestHold : hold)
+            guard isEnd || end <= boot || sample.values.count == columns.count else {
                 waiting.append(sample)
                 continue
             }
+            if !sample.isHistorical, sample.values.count < columns.count { incomplete.append(sample) }
             let reading = reading(sample)
             guard !reading.values.isEmpty else { continue }
             rows.append(Row(reading: reading, isHistorical: sample.isHistorical, writtenAt: sample.writtenAt))
         }
         open = waiting
+        incomplete = Array(incomplete.suffix(Self.memory))
         trim()
         return rows
     }

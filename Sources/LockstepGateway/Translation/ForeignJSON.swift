@@ -8,11 +8,11 @@ package enum ForeignJSON {
         try parse(bytes, skippingTextsAbove: .max, limit: .max).value
     }
 
-    /// Parses a message, and replaces large strings in it by empty ones.
+    /// Parses a message, and replaces large strings and lists of numbers in it by empty ones.
     /// - Parameters:
-    ///   - maxText: the size of the largest string that is kept, in bytes.
+    ///   - maxText: the size of the largest one that is kept, in bytes.
     ///   - limit: the maximum size of all that is kept, in bytes.
-    /// - Returns: the value, and the size of the strings that were skipped.
+    /// - Returns: the value, and the size of what was skipped.
     /// - Throws: ``Refusal`` of kind `malformed`.
     static func parse(
         _ bytes: [UInt8], skippingTextsAbove maxText: Int, limit: Int
@@ -98,6 +98,16 @@ struct FieldReader {
     mutating func notNegative(_ name: String, atMost limit: Double = .infinity) -> Double? {
         if let number = object[name]?.readableNumber, number < 0 { return nil }
         return number(name, in: 0...limit)
+    }
+
+    /// Returns the number of items of a list, or nil if it is unknown.
+    mutating func count(_ name: String) -> Double? {
+        guard let value = object[name], value != .null else { return nil }
+        guard let items = value.array else {
+            omissions.append("'\(name)' of \(subject) is \(value.excerpt), which is no list")
+            return nil
+        }
+        return Double(items.count)
     }
 
     /// Returns a time in µs since 1970, or nil if it is unknown.

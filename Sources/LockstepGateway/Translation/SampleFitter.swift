@@ -45,12 +45,20 @@ public struct SampleFitter: Sendable {
                 omissions.append(error.description)
             }
         }
+        // Some senders write north as 360°.
+        for (index, column) in stream.columns.enumerated() where values[index] == 360 && Self.isDirection(column) {
+            values[index] = 0
+        }
         for (column, value) in zip(stream.columns, values) where column.isRequired && value.isNaN {
             throw Refusal(.malformed, "'\(column.name)' of \(stream) is missing")
         }
         if let first = omissions.first, values.allSatisfy(\.isNaN) { throw Refusal(.malformed, first) }
         return Sample(
             stream: stream, time: Timestamp(microseconds: reading.time), values: values, omissions: omissions)
+    }
+
+    private static func isDirection(_ column: SensorStream.Column) -> Bool {
+        column.unit == "°" && ["course", "magnetic", "true_north"].contains(column.name)
     }
 
     /// Returns the number for a value of a column.
@@ -77,7 +85,8 @@ public struct SampleFitter: Sendable {
         guard time - now.microseconds <= maxFuture else {
             throw Refusal(
                 .implausibleTime,
-                "sample time \(Timestamp(microseconds: time)) is in the future: check the clock of the device")
+                "sample time \(Timestamp(microseconds: time)) is in the future of the gateway's clock, which shows \(now): "
+                    + "check the clock of the device")
         }
     }
 

@@ -42,6 +42,8 @@ public struct ForeignReport: Sendable, Equatable {
     public var sequence: MessageNumber?
     /// Whether the samples are late, or nil if ``writtenAt`` decides.
     public var isLate: Bool?
+    /// Whether ``writtenAt`` is on the clock of the gateway, because the message has no times of its own.
+    public var hasGatewayTime = false
     /// The address that the sender gave itself, or nil if its name decides.
     public var claimed: DeviceAddress?
     /// The parts of accelerations that wait for others, which may be in another message.

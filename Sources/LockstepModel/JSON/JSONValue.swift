@@ -75,7 +75,8 @@ public struct JSONParser {
         /// Whether the words that senders write for a number that is not finite, such as `NaN` and `-Infinity`, are read as
         /// texts in an array or object: only the member that has one is lost.
         public var acceptsNotFinite = false
-        /// The size of the largest string that is kept, in bytes. A larger one is replaced by an empty one.
+        /// The size of the largest string, and of the largest array without objects, that is kept, in bytes. A larger one is
+        /// replaced by an empty one.
         public var maxText = Int.max
         /// The maximum size of all that is kept, in bytes.
         public var limit = Int.max
@@ -93,7 +94,7 @@ public struct JSONParser {
     public static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONValue { try parse(bytes, Options()).value }
 
     /// Parses a text.
-    /// - Returns: the value, and the size of the strings that were skipped.
+    /// - Returns: the value, and the size of the strings and arrays that were skipped.
     public static func parse(
         _ bytes: [UInt8], _ options: Options
     ) throws(JSONError) -> (value: JSONValue, skipped: Int) {
@@ -103,7 +104,7 @@ public struct JSONParser {
     }
 
     /// Parses a text, whose bytes only have to be valid during the call.
-    /// - Returns: the value, and the size of the strings that were skipped.
+    /// - Returns: the value, and the size of the strings and arrays that were skipped.
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, _ options: Options = Options()
     ) throws(JSONError) -> (value: JSONValue, skipped: Int) {
@@ -145,7 +146,7 @@ public struct JSONParser {
         guard depth < Self.maxDepth else { throw invalid("nested more than \(Self.maxDepth) levels deep") }
         skipSpace()
         guard offset - skipped <= options.limit else {
-            throw JSONError("the message has more than \(options.limit) bytes without its large texts")
+            throw JSONError("the message has more than \(options.limit) bytes without its large texts and lists")
         }
         switch next {
         case UInt8(ascii: "{"): return try object(depth: depth)
@@ -205,12 +206,24 @@ public struct JSONParser {
     }
 
     private mutating func array(depth: Int) throws(JSONError) -> JSONValue {
+        let start = offset
+        let earlier = skipped
         offset += 1
         var items: [JSONValue] = []
+        var hasObject = false
+        var isLarge = false
         skipSpace()
         if skip("]") { return .array(items) }
         while true {
-            items.append(try value(depth: depth + 1))
+            let item = try value(depth: depth + 1)
+            if case .object = item { hasObject = true }
+            isLarge = isLarge || !hasObject && offset - start - (skipped - earlier) > options.maxText
+            if isLarge {
+                items = []
+                skipped = earlier + offset - start
+            } else {
+                items.append(item)
+            }
             skipSpace()
             if skip("]") { return .array(items) }
             guard skip(",") else { throw invalid("no comma") }

@@ -40,6 +40,48 @@ extension SparkplugNodesTests {
         #expect(death.translation.reports.last?.presence == ForeignPresence(.lost, reason: "ndeath"))
     }
 
+    @Test("if values arrive later than samples wait for them, the next samples wait longer")
+    func lateColumns() throws {
+        var node = try Node()
+        try node.bear()
+        let late = 2 * SparkplugTimeline.hold
+        _ = try node.pass(.deviceData, 2, [temperature(20, at: 10)])
+        #expect(try rooms(node.wait(late)) == [[10, 11, -1]])
+        #expect(try rooms(node.send(.deviceData, 3, [humidity(40, at: 10)])) == [[10, 11, 40]])
+        for (number, time) in [(4, 20), (6, 30)] as [(UInt8, Int64)] {
+            _ = try node.pass(.deviceData, number, [temperature(22, at: time)])
+            #expect(try node.wait(late).readings.isEmpty)
+            _ = try node.pass(.deviceData, number + 1, [humidity(41, at: time)])
+            #expect(try rooms(node.wait(late)) == [[Double(time), 12, 41]])
+        }
+    }
+
+    @Test("the columns of a history may arrive in messages of their own")
+    func historyOfColumns() throws {
+        var node = try Node()
+        try node.bear()
+        _ = try node.pass(.deviceData, 2, (10...14).map { temperature(Double(2 * $0), at: $0, isHistorical: true) })
+        #expect(try node.wait(1_500_000).readings.isEmpty)
+        _ = try node.pass(.deviceData, 3, (10...14).map { humidity(UInt64($0), at: $0, isHistorical: true) })
+        let rows = try rooms(node.wait(SparkplugTimeline.longestHold))
+        #expect(rows == [[10, 11, 10], [11, 12, 11], [12, 13, 12], [13, 14, 13], [14, 15, 14]])
+    }
+
+    @Test("a time in another unit is left out with advice, and a node whose clock is ahead is judged by the gateway")
+    func times() throws {
+        var node = try Node()
+        try node.bear()
+        let refusal = #expect(throws: Refusal.self) {
+            try node.send(.deviceData, 2, [temperature(1, at: 1_795_575_600)])
+        }
+        #expect(
+            refusal?.description
+                == "the time of the metric 'T' is 1795575600, which is no plausible time in ms, but one in s")
+        let future: Int64 = 1_795_575_600_000 + 3 * 86_400_000
+        #expect(throws: Refusal.self) { try node.send(.deviceData, 3, [temperature(1, at: future)]) }
+        #expect(try node.send(.deviceData, 4, [temperature(1, at: future)], time: future).readings.count == 1)
+    }
+
     @Test("a sample has the values of its own time, also if newer ones arrive before it")
     func lateValue() throws {
         var node = try Node()
@@ -115,8 +157,12 @@ extension SparkplugNodesTests {
         // The column of the temperature cannot be null.
         #expect(throws: Refusal.self) { try node.send(.deviceData, 3, [temperature(.nan, at: 20)]) }
         #expect(throws: Refusal.self) { try node.send(.deviceData, 4, [temperature(1, at: .max / 2000)]) }
-        #expect(try rooms(node.send(.deviceData, 5, [humidity(41, at: 30)])) == [[30, 6, 41]])
-        #expect(try rooms(node.send(.deviceData, 6, [temperature(20, at: 40)])) == [[40, 11, 41]])
+        let null = #expect(throws: Refusal.self) {
+            try node.send(.deviceData, 5, [SparkplugMetric(alias: 1, time: 25, value: nil)])
+        }
+        #expect(null?.description == "the metric 'T' is null, which its column cannot be")
+        #expect(try rooms(node.send(.deviceData, 6, [humidity(41, at: 30)])) == [[30, 6, 41]])
+        #expect(try rooms(node.send(.deviceData, 7, [temperature(20, at: 40)])) == [[40, 11, 41]])
     }
 
     @Test("messages in the wrong order are handled in the right one, and none counts as missing")

@@ -171,7 +171,7 @@ struct GatewayTests {
             let now = Int(Date().timeIntervalSince1970)
             try await system.publish([location(now)], on: "owntracks/eve/phone")
             #expect(await gateway.waitForOutput("reason=unknownSender"))
-            try await system.publish([location(now + 86_400)], on: "owntracks/alice/phone")
+            try await system.publish([location(now * 3)], on: "owntracks/alice/phone")
             #expect(await gateway.waitForOutput("reason=implausibleTime"))
             let huge = location(now, more: #","x":"\#(String(repeating: "x", count: 2000))""#)
             try await system.publish([huge, "{", location(now)], on: "owntracks/alice/phone")
