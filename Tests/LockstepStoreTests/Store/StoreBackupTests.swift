@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LockstepModel
 import LockstepSQLite
 import LockstepTestSupport
@@ -72,6 +73,32 @@ struct StoreBackupTests {
         let error = try storeError { _ = try StoreBackup(of: copy, to: path).run(replacing: true) { _, _ in } }
         #expect(error.code == .inUse && error.description.contains("is in use by a collector"))
         #expect(try StoreReader(path: path).devices().first?.samples == 2)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("a store that a collector uses is not replaced, also if its lock file was deleted")
+    func deletedLock() throws {
+        let (store, path) = try newStore()
+        try store.write(received(acceleration([1]), seq: 1))
+        _ = try StoreBackup(of: path, to: copy).run(replacing: false) { _, _ in }
+        unlink(path + ".lock")
+        let error = try storeError { _ = try StoreBackup(of: copy, to: path).run(replacing: true) { _, _ in } }
+        #expect(error.code == .inUse)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("neither a side file of the store nor what is no file is replaced")
+    func otherTargets() throws {
+        let (store, path) = try newStore()
+        for suffix in ["-wal", "-shm", "-journal", ".lock"] {
+            let error = try storeError {
+                _ = try StoreBackup(of: path, to: path + suffix).run(replacing: true) { _, _ in }
+            }
+            #expect(error.description.contains("has the name of a side file"))
+        }
+        #expect(mkfifo(copy, 0o600) == 0)
+        let error = try storeError { _ = try StoreBackup(of: path, to: copy).run(replacing: true) { _, _ in } }
+        #expect(error.description == "\(copy) is not a regular file: choose another file for the copy")
         withExtendedLifetime(store) {}
     }
 
