@@ -102,6 +102,16 @@ struct StoreBackupTests {
         withExtendedLifetime(store) {}
     }
 
+    @Test("the message about a damaged store with a log names a copied backup as a cause")
+    func damageMessage() throws {
+        let error = SQLiteError(code: 11, message: "malformed", sql: nil)
+        let path = TemporaryFolder.path + "/store"
+        let advice = "delete \(path)-wal, or restore the backup with 'lockstep backup --force'"
+        #expect(!StoreError(error, path: path).description.contains(advice))
+        try "".write(toFile: path + "-wal", atomically: false, encoding: .utf8)
+        #expect(StoreError(error, path: path).description.contains(advice))
+    }
+
     @Test("the write-ahead log of a replaced store is not applied to the copy")
     func staleLog() throws {
         let path = TemporaryFolder.path + "/store"
