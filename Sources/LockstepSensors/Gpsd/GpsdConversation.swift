@@ -17,6 +17,8 @@ package struct GpsdConversation: Sendable {
     private enum Warning: CaseIterable {
         /// A line that is not a report, or has an impossible value.
         case unreadable
+        /// A value of a report that cannot be read.
+        case value
         /// A fix without a time, if its timestamp would be the receiver's time.
         case untimed
         /// A step back of a receiver's time.
@@ -121,6 +123,9 @@ package struct GpsdConversation: Sendable {
     }
 
     private mutating func refuse(_ line: [UInt8], _ reason: String, at now: Int64) -> [Action] {
+            if let value = position.unreadable.last {
+                warnings.add(.value, at: now) { "\(counted($0, "report")) with a value left out, the last '\(value)'" }
+            }
         let start = String(decoding: line.prefix(40), as: UTF8.self).filter { !$0.isNewline }
         warnings.add(.unreadable, at: now) { count in
             let place = line.isEmpty ? "" : " ('\(start)\(line.count > 40 ? "…" : "")')"

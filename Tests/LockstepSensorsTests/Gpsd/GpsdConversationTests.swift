@@ -49,7 +49,7 @@ struct GpsdConversationTests {
     func malformed() {
         var conversation = GpsdConversation(stamping: .now)
         for line in [
-            "{", "$GPGGA,1*00", "[]", #"{"class":"TPV","mode":"three"}"#, #"{"class":"TPV","time":"noon"}"#,
+            "{", "$GPGGA,1*00", "[]", #"{"class":"TPV","mode":"three"}"#, #"{"class":"TPV","lat":"north"}"#,
             #"{"class":7}"#, #"{"klass":"TPV"}"#, "\u{0}\u{1}",
         ] {
             #expect(say(&conversation, line).isEmpty)
@@ -171,6 +171,25 @@ struct GpsdConversationTests {
                 .report(.running), .report(.degraded("the receiver's time stepped back by 600 s")),
                 .report(.degraded("the receiver's time stepped back 2 times, the last time by 596 s")),
             ])
+    }
+
+    @Test(
+        "a value that cannot be read costs only its column", arguments: [#""n/a""#, "nan", "-Infinity", "{}", "1e999"])
+    func unreadableValue(value: String) {
+        var conversation = GpsdConversation(stamping: .now, assembler: FixAssembler(deadline: 0))
+        let names = ["altMSL", "eph", "epv", "speed", "track", "time"]
+        for (index, name) in names.enumerated() {
+            let line = #"{"class":"TPV","mode":3,"lat":1,"lon":2,"\#(name)":\#(value)}"#
+            _ = say(&conversation, line, at: Int64(index) * 1_000_000)
+            let actions = advance(&conversation, Int64(index) * 1_000_000 + 1)
+            #expect(
+                actions.first
+                    == sample(at: Int64(index) * 1_000_000, [1, 2, nil, nil, nil, nil, nil, 3, nil]), "\(name)")
+            if index == 0 {
+                #expect(actions.last == .report(.degraded("1 report with a value left out, the last 'altMSL'")))
+            }
+        }
+        #expect(conversation.malformedLines == 0)
     }
 
     private func position(of device: String, _ second: Int, latitude: Double?, altitude: Double? = nil) -> String {
