@@ -11,7 +11,7 @@ package enum NewFile {
 
     /// Creates an empty file, unless there is one. SQLite reports any error when it opens the file.
     package static func create(_ path: String) {
-        guard !path.isEmpty, path != ":memory:" else { return }
+        guard !path.isEmpty else { return }
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
         if descriptor >= 0 { close(descriptor) }
     }

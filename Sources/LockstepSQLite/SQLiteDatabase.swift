@@ -22,13 +22,14 @@ public final class SQLiteDatabase {
     /// The length of the write-ahead log in pages. It has a stable address, because SQLite's WAL hook writes to it.
     let logCounter: UnsafeMutablePointer<Int32>
 
-    /// Opens `path`. SQLite reads the file on first use only, so opening a file that is not a database succeeds.
+    /// Opens the file `path`, whatever its name is. SQLite reads the file on first use only, so opening a file that is not a database succeeds.
     /// - Parameter busyTimeout: the maximum time to wait for another connection's lock, in milliseconds.
     /// - Throws: ``SQLiteError`` if the file or its folder is missing or not accessible.
     public init(path: String, mode: Mode = .readWriteCreate, busyTimeout: Int32 = 5000) throws(SQLiteError) {
         if mode == .readWriteCreate { NewFile.create(path) }
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let code = sqlite3_open_v2(
+            Self.fileName(path), &opened, mode.flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let opened else {
             let error = SQLiteError(opened, code: code, sql: nil)
             sqlite3_close_v2(opened)
@@ -39,6 +40,12 @@ public final class SQLiteDatabase {
         logCounter = .allocate(capacity: 1)
         logCounter.initialize(to: 0)
         sqlite3_busy_timeout(opened, busyTimeout)
+    }
+
+    /// Returns a name by which SQLite opens the file `path` and nothing else: it may take `file:name` for an address, which
+    /// no lock is on, `:memory:` for a database without a file, and an empty name for a temporary one.
+    public static func fileName(_ path: String) -> String {
+        path.isEmpty || path.hasPrefix(":") || path.hasPrefix("file:") ? "./" + path : path
     }
 
     deinit {

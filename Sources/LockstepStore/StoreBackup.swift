@@ -45,6 +45,20 @@ public struct StoreBackup {
         guard realPath(source) != target else {
             throw StoreError(.other, "\(target) is the store itself: choose another file for the copy")
         }
+        // A file that does not exist has no real path, but its folder has.
+        let parts = target.split(separator: "/", omittingEmptySubsequences: false)
+        let folder = parts.dropLast().joined(separator: "/")
+        let place = realPath(parts.count == 1 ? "." : folder + "/") + "/" + (parts.last ?? "")
+        for suffix in ["-wal", "-shm", "-journal", ".lock", ".part"] {
+            guard place != realPath(source) + suffix, realPath(source) != place + suffix else {
+                throw StoreError(
+                    .other, "\(target) has the name of a side file of the store: choose another file for the copy")
+            }
+        }
+        var status = stat()
+        guard stat(target, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
+            throw StoreError(.other, "\(target) is not a regular file: choose another file for the copy")
+        }
         // Readable at all, and a store of this version.
         _ = try StoreReader(path: source)
         guard replacing || access(target, F_OK) != 0 else {
@@ -53,7 +67,9 @@ public struct StoreBackup {
         do {
             // A collector has this file as soon as it uses the store. It must not run while its store is replaced.
             let lock = access(target + ".lock", F_OK) == 0 ? try FileLock(path: target) : nil
-            defer { withExtendedLifetime(lock) {} }
+            // A person may have deleted that file.
+            let databaseLock = access(target, F_OK) == 0 ? try DatabaseLock(path: target) : nil
+            defer { withExtendedLifetime((lock, databaseLock)) {} }
             removePart()
             do {
                 try copy(progress)

@@ -1,3 +1,4 @@
+import Glibc
 import LockstepSQLite
 
 extension StoreError {
@@ -23,11 +24,15 @@ extension StoreError {
         } else if error.isNotADatabase {
             self.init(.notAStore, "\(path) is not an SQLite database: choose another file")
         } else if error.isCorrupt {
+            let hasLog = access(path + "-wal", F_OK) == 0
+            let copied =
+                "; if a backup was copied over the store, only the log that was left of it does not fit: delete \(path)-wal, "
+                + "or restore the backup with 'lockstep backup --force', which deletes it"
             self.init(
                 .corrupt,
                 "\(path) is damaged: stop the collector, keep a copy of the file and of \(path)-wal, and restore a backup or "
                     + "salvage what can be read, see 'Damaged store' in docs/store.md; 'lockstep verify --file' lists the "
-                    + "damage (\(error))")
+                    + "damage\(hasLog ? copied : "") (\(error))")
         } else if error.isReadOnlyOrCannotOpen {
             self.init(
                 .notAllowed,

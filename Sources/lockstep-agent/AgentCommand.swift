@@ -41,7 +41,8 @@ struct AgentCommand: AsyncParsableCommand {
               heading              magnetic and true heading
 
             SIGNALS
-              SIGTERM, SIGINT      publish pending samples and the phase
+              SIGTERM, SIGINT,
+              SIGHUP               publish pending samples and the phase
                                    'terminated', and exit within 5 s; another signal a
                                    second later exits at once
               SIGUSR1              enter the background phase, in which the rates of

@@ -24,7 +24,8 @@ struct CollectorCommand: AsyncParsableCommand {
             file, and a comma-separated text in the environment.
 
             SIGNALS
-              SIGHUP            read the rules again; a faulty file is refused
+              SIGHUP            read the rules again; a faulty file is refused.
+                                Without rules, the same as SIGTERM
               SIGTERM, SIGINT   commit, publish the status 'offline', and exit;
                                 another signal a second later exits at once
 
@@ -90,8 +91,8 @@ struct CollectorCommand: AsyncParsableCommand {
     private func run(
         _ collector: any Service, hasRules: Bool, reloadRules: @escaping @Sendable () -> Void
     ) async throws {
-        // Without rules, SIGHUP ends the collector as usual.
-        try await runServices([collector], helpers: hasRules ? [ReloadSignals(reloadRules)] : [])
+        try await runServices(
+            [collector], helpers: hasRules ? [ReloadSignals(reloadRules)] : [], endsAtHangup: !hasRules)
     }
 
     private func collectorConfiguration(_ settings: Settings) throws -> CollectorConfiguration {

@@ -33,7 +33,8 @@ struct GatewayCommand: AsyncParsableCommand {
               alice with the device phone becomes alice-phone.
 
             SIGNALS
-              SIGTERM, SIGINT   write and publish pending samples, and exit;
+              SIGTERM, SIGINT,
+              SIGHUP            write and publish pending samples, and exit;
                                 another signal a second later exits at once
 
             EXAMPLES

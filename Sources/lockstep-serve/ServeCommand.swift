@@ -24,7 +24,8 @@ struct ServeCommand: AsyncParsableCommand {
             environment overrides the file.
 
             SIGNALS
-              SIGTERM, SIGINT   close all connections and exit; another signal a
+              SIGTERM, SIGINT,
+              SIGHUP            close all connections and exit; another signal a
                                 second later exits at once
 
             EXAMPLES

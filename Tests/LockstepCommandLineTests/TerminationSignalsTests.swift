@@ -6,7 +6,7 @@ import Testing
 struct TerminationSignalsTests {
     @Test("signals are handled before the service runs")
     func trapped() async {
-        let numbers = [SIGTERM, SIGINT]
+        let numbers = [SIGTERM, SIGINT, SIGHUP]
         let before = numbers.map(action)
         // Restore the actions, so that the test run can be interrupted. Dispatch installs its handler only once per
         // process, so no other test in this process can handle these signals.

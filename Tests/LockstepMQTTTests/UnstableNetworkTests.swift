@@ -30,6 +30,14 @@ struct UnstableNetworkTests {
         #expect(try #require(delays.last) >= .milliseconds(32), "\(delays)")
     }
 
+    @Test("a connection after an outage lowers the delay, also if it is cut at once")
+    func outage() throws {
+        let delays = try delaysAfterLosses(count: 6, .nothing, failures: 8)
+        #expect(try #require(delays.first) <= .milliseconds(8), "\(delays)")
+        // Further connections without a use do not.
+        #expect(try #require(delays.last) >= .milliseconds(32), "\(delays)")
+    }
+
     @Test("the third connection in a row that the broker soon ends is a takeover, if the broker still listens")
     func takenOver() throws {
         let delays = try delaysAfterLosses(count: 3, .message, probes: true)
@@ -37,15 +45,20 @@ struct UnstableNetworkTests {
     }
 
     private func delaysAfterLosses(
-        count: Int, _ answer: AnsweringBroker.Answer, abandons: Bool = false, probes: Bool = false
+        count: Int, _ answer: AnsweringBroker.Answer, abandons: Bool = false, probes: Bool = false, failures: Int = 0
     ) throws -> [Duration] {
         let broker = try AnsweringBroker(answer)
         defer { broker.stop() }
+        let closed = try LoopbackListener()
+        closed.close()
+        var attempts = 0
         let link = BrokerLink(
             wakeup: Wakeup(), version: .three, backoff: Backoff(initial: .milliseconds(2), maximum: .seconds(1))
         ) { version in
-            MQTTOptions(
-                address: BrokerAddress(host: "127.0.0.1", port: broker.port), clientID: "test", version: version)
+            attempts += 1
+            let port = attempts > failures ? broker.port : closed.port
+            return MQTTOptions(
+                address: BrokerAddress(host: "127.0.0.1", port: port), clientID: "test", version: version)
         }
         link.probesBroker = probes
         var hasMessage = false

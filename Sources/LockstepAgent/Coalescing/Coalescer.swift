@@ -31,6 +31,9 @@ public struct Coalescer: Sendable {
         public var linger: Int64 { min(max(maxAge, 10_000), 100_000) }
     }
 
+    /// The maximum time between samples of a batch, in µs: half of what collectors accept as a time in the future.
+    private static let maxGap: Int64 = 43_200_000_000
+
     private let limits: Limits
     /// The largest packet that the broker accepts, in bytes, or nil if unknown. A batch exceeds it only if a
     /// single sample does.
@@ -60,8 +63,12 @@ public struct Coalescer: Sendable {
             }()
         let capacity = capacity(of: block.stream)
         for sample in 0..<block.count {
-            // Times increase within a batch, even if a recording starts again.
-            if open[index].count >= capacity || open[index].times.last.map({ $0 >= block.times[sample] }) == true {
+            // Times increase within a batch, even if a recording starts again. A wrong time in the future is alone in its
+            // batch, because a collector refuses all of it.
+            let fits = open[index].times.last.map {
+                $0 < block.times[sample] && block.times[sample] - $0 <= Self.maxGap
+            }
+            if open[index].count >= capacity || fits == false {
                 full.append(open[index])
                 open[index] = SampleBlock(stream: block.stream)
             }

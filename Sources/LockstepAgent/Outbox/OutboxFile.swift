@@ -111,8 +111,9 @@ package final class OutboxFile {
         // Otherwise, every user could read it. A copy that was not finished takes up space that the disk may not have.
         NewFile.create(copy)
         defer { unlink(copy) }
+        let name = SQLiteDatabase.fileName(copy)
         try database.execute(
-            "VACUUM INTO '\(copy.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
+            "VACUUM INTO '\(name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'")
         try Self.sync(copy)
         // When the old connection closes, it would delete the log of the new one, which has the same path.
         try database.keepLogFiles()

@@ -43,9 +43,13 @@ public func endProgram(_ status: Int32) -> Never {
 }
 
 /// Runs the services of a program until one of the first ends, or a signal requests the end of the program; then all of them end.
-/// - Parameter helpers: services whose end changes nothing.
-public func runServices(_ services: [any Service], helpers: [any Service] = []) async throws {
-    let main = services + [await TerminationSignals()]
+/// - Parameters:
+///   - helpers: services whose end changes nothing.
+///   - endsAtHangup: whether SIGHUP ends the program as SIGTERM does.
+public func runServices(
+    _ services: [any Service], helpers: [any Service] = [], endsAtHangup: Bool = true
+) async throws {
+    let main = services + [await TerminationSignals(includesHangup: endsAtHangup)]
     let group = ServiceGroup(
         configuration: .init(
             services: main.map { service in
@@ -57,7 +61,7 @@ public func runServices(_ services: [any Service], helpers: [any Service] = []) 
     try await group.run()
 }
 
-/// Decides what a program does about each SIGTERM or SIGINT.
+/// Decides what a program does about each SIGTERM, SIGINT or SIGHUP.
 ///
 /// One request to stop may arrive as several signals: `timeout` signals its child and then the whole process group, as does a
 /// terminal together with a supervisor. So a signal within a second of the first one belongs to it.

@@ -2,7 +2,7 @@ import Glibc
 public import ServiceLifecycle
 import UnixSignals
 
-/// Handles SIGTERM and SIGINT: the first signal shuts the service group down, and one that arrives at least a second later
+/// Handles SIGTERM, SIGINT and SIGHUP, which the end of a terminal sends: the first signal shuts the service group down, and one that arrives at least a second later
 /// ends the process at once. See ``TerminationRequests``.
 ///
 /// Add it to a group with `successTerminationBehavior: .gracefullyShutdownGroup`. It replaces the signal handling of
@@ -12,7 +12,13 @@ public struct TerminationSignals: Service {
 
     /// Starts to handle the signals. Call it before any service runs, so that no signal ends the process without a
     /// shutdown.
-    public init() async { signals = await UnixSignalsSequence(trapping: .sigterm, .sigint) }
+    /// - Parameter includesHangup: whether SIGHUP ends the program, unless `nohup` has told it to ignore that signal.
+    public init(includesHangup: Bool = true) async {
+        signals =
+            includesHangup && !isIgnored(SIGHUP)
+            ? await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
+            : await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    }
 
     /// Returns at the first signal, or when the group shuts down for another reason.
     public func run() async throws {
@@ -30,6 +36,13 @@ public struct TerminationSignals: Service {
         }
         for await _ in first.cancelOnGracefulShutdown() { return }
     }
+}
+
+private func isIgnored(_ number: Int32) -> Bool {
+    var action = sigaction()
+    sigaction(number, nil, &action)
+    // SIG_IGN.
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
 }
 
 /// Ends the process with the default action of the signal, so that the parent process sees the signal.

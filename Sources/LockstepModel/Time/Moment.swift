@@ -67,6 +67,9 @@ public struct Backoff: Sendable {
         return limit * Double.random(in: 0.5...1, using: &generator)
     }
 
+    /// Lowers the limit to at most four times `initial`. Call it when an outage seems to be over.
+    public mutating func lower() { failures = min(failures, 2) }
+
     /// Resets the limit to `initial`. Call it after a success.
     public mutating func reset() { failures = 0 }
 }

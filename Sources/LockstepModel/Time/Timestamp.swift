@@ -53,7 +53,8 @@ extension Timestamp: CustomStringConvertible {
 extension Timestamp {
     /// Parses a whole number of µs since 1970, or an ISO 8601 date or date with time. Seconds, fraction and time zone
     /// (`Z`, `±hh:mm`, `±hhmm` or `±hh`) are optional; without a time zone the time is UTC. The fraction follows a point
-    /// or a comma, and is truncated to microseconds. The basic format `20261125T030000Z` needs a time.
+    /// or a comma, and is truncated to microseconds. A leap second, `23:59:60` in UTC, is the last microsecond of its day,
+    /// so that the order of times stays. The basic format `20261125T030000Z` needs a time.
     /// Returns nil for any other text.
     /// - Parameter offset: returns the offset from UTC in µs of a time without a zone, which it receives as if it were UTC.
     public init?(_ text: String, offset: (Timestamp) -> Int64 = { _ in 0 }) {
@@ -70,10 +71,17 @@ extension Timestamp {
 /// A parser for ISO 8601 dates and times.
 private struct ISOReader {
     private var rest: Substring.UTF8View
+    private var isLeapSecond = false
 
     init(_ text: String) { rest = Substring(text).utf8 }
 
     mutating func read(offset: (Timestamp) -> Int64) -> Timestamp? {
+        guard let time = dateAndTime(offset: offset) else { return nil }
+        let end: Int64 = 86_399_999_999
+        return isLeapSecond && time.microseconds.flooredDivision(by: end + 1).remainder != end ? nil : time
+    }
+
+    private mutating func dateAndTime(offset: (Timestamp) -> Int64) -> Timestamp? {
         guard let year = digits(4) else { return nil }
         let isExtended = skip("-")
         guard let month = digits(2), skip("-") == isExtended, let day = digits(2), (1...12).contains(month), day >= 1,
@@ -98,13 +106,14 @@ private struct ISOReader {
         else { return nil }
         var microseconds = (hour * 60 + minute) * 60_000_000
         guard isExtended ? skip(":") : rest.first.map(isDigit) ?? false else { return microseconds }
-        guard let second = digits(2), second < 60 else { return nil }
-        microseconds += second * 1_000_000
+        guard let second = digits(2), second <= 60 else { return nil }
+        isLeapSecond = second == 60
+        microseconds += isLeapSecond ? 59_999_999 : second * 1_000_000
         guard skip(".") || skip(",") else { return microseconds }
         var unit: Int64 = 100_000
         guard let first = rest.first, isDigit(first) else { return nil }
         while let byte = rest.first, isDigit(byte) {
-            microseconds += Int64(byte - UInt8(ascii: "0")) * unit
+            if !isLeapSecond { microseconds += Int64(byte - UInt8(ascii: "0")) * unit }
             unit /= 10
             rest = rest.dropFirst()
         }

@@ -143,3 +143,46 @@ struct ReceiverStamps: Sendable {
         return (Timestamp(microseconds: time.microseconds + (receivers[receiver]?.offset ?? 0)), stepBack)
     }
 }
+
+/// Finds the fixes whose time is far in the future, for example because the receiver's week number was wrong
+/// (``Stamping/own``), as a value. A collector would refuse them, together with all samples of their batch.
+///
+/// The system's clock tells if it is synchronised. Otherwise the receiver's own fixes do: one that is far ahead of those
+/// before it is held until the next one, which either agrees with it or not.
+struct FutureFixes: Sendable {
+    typealias Fix = (position: PositionReport, time: Timestamp, arrived: Int64)
+
+    /// How far a fix may be ahead, in µs: half of what collectors accept.
+    static let maxAhead: Int64 = 43_200_000_000
+
+    /// The time of the last good fix of each receiver, minus its arrival.
+    private var offsets: [String: Int64] = [:]
+    private var held: [String: Fix] = [:]
+
+    /// Returns the fixes that are good, in order, and those that are in the future.
+    /// - Parameter system: The system's time at the arrival.
+    mutating func receive(
+        _ fix: Fix, of receiver: String, _ system: (time: Timestamp, isSynchronised: Bool)
+    ) -> (good: [Fix], dropped: [Fix]) {
+        let offset = fix.time.microseconds - fix.arrived
+        let before = held.removeValue(forKey: receiver)
+        var result: (good: [Fix], dropped: [Fix]) = ([], [])
+        if system.isSynchronised {
+            for fix in [before, fix].compactMap(\.self) {
+                if fix.time - system.time > Self.maxAhead {
+                    result.dropped.append(fix)
+                } else {
+                    result.good.append(fix)
+                }
+            }
+        } else if let before, abs(offset - (before.time.microseconds - before.arrived)) <= Self.maxAhead {
+            result.good = [before, fix]
+        } else {
+            result.dropped = before.map { [$0] } ?? []
+            let expected = offsets[receiver] ?? system.time.microseconds - fix.arrived
+            if offset - expected > Self.maxAhead { held[receiver] = fix } else { result.good = [fix] }
+        }
+        if !result.good.isEmpty { offsets[receiver] = offset }
+        return result
+    }
+}

@@ -17,8 +17,12 @@ package struct GpsdConversation: Sendable {
     private enum Warning: CaseIterable {
         /// A line that is not a report, or has an impossible value.
         case unreadable
+        /// A value of a report that cannot be read.
+        case value
         /// A fix without a time, if its timestamp would be the receiver's time.
         case untimed
+        /// A fix with a time in the future, likewise.
+        case future
         /// A step back of a receiver's time.
         case stepBack
     }
@@ -40,6 +44,9 @@ package struct GpsdConversation: Sendable {
     /// Whether the last sample says that there is no fix.
     private var isLost = false
     private var stamps = ReceiverStamps()
+    private var future = FutureFixes()
+    /// Returns the system's time at a time of the boot clock, and whether it is synchronised.
+    private let systemClock: @Sendable (Int64) -> (time: Timestamp, isSynchronised: Bool)
     private var warnings = StatusWarnings<Warning>()
     private var lines = LineSplitter()
     /// The last status without warnings.
@@ -49,10 +56,21 @@ package struct GpsdConversation: Sendable {
     /// - Parameters:
     ///   - device: The path of the receiver to use; nil uses all receivers.
     ///   - assembler: The initial assembler of each receiver.
-    package init(stamping: Stamping, device: String? = nil, assembler: FixAssembler = FixAssembler()) {
+    ///   - systemClock: Returns the system's time at a time of the boot clock, and whether it is synchronised.
+    package init(
+        stamping: Stamping, device: String? = nil, assembler: FixAssembler = FixAssembler(),
+        systemClock: @escaping @Sendable (Int64) -> (time: Timestamp, isSynchronised: Bool) = Self.systemTime
+    ) {
         self.stamping = stamping
         self.device = device
+        self.systemClock = systemClock
         newAssembler = assembler
+    }
+
+    /// Reads the system's clock.
+    package static let systemTime: @Sendable (Int64) -> (time: Timestamp, isSynchronised: Bool) = { boot in
+        let now = Moment.now()
+        return (now.wall + (boot - now.boot), KernelDiscipline.now()?.isSynchronised ?? false)
     }
 
     /// The number of lines that were not reports, or had an impossible value.
@@ -105,6 +123,9 @@ package struct GpsdConversation: Sendable {
         case .error(let message): return self.report(.waiting("gpsd reports an error: \(message)"), at: now)
         case .position(let position):
             if let device, position.device != device { return [] }
+            if let value = position.unreadable.last {
+                warnings.add(.value, at: now) { "\(counted($0, "report")) with a value left out, the last '\(value)'" }
+            }
             let name = position.device ?? ""
             guard receivers[name] != nil || receivers.count < Self.maxReceivers else { return [] }
             let outputs = receivers[name, default: newAssembler].receive(position, at: now)
@@ -161,14 +182,24 @@ package struct GpsdConversation: Sendable {
             warnings.add(.untimed, at: arrived) { "\(counted($0, "fix", "fixes")) without a time dropped" }
             return report(self.status ?? .waiting("no fix"), at: arrived)
         }
-        let (stamp, stepBack) = stamps.stamp(time, of: receiver)
-        if let stepBack {
-            warnings.add(.stepBack, at: arrived) { count in
-                "the receiver's time stepped back \(count == 1 ? "" : "\(count) times, the last time ")by "
-                    + (stepBack < 1_000_000 ? "\(stepBack / 1000) ms" : "\(stepBack / 1_000_000) s")
+        let (good, dropped) = future.receive((position, time, arrived), of: receiver, systemClock(arrived))
+        for fix in dropped {
+            warnings.add(.future, at: arrived) { count in
+                "\(counted(count, "fix", "fixes")) with a time in the future dropped, the last of \(fix.time)"
             }
         }
-        return [.sample(position.sample(at: stamp))] + report(status, at: arrived)
+        var actions: [Action] = []
+        for fix in good {
+            let (stamp, stepBack) = stamps.stamp(fix.time, of: receiver)
+            if let stepBack {
+                warnings.add(.stepBack, at: arrived) { count in
+                    "the receiver's time stepped back \(count == 1 ? "" : "\(count) times, the last time ")by "
+                        + (stepBack < 1_000_000 ? "\(stepBack / 1000) ms" : "\(stepBack / 1_000_000) s")
+                }
+            }
+            actions.append(.sample(fix.position.sample(at: stamp)))
+        }
+        return actions + report(status, at: arrived)
     }
 
     /// Returns a report of the status with the current warnings if it differs from the last one.

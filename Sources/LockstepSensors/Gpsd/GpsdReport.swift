@@ -15,7 +15,9 @@ package enum GpsdReport: Sendable, Hashable {
     /// Parses one line.
     /// - Throws: `JSONError` if the line is not a report, or a report of a known class is malformed.
     package init(line: some Sequence<UInt8>) throws(JSONError) {
-        guard let report = try? JSONParser.parse(Array(line)) else { throw .notReport }
+        var options = JSONParser.Options()
+        options.acceptsNotFinite = true
+        guard let report = try? JSONParser.parse(Array(line), options).value else { throw .notReport }
         switch try report.required("class", \.string) {
         case "VERSION": self = .version(release: try report.required("release", \.string))
         case "DEVICES":
@@ -53,7 +55,7 @@ extension JSONValue {
     }
 }
 
-/// A time-position-velocity report of gpsd. Unknown values are nil.
+/// A time-position-velocity report of gpsd. Unknown values are nil, also those that cannot be read.
 package struct PositionReport: Sendable, Hashable {
     /// The path of the receiver, such as `/dev/ttyUSB0`; nil if gpsd does not state it.
     package var device: String?
@@ -79,6 +81,8 @@ package struct PositionReport: Sendable, Hashable {
     package var speed: Double?
     /// The course in degrees clockwise from true north.
     package var course: Double?
+    /// The names of the values that could not be read.
+    package var unreadable: [String] = []
 
     package init(time: Timestamp? = nil, mode: Int = 0) {
         self.time = time
@@ -104,29 +108,35 @@ package struct PositionReport: Sendable, Hashable {
 
 extension PositionReport {
     fileprivate init(_ report: JSONValue) throws(JSONError) {
-        func number(_ name: String, in range: PartialRangeFrom<Double>? = nil) throws(JSONError) -> Double? {
-            let value = try report.optional(name, \.number)
-            return value.flatMap { range?.contains($0) == false ? nil : $0 }
+        var unreadable: [String] = []
+        func value<Value>(_ name: String, _ read: (JSONValue) -> Value?) -> Value? {
+            guard let member = report[name], member != .null else { return nil }
+            guard let value = read(member) else {
+                unreadable.append(name)
+                return nil
+            }
+            return value
         }
+        func notNegative(_ name: String) -> Double? { value(name, \.number).flatMap { $0 < 0 ? nil : $0 } }
         device = try report.optional("device", \.string)
-        if let text = try report.optional("time", \.string) {
-            guard let time = Timestamp(text) else { throw JSONError("'\(text)' is not a time") }
-            self.time = time
+        // Differences of larger times could overflow.
+        time = value("time") {
+            $0.string.flatMap { Timestamp($0) }.flatMap { $0.microseconds.magnitude < 1 << 53 ? $0 : nil }
         }
         mode = try report.optional("mode", \.integer).flatMap(Int.init(exactly:)) ?? 0
-        latitude = try number("lat")
-        longitude = try number("lon")
+        latitude = try report.optional("lat", \.number)
+        longitude = try report.optional("lon", \.number)
         if let latitude, abs(latitude) > 90 { throw JSONError("\(latitude) is not a latitude") }
         if let longitude, abs(longitude) > 180 { throw JSONError("\(longitude) is not a longitude") }
         // gpsd before 3.20 provides only `alt`, whose reference surface depends on the receiver.
-        altitude = try number("altMSL")
-        if altitude == nil { altitude = try number("alt") }
+        altitude = value("altMSL", \.number) ?? value("alt", \.number)
         // Receivers state a negative value for an unknown error or speed.
-        horizontalError = try number("eph", in: 0...)
-        eastError = try number("epx", in: 0...)
-        northError = try number("epy", in: 0...)
-        verticalError = try number("epv", in: 0...)
-        speed = try number("speed", in: 0...)
-        course = try number("track", in: 0...).flatMap { $0 > 360 ? nil : $0 == 360 ? 0 : $0 }
+        horizontalError = notNegative("eph")
+        eastError = notNegative("epx")
+        northError = notNegative("epy")
+        verticalError = notNegative("epv")
+        speed = notNegative("speed")
+        course = notNegative("track").flatMap { $0 > 360 ? nil : $0 == 360 ? 0 : $0 }
+        self.unreadable = unreadable
     }
 }

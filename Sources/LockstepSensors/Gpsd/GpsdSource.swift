@@ -26,8 +26,9 @@ public struct GpsdSource: SensorSource {
     /// Creates a source that connects to gpsd at `address`.
     /// - Parameters:
     ///   - stamping: With ``Stamping/now``, a sample's timestamp is the arrival time of its first report. With
-    ///     ``Stamping/own``, it is the receiver's time; a fix without a time is dropped and counted in the status. A time
-    ///     that steps back is counted there too, and its fixes are kept (see `ReceiverStamps`).
+    ///     ``Stamping/own``, it is the receiver's time; a fix without a time, or far in the future (see
+    ///     `FutureFixes`), is dropped and counted in the status. A time that steps back is counted there too, and its
+    ///     fixes are kept (see `ReceiverStamps`).
     ///   - staleAfter: The age in s at which the last fix is reported as stale; limited to 0.1…1e9.
     public init(address: GpsdAddress = GpsdAddress(), stamping: Stamping = .now, staleAfter: Double = 10) {
         self.address = address

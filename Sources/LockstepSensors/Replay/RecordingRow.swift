@@ -24,7 +24,11 @@ extension RecordingLayout {
         var invalid: [String] = []
         for part in parts {
             do throws(RowError) {
-                try values.append(part.values(fields, hasDecimalComma: hasDecimalComma))
+                var unknown: [String] = []
+                let sample = try part.values(fields, hasDecimalComma: hasDecimalComma, unknown: &unknown)
+                if isStrict, let reason = unknown.first { throw RowError(reason) }
+                values.append(sample)
+                invalid += unknown
             } catch {
                 guard error.isUnknownValue, !isStrict else { throw error }
                 invalid.append(error.reason)
@@ -56,7 +60,7 @@ extension RecordingLayout {
 
     private func number(_ field: ArraySlice<UInt8>) throws(RowError) -> Double {
         let text = text(field)
-        if text.isEmpty { return .nan }
+        if text.isEmpty || isUnknown(text) { return .nan }
         guard let number = real(text, hasDecimalComma: hasDecimalComma) else {
             throw RowError("'\(text)' is not a number")
         }
@@ -98,8 +102,9 @@ extension RecordingLayout {
 
 extension RecordingLayout.Part {
     /// Returns the values of one row; nil if all its fields are empty.
+    /// - Parameter unknown: gets the reason for each value that is left out.
     fileprivate func values(
-        _ row: [ArraySlice<UInt8>], hasDecimalComma: Bool
+        _ row: [ArraySlice<UInt8>], hasDecimalComma: Bool, unknown: inout [String]
     ) throws(RowError) -> [Double]? {
         var values: [Double] = []
         var firstMissing: String?
@@ -114,6 +119,14 @@ extension RecordingLayout.Part {
                 values.append(.nan)
                 continue
             }
+            let value = real(text, hasDecimalComma: hasDecimalComma)
+            if isUnknown(text) || value?.isFinite == false {
+                let reason = "'\(text)' is not a number (\(column.name) of \(stream))"
+                if column.isRequired { throw RowError(reason, isUnknownValue: true) }
+                unknown.append(reason)
+                values.append(.nan)
+                continue
+            }
             if let words = column.kind.words {
                 guard let index = words.firstIndex(of: text) else {
                     throw RowError(
@@ -123,9 +136,8 @@ extension RecordingLayout.Part {
                 isEmpty = false
                 continue
             }
-            let value = real(text, hasDecimalComma: hasDecimalComma)
-            guard let number = value, number.isFinite else {
-                throw RowError("'\(text)' is not a number (\(column.name) of \(stream))", isUnknownValue: value != nil)
+            guard let number = value else {
+                throw RowError("'\(text)' is not a number (\(column.name) of \(stream))")
             }
             if column.kind == .integer, number.rounded() != number || abs(number) >= 0x1p53 {
                 throw RowError("'\(text)' is not a whole number (\(column.name) of \(stream))")
@@ -155,7 +167,7 @@ extension RecordingLayout.Part {
 /// The reason why a row is malformed. The reader adds file and line.
 package struct RowError: Error {
     let reason: String
-    /// Whether the recorder only did not know a value: it is NaN, infinite or empty.
+    /// Whether the recorder only did not know a value: it is NaN, infinite, empty, or a word such as `NA`.
     let isUnknownValue: Bool
 
     init(_ reason: String, isUnknownValue: Bool = false) {
@@ -169,6 +181,9 @@ private func text(_ field: ArraySlice<UInt8>) -> String {
     let marks = [UInt8(ascii: " "), UInt8(ascii: "\"")]
     return field.first.map(marks.contains) == true || field.last.map(marks.contains) == true ? text.unquoted() : text
 }
+
+/// Returns whether a field says that its value is unknown, as statistics programs and databases write it.
+private func isUnknown(_ text: String) -> Bool { ["na", "n/a", "null", "none", "-"].contains(text.lowercased()) }
 
 private func real(_ text: String, hasDecimalComma: Bool) -> Double? {
     Double(text) ?? (hasDecimalComma ? Double(text.replacing(",", with: ".", maxReplacements: 1)) : nil)

@@ -31,6 +31,13 @@ struct CoalescerTests {
         #expect(coalescer.takeReady(at: 9000).map(\.times) == [[4]])
     }
 
+    @Test("a sample with a time far in the future shares its batch with no other")
+    func future() {
+        var coalescer = Coalescer()
+        coalescer.add(block([1, 2, 619_315_200_000_000, 3, 4]), at: 0)
+        #expect(coalescer.takeAll().map(\.times) == [[1, 2], [619_315_200_000_000], [3, 4]])
+    }
+
     @Test(
         "the age of the first sample shortens the window by at most a tenth",
         arguments: [(age: Int64(30), deadline: Int64(1070)), (100, 1000), (5000, 1000), (-7, 1100)])

@@ -49,7 +49,7 @@ struct GpsdConversationTests {
     func malformed() {
         var conversation = GpsdConversation(stamping: .now)
         for line in [
-            "{", "$GPGGA,1*00", "[]", #"{"class":"TPV","mode":"three"}"#, #"{"class":"TPV","time":"noon"}"#,
+            "{", "$GPGGA,1*00", "[]", #"{"class":"TPV","mode":"three"}"#, #"{"class":"TPV","lat":"north"}"#,
             #"{"class":7}"#, #"{"klass":"TPV"}"#, "\u{0}\u{1}",
         ] {
             #expect(say(&conversation, line).isEmpty)
@@ -171,6 +171,64 @@ struct GpsdConversationTests {
                 .report(.running), .report(.degraded("the receiver's time stepped back by 600 s")),
                 .report(.degraded("the receiver's time stepped back 2 times, the last time by 596 s")),
             ])
+    }
+
+    /// The places and statuses after fixes of 10 Hz, of which those with an index in `wrong` are 1024 weeks ahead.
+    private func fixes(wrong: Set<Int>, isSynchronised: Bool, system: Int64) -> (places: [Double], last: Action?) {
+        let base: Int64 = 1_795_000_000_000_000
+        var conversation = GpsdConversation(
+            stamping: .own, assembler: FixAssembler(deadline: 0),
+            systemClock: { (Timestamp(microseconds: system + $0), isSynchronised) })
+        var actions: [Action] = []
+        for index in 0..<10 {
+            let boot = Int64(index) * 100_000
+            let time = Timestamp(microseconds: base + boot + (wrong.contains(index) ? 619_315_200_000_000 : 0))
+            let line = #"{"class":"TPV","mode":3,"time":"\#(time)","lat":\#(index),"lon":7}"#
+            actions += say(&conversation, line, at: boot)
+        }
+        actions += conversation.advance(to: 1_000_000)
+        return (
+            actions.compactMap { if case .sample(let block) = $0 { block.columns[0][0] } else { nil } },
+            actions.last { if case .report = $0 { true } else { false } }
+        )
+    }
+
+    @Test("a fix far in the future is dropped and counted, and costs no other fix", arguments: [true, false], [0, 5])
+    func future(isSynchronised: Bool, wrong: Int) {
+        let (places, last) = fixes(wrong: [wrong], isSynchronised: isSynchronised, system: 1_795_000_000_000_000)
+        #expect(places == (0..<10).filter { $0 != wrong }.map(Double.init))
+        guard case .report(.degraded(let text)) = last else {
+            Issue.record("\(String(describing: last))")
+            return
+        }
+        #expect(text.hasPrefix("1 fix with a time in the future dropped, the last of 2046-"))
+    }
+
+    @Test("if the system's clock or the first fixes were behind, no later fix is dropped")
+    func behind() {
+        let all = (0..<10).map(Double.init)
+        #expect(fixes(wrong: [], isSynchronised: false, system: 0).places == all)
+        #expect(fixes(wrong: Set(3..<10), isSynchronised: false, system: 1_795_000_000_000_000).places == all)
+        #expect(fixes(wrong: Set(3..<10), isSynchronised: true, system: 1_795_000_000_000_000).places == [0, 1, 2])
+    }
+
+    @Test(
+        "a value that cannot be read costs only its column", arguments: [#""n/a""#, "nan", "-Infinity", "{}", "1e999"])
+    func unreadableValue(value: String) {
+        var conversation = GpsdConversation(stamping: .now, assembler: FixAssembler(deadline: 0))
+        let names = ["altMSL", "eph", "epv", "speed", "track", "time"]
+        for (index, name) in names.enumerated() {
+            let line = #"{"class":"TPV","mode":3,"lat":1,"lon":2,"\#(name)":\#(value)}"#
+            _ = say(&conversation, line, at: Int64(index) * 1_000_000)
+            let actions = advance(&conversation, Int64(index) * 1_000_000 + 1)
+            #expect(
+                actions.first
+                    == sample(at: Int64(index) * 1_000_000, [1, 2, nil, nil, nil, nil, nil, 3, nil]), "\(name)")
+            if index == 0 {
+                #expect(actions.last == .report(.degraded("1 report with a value left out, the last 'altMSL'")))
+            }
+        }
+        #expect(conversation.malformedLines == 0)
     }
 
     private func position(of device: String, _ second: Int, latitude: Double?, altitude: Double? = nil) -> String {

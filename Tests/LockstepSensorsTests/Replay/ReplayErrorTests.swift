@@ -67,6 +67,7 @@ struct ReplayErrorTests {
         "samples with unknown values and rows with a wrong time are left out and counted",
         arguments: [
             ("10,1\n20,nan\n30,3\n40,\n50,inf\n60,6\n", [1, 3, 6], 2, "line 3: 'nan' is not a number"),
+            ("10,1\n20,NA\n30,null\n40,None\n50,n/a\n60,-\n70,7\n", [1, 7], 5, "line 3: 'NA' is not a number"),
             ("10,1\n20,2\n15,9\n20,3\n30,4\n", [1, 2, 3, 4], 1, "line 4: time goes backward, from 20 to 15 µs"),
             ("10,1\n20,2\n25,9\n15,8\n25,3\n", [1, 2, 9, 3], 1, "line 5: time goes backward, from 25 to 15 µs"),
             // A wrong time in the future does not make all later rows old.
@@ -93,6 +94,15 @@ struct ReplayErrorTests {
             let recording = try Recording(file: file)
             #expect(recording.samples(of: .accelerometer)?.count == 2)
             #expect(recording.samples(of: .gyroscope)?.times == [10])
+        }
+    }
+
+    @Test("an unknown value of an optional column costs only that value", arguments: ["nan", "NA", ""])
+    func optionalColumn(unknown: String) async throws {
+        try await withFile("t_us,lat,lon,speed\n1,1,2,3\n2,1,2,\(unknown)\n") { file in
+            let recording = try Recording(file: file)
+            #expect(recording.samples(of: .location)?.times == [1, 2])
+            #expect(recording.skipped.count == (unknown.isEmpty ? 0 : 1))
         }
     }
 

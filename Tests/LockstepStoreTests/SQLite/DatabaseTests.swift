@@ -76,6 +76,16 @@ struct DatabaseTests {
         #expect(absent.isReadOnlyOrCannotOpen)
     }
 
+    @Test("a name is always that of a file, also one that SQLite takes for an address or for memory")
+    func names() throws {
+        for name in ["", ":memory:", "file:a?mode=ro"] { #expect(SQLiteDatabase.fileName(name) == "./" + name) }
+        for name in ["a", "/a:b", "./file:a", "FILE:a"] { #expect(SQLiteDatabase.fileName(name) == name) }
+        // The folder 'file:' does not exist.
+        let path = TemporaryFolder.path + "/other"
+        #expect(throws: SQLiteError.self) { _ = try SQLiteDatabase(path: "file:" + path) }
+        #expect(access(path, F_OK) != 0)
+    }
+
     @Test("a checkpoint copies the log into the database")
     func checkpoint() throws {
         let database = try newDatabase()

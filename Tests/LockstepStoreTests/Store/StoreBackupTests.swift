@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LockstepModel
 import LockstepSQLite
 import LockstepTestSupport
@@ -73,6 +74,42 @@ struct StoreBackupTests {
         #expect(error.code == .inUse && error.description.contains("is in use by a collector"))
         #expect(try StoreReader(path: path).devices().first?.samples == 2)
         withExtendedLifetime(store) {}
+    }
+
+    @Test("a store that a collector uses is not replaced, also if its lock file was deleted")
+    func deletedLock() throws {
+        let (store, path) = try newStore()
+        try store.write(received(acceleration([1]), seq: 1))
+        _ = try StoreBackup(of: path, to: copy).run(replacing: false) { _, _ in }
+        unlink(path + ".lock")
+        let error = try storeError { _ = try StoreBackup(of: copy, to: path).run(replacing: true) { _, _ in } }
+        #expect(error.code == .inUse)
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("neither a side file of the store nor what is no file is replaced")
+    func otherTargets() throws {
+        let (store, path) = try newStore()
+        for suffix in ["-wal", "-shm", "-journal", ".lock"] {
+            let error = try storeError {
+                _ = try StoreBackup(of: path, to: path + suffix).run(replacing: true) { _, _ in }
+            }
+            #expect(error.description.contains("has the name of a side file"))
+        }
+        #expect(mkfifo(copy, 0o600) == 0)
+        let error = try storeError { _ = try StoreBackup(of: path, to: copy).run(replacing: true) { _, _ in } }
+        #expect(error.description == "\(copy) is not a regular file: choose another file for the copy")
+        withExtendedLifetime(store) {}
+    }
+
+    @Test("the message about a damaged store with a log names a copied backup as a cause")
+    func damageMessage() throws {
+        let error = SQLiteError(code: 11, message: "malformed", sql: nil)
+        let path = TemporaryFolder.path + "/store"
+        let advice = "delete \(path)-wal, or restore the backup with 'lockstep backup --force'"
+        #expect(!StoreError(error, path: path).description.contains(advice))
+        try "".write(toFile: path + "-wal", atomically: false, encoding: .utf8)
+        #expect(StoreError(error, path: path).description.contains(advice))
     }
 
     @Test("the write-ahead log of a replaced store is not applied to the copy")

@@ -1,10 +1,11 @@
 import LockstepModel
 import LockstepSQLite
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepStore
 
-@Suite("Samples as JSON")
+@Suite("Samples as JSON", .temporaryFolder)
 struct WaitingRowsTests {
     private static let stream = SensorStream(
         name: "mixed", table: "mixed", summary: "Mixed",
@@ -15,7 +16,7 @@ struct WaitingRowsTests {
         ])
 
     private func codec() throws -> (rows: WaitingRows, database: SQLiteDatabase) {
-        let database = try SQLiteDatabase(path: ":memory:")
+        let database = try SQLiteDatabase(path: TemporaryFolder.path + "/\(UInt64.random(in: .min ... .max))")
         try database.execute(Self.stream.createRowTable)
         return (WaitingRows(Self.stream, try #require(try RowColumns(of: Self.stream, in: database))), database)
     }
