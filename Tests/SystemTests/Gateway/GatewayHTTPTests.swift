@@ -98,14 +98,16 @@ struct GatewayHTTPTests {
         try await withSystem { system in
             let gateway = try await HTTPGateway(system, ["--accept", "any", "--max-payload", "4K"])
             let huge = String(repeating: " ", count: 5000)
+            // Tomorrow may be the present if the gateway's clock is wrong.
+            let nextCentury = 3 * now
             let cases: [(path: String, body: String, status: Int)] = [
                 ("/senml", "{", 400), ("/senml", huge, 413), ("/senml", "[" + String(repeating: "[", count: 4000), 400),
-                ("/senml", #"[{"bn":"a:","bt":\#(now + 86_400),"n":"pressure","v":1}]"#, 422),
+                ("/senml", #"[{"bn":"a:","bt":\#(nextCentury),"n":"pressure","v":1}]"#, 422),
                 ("/sensorlogger", #"{"payload":[{"name":"barometer","time":1,"values":{"pressure":1}}]}"#, 403),
                 ("/join/api/v1/batches", "null", 400),
                 ("/join/api/v1/batches", batch(1, at: now).replacing("phones", with: "lab"), 403),
                 ("/join/api/v1/batches", batch(1, at: now).replacing("active", with: "flying"), 400),
-                ("/join/api/v1/batches", batch(1, at: now + 86_400), 422), ("/nothing", "x", 404),
+                ("/join/api/v1/batches", batch(1, at: nextCentury), 422), ("/nothing", "x", 404),
                 ("/healthz", "x", 405), ("/owntracks/%", "x", 400),
             ]
             for (path, body, status) in cases {
@@ -113,7 +115,7 @@ struct GatewayHTTPTests {
                 #expect(answer.status == status, "\(path) \(body.prefix(80)): \(answer.body)")
                 #expect(answer.head.contains("application/problem+json"), "\(path): \(answer.head)")
             }
-            for body in ["{", huge, location(now + 86_400), #"{"_type":"location","lat":"x","lon":1,"tst":1}"#] {
+            for body in ["{", huge, location(nextCentury), #"{"_type":"location","lat":"x","lon":1,"tst":1}"#] {
                 let answer = try gateway.post("/owntracks?u=a&d=b", body)
                 #expect(answer.status == 200 && answer.body == "[]" && answer.head.contains("Lockstep-Refused: "))
             }
