@@ -54,6 +54,15 @@ def reload(page):
     return set(range(kept + 1, page.evaluate("numbers()") + 1))
 
 
+def stop(server, page):
+    """Ends the events and the measuring, and waits until everything is sent."""
+    page.evaluate("pause()")
+    page.evaluate("document.getElementById('stop').click()")
+    # The page may still show the empty queue of before the stop.
+    until(lambda: ("terminated", "stop") in server.states(), "the batch of the stop", page)
+    page.expect("document.getElementById('waiting').textContent === '0 batches'", 20, "an empty queue at the end")
+
+
 def sensors_are_converted(browser):
     """Emulated sensors (DevTools): at rest face up, then turning, then upright; a position; the address is cleaned."""
     with JoinServer() as server, Phone(browser, server.url) as page:
@@ -126,11 +135,7 @@ def nothing_is_lost_and_nothing_twice(browser):
         page.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
         page.expect("document.getElementById('status').textContent === 'Measuring'", 20)
 
-        page.evaluate("pause()")
-        page.evaluate("document.getElementById('stop').click()")
-        # The page may still show the empty queue of before the stop.
-        until(lambda: ("terminated", "stop") in server.states(), "the batch of the stop", page)
-        page.expect("document.getElementById('waiting').textContent === '0 batches'", 20, "an empty queue at the end")
+        stop(server, page)
         numbers = page.evaluate("numbers()")
         each_once(server.samples("motion/accelerometer"), numbers, may_be_lost)
         for epoch in {key[1] for key in server.batches}:
@@ -215,9 +220,7 @@ def refusals_are_shown(browser):
         until(lambda: len(server.batches) > count, "a batch after the delay", page)
         delay = time.monotonic() - busy[0]
         assert 1.9 < delay < 4, f"sent again after {delay:.1f} s"
-        page.evaluate("pause()")
-        page.evaluate("document.getElementById('stop').click()")
-        page.expect("document.getElementById('waiting').textContent === '0 batches'", 20)
+        stop(server, page)
         each_once(server.samples("motion/accelerometer"), page.evaluate("numbers()"))
         no_errors(page, EXPECTED)
 
