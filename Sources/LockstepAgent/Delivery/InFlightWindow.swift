@@ -46,6 +46,9 @@ struct InFlightWindow: Sendable {
     private var backlogInFlight = 0
     /// The longest time from a PUBACK to the last acknowledgement, in µs. Slow commits make it long.
     private var roundTrip: Int64 = 0
+    /// The first batch whose acknowledgement has timed out, the time of its PUBACK, and the size before the timeouts. If it is
+    /// acknowledged after all, the timeout was too short.
+    private var expired: (position: BatchPosition, confirmedAt: Int64, size: Double)?
     /// The time of the last reduction. Batches that were published before it do not show its effect yet.
     private var reducedAt: Int64 = 0
     /// The time at which the newest acknowledged batch was published.
@@ -74,9 +77,16 @@ struct InFlightWindow: Sendable {
     ///     unknown.
     mutating func acknowledge(_ stored: SequenceSet, holdTime: Int64?, of epoch: Epoch, at boot: Int64) {
         let arrived = inFlight.filter { $0.key.epoch == epoch && stored.contains($0.key.seq) }
+        var confirmations = arrived.values.compactMap(\.confirmedAt)
+        if let late = expired, late.position.epoch == epoch, stored.contains(late.position.seq) {
+            confirmations.append(late.confirmedAt)
+            size = max(size, late.size)
+            closedUntil = 0
+            expired = nil
+        }
+        if let first = confirmations.min() { roundTrip = boot - first }
         guard let newest = arrived.values.max(by: { $0.at < $1.at }) else { return }
         acknowledgedAt = max(acknowledgedAt, newest.at)
-        roundTrip = arrived.values.compactMap(\.confirmedAt).map { boot - $0 }.max() ?? 0
         let before = backlogInFlight
         for position in arrived.keys { remove(position) }
         let backlog = before - backlogInFlight
@@ -101,10 +111,11 @@ struct InFlightWindow: Sendable {
     mutating func tick(at boot: Int64) {
         now = boot
         let timeout = max(Self.minTimeout, 2 * roundTrip)
-        let expired = inFlight.filter { entry in entry.value.confirmedAt.map { boot - $0 >= timeout } ?? false }
-        guard !expired.isEmpty else { return }
-        for position in expired.keys { remove(position) }
-        let backlog = expired.values.filter(\.isBacklog)
+        let timedOut = inFlight.filter { entry in entry.value.confirmedAt.map { boot - $0 >= timeout } ?? false }
+        guard let first = timedOut.min(by: { $0.value.at < $1.value.at }) else { return }
+        if expired == nil { expired = first.value.confirmedAt.map { (first.key, $0, size) } }
+        for position in timedOut.keys { remove(position) }
+        let backlog = timedOut.values.filter(\.isBacklog)
         guard let newest = backlog.map(\.at).max() else { return }
         size = min(size, Self.initialSize)
         // If a later batch was acknowledged, the collector does not store these. Otherwise its queue may be longer than the
@@ -128,6 +139,7 @@ struct InFlightWindow: Sendable {
     mutating func removeAll() {
         inFlight.removeAll()
         backlogInFlight = 0
+        expired = nil
         closedUntil = 0
     }
 }

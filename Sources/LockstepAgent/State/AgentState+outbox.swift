@@ -125,7 +125,7 @@ extension AgentState {
             presence.unsavedDropped += Int64(original.count - block.count)
             let (event, reason) =
                 block.count < original.count
-                ? ("samples dropped", "missing-value") : ("values left out", "out-of-range")
+                ? ("samples dropped", "missing-or-impossible-value") : ("values left out", "out-of-range")
             if problems.isNew("\(reason) \(block.stream)") {
                 actions = [.log(.warning, "\(event)", ["stream": "\(block.stream)", "reason": "\(reason)"])]
             }

@@ -9,7 +9,7 @@ struct AcknowledgementSchedule {
         let key: DeviceEpoch
         /// The stored batches that are not acknowledged yet, together with all earlier ones; nil if there are none.
         var pending: SequenceSet?
-        /// The end of the last read before the one that read the newest batch, in µs of the boot clock.
+        /// The end of the reading of the turn before that of the newest batch, in µs of the boot clock.
         var lastReadEnd: Int64 = 0
         /// The time of the last acknowledgement, in µs of the boot clock.
         var sentAt: Int64?
@@ -31,7 +31,7 @@ struct AcknowledgementSchedule {
 
     /// Schedules an acknowledgement of the stored batches of (device, epoch).
     /// - Parameters:
-    ///   - lastReadEnd: the end of the last read before the one that read the batches, in µs of the boot clock.
+    ///   - lastReadEnd: the end of the reading of the turn before that of the batches, in µs of the boot clock.
     ///   - boot: the time of the commit, in µs of the boot clock.
     mutating func schedule(_ scope: IngestResult.Scope, after lastReadEnd: Int64, at boot: Int64) {
         let number = scope.number

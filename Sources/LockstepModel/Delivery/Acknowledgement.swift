@@ -10,13 +10,12 @@ public struct Acknowledgement: Hashable, Sendable {
     public let missing: [ClosedRange<Int64>]
     /// All batches up to this number are acknowledged, except those in `missing`. At least `through`.
     public let highest: Int64
-    /// The hold time in µs: the part of the newest acknowledged batch's way that is no queue. It lasts from the end of the
-    /// last read before the one that read the batch, to the publishing of this message. Nil if the collector does not report
-    /// it.
+    /// The hold time in µs: from the end of the reading before the commit that preceded the one of the newest acknowledged
+    /// batch, to the publishing of this message. Nil if the collector does not report it.
     ///
     /// A collector reads nothing while it commits, and coalesces acknowledgements. An agent subtracts the hold time when it
-    /// measures the round trip of a batch, as with QUIC's ACK Delay (RFC 9000, section 13.2.5). What remains is a queue: the
-    /// batch waited although the collector was reading.
+    /// measures the round trip of a batch, as with QUIC's ACK Delay (RFC 9000, section 13.2.5). What remains was spent in a
+    /// queue: the batch waited longer than for one commit.
     public let holdTime: Int64?
     /// A batch of the epoch that the collector has refused for now, or nil if this message is not about a refusal. Such a
     /// message acknowledges nothing.
