@@ -326,14 +326,17 @@ struct TurnMachine {
 
     /// Returns the time until which to read nothing, so that more messages share a commit, or nil if the turn should not pause.
     ///
-    /// A commit of many messages costs little more than one of few (group commit). So a turn pauses while messages arrive, up to
-    /// a limit, and at a low rate until a commit is worth it. If the store limits its commits, it pauses until it accepts the next one, and at a high rate also later: each
-    /// commit is then an insert and a file for each table.
+    /// A commit of many messages costs little more than one of few (group commit). So a turn pauses while messages arrive, up
+    /// to a limit, and at a low rate until a commit is worth it. If the store limits its commits, the turn pauses until the
+    /// store accepts the next one, and at a high rate also later: each commit is then an insert and a file for each table.
     private mutating func pauseEnd(at now: Instant) -> Instant? {
         guard messages > 0 else { return nil }
         let samples = handedOverSamples + pendingSamples
         let arrived = messages - messagesAtPause
-        let isRateHigh = arrived >= limits.burst || samples - samplesAtPause >= limits.worthwhileSamples
+        // The rest of a window that the broker is sending arrives at once.
+        let isRateHigh =
+            arrived >= limits.burst || samples - samplesAtPause >= limits.worthwhileSamples
+            || arrived > 0 && unacknowledged < (futileAt ?? 0)
         let wasPauseShort = isPauseShort
         (messagesAtPause, samplesAtPause, isPauseShort) = (messages, samples, isRateHigh)
         let end = now + (isRateHigh ? limits.shortPause : limits.pause)

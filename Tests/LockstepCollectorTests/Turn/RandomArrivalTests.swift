@@ -24,7 +24,7 @@ struct RandomArrivalTests {
     }
 
     private static let loads = [
-        Load(rate: 1, samples: 20, commits: 0.3...2.2, delay: 22),
+        Load(rate: 1, samples: 20, commits: 0.3...2.2, delay: 60),
         Load(rate: 30, samples: 1, commits: 10...20, delay: 100),
         Load(rate: 100, samples: 1, commits: 9...16, delay: 110),
         // The load of the latency benchmark.

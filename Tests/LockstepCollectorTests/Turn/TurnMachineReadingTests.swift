@@ -207,13 +207,19 @@ struct TurnMachineReadingTests {
             driver.endTurn()
             driver.wakeUp(expecting: .read)
         }
-        // No broker has a window of one message.
+        // A window that arrives in parts: the next one is expected at once.
+        driver.read(messages: 5, expecting: .pause(until: driver.now + .milliseconds(1)))
+        driver.send(.paused(isStoreIdle: true), expecting: .read)
+        driver.read(messages: 25, expecting: .review(advancingTime: true))
+        driver.endTurn()
+        // So few messages are rather those of a few devices.
         for _ in 1...2 {
-            driver.read(messages: 1, expecting: .pause(until: driver.now + .milliseconds(20)))
-            driver.readAll(messages: 0)
-            driver.endTurn()
             driver.wakeUp(expecting: .read)
+            driver.readAll(messages: 1)
+            driver.endTurn()
         }
+        driver.wakeUp(expecting: .read)
+        driver.read(messages: 1, expecting: .pause(until: driver.now + .milliseconds(20)))
     }
 
     @Test("a part is handed over during a pause when the store has become idle")
