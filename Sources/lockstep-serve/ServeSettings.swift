@@ -42,7 +42,7 @@ struct ServeSettings: SettingGroup {
         Address of a gateway, such as https://HOST:8443. The page then shows its QR code, with which a phone joins \
         (default: none).
         """, joinAddress)
-    let page = Setting(
+    let page = Setting.file(
         "page", "Folder with the files of the page (default: share/lockstep/page beside the program's folder).",
         PageFolder.check)
     let maxConnections = Setting(

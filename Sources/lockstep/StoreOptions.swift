@@ -10,8 +10,8 @@ struct StoreSettings: SettingGroup {
     let store = Setting(
         "store",
         """
-        Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set, \
-        otherwise that of 'lockstep up' in its default folder, if there is one).
+        Store: sqlite:PATH, or clickhouse://[user@]host[:port][,host…]/database (default: LOCKSTEP_STORE, if set; \
+        commands that only read take that of 'lockstep up' in its default folder otherwise, if there is one).
         """
     ) { try StoreAddress($0) }
     let password = StorePasswordSettings()
@@ -19,9 +19,14 @@ struct StoreSettings: SettingGroup {
 
 extension Options<StoreSettings> {
     /// Returns the address of the store with the password.
-    func address(_ settings: Settings) throws -> StoreAddress {
-        guard let address = try settings.value(self.store) ?? UpPlan.defaultStore(ProcessInfo.processInfo.environment)
-        else {
+    /// - Parameter isRead: whether the command only reads. It may then read the store of `lockstep up`.
+    func address(_ settings: Settings, isRead: Bool = false) throws -> StoreAddress {
+        var given = try settings.value(self.store)
+        if given == nil, isRead, let standard = UpPlan.defaultStore(ProcessInfo.processInfo.environment) {
+            Terminal.writeError("note: this is the store of 'lockstep up': \(standard)")
+            given = standard
+        }
+        guard let address = given else {
             throw CommandFailure(
                 "no store specified: use --store sqlite:PATH or --store clickhouse://HOST/DATABASE, or set LOCKSTEP_STORE; "
                     + "that of 'lockstep up' is the file samples.db in its folder"
@@ -39,10 +44,11 @@ struct StoreOptions: ParsableArguments {
     func reader() throws -> StoreReader { try address().reader() }
 
     /// Returns the address of the store with the password. A password file can be a pipe, so do not read it again.
-    func address() throws -> StoreAddress {
+    /// - Parameter isRead: whether the command only reads. It may then read the store of `lockstep up`.
+    func address(isRead: Bool = true) throws -> StoreAddress {
         // All programs on a machine may share one settings file, so settings of other programs are ignored.
         let settings = try Settings(of: [StoreSettings.self], file: file.config, ignoresUnknownKeys: true)
-        return try options.address(settings)
+        return try options.address(settings, isRead: isRead)
     }
 }
 

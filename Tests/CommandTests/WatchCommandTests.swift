@@ -81,7 +81,7 @@ struct WatchCommandTests {
                 Programs.built("lockstep"), ["watch", "--broker", "mqtt://127.0.0.1:\(port.number)", "--seconds", "3"])
             #expect(alone.status == 1, "it has watched nothing")
             let reason =
-                "mqtt://127.0.0.1:\(port.number): Connection refused: nothing listens at this port; 'lockstep up' starts a broker"
+                "mqtt://127.0.0.1:\(port.number): Connection refused: nothing listens at this port; 'lockstep up' starts a broker on this machine"
             #expect(alone.text == "\(reason); retrying\nError: \(reason)\n")
         }
     }

@@ -54,7 +54,7 @@ struct MQTTErrorTests {
         arguments: [
             (
                 5, .unreachable,
-                "Connection refused: nothing listens at this port; 'lockstep up' starts a broker"
+                "Connection refused: nothing listens at this port; 'lockstep up' starts a broker on this machine"
             ), (15, .unknownHost, "cannot resolve the host name"),
             (20, .unknownHost, "cannot resolve the host name"), (8, .tls, "TLS failed"), (23, .tls, "TLS failed"),
             (4, .connectionLost, ""), (9, .tooLarge, ""), (25, .tooLarge, ""), (3, .invalid, ""), (18, .invalid, ""),

@@ -85,6 +85,9 @@ struct StoreCheck {
                     return .unknown(
                         reason: "the broker does not allow this user to read the reports of collectors: "
                             + "allow it to read '\(allTopics)'")
+                case .interrupted(.silence, wasConnected: false):
+                    // A busy broker may still answer.
+                    problem = "\(MQTTError.silence)"
                 case .interrupted(let error, wasConnected: false):
                     problem = "\(error)"
                     if error.code == .unreachable { machine.unreachable() }
@@ -114,7 +117,7 @@ struct StoreCheck {
             switch machine.decision(at: Moment.now().boot) {
             case .wait: break
             case .connect:
-                if isStoreNew, machine.earlier != nil {
+                if machine.hasReplacedStore(isNew: isStoreNew) {
                     logger.warning(
                         "this store is new, but another one was here when the collector last ran",
                         metadata: [

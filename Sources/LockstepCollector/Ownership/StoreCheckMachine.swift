@@ -42,8 +42,8 @@ struct StoreCheckMachine {
     /// The other stores that retained reports name, by topic.
     private var candidates: [String: CollectorHealth.Store] = [:]
     private var other: CollectorHealth.Store?
-    /// Another store that was at the same place when a collector last reported. Its disk may not be mounted now.
-    private(set) var earlier: CollectorHealth.Store?
+    /// Whether another store was at the same place when a collector last reported.
+    private var hasEarlierStore = false
     /// The time until which a collector whose last will was received may report that it is back.
     private var returnDeadline = Int64.min
 
@@ -58,6 +58,10 @@ struct StoreCheckMachine {
 
     /// The store of a collector that may be running.
     var candidate: CollectorHealth.Store? { candidates.min { $0.key < $1.key }?.value }
+
+    /// Returns whether the store is probably not the one of this place: the disk of that one may not be mounted.
+    /// - Parameter isNew: whether it has no devices.
+    func hasReplacedStore(isNew: Bool) -> Bool { isNew && hasEarlierStore }
 
     /// The broker cannot be reached.
     mutating func unreachable() { wasUnreachable = true }
@@ -77,7 +81,7 @@ struct StoreCheckMachine {
         if let reported = health.store, isRetained, reported.id != store.id,
             (reported.name, reported.host) == (store.name, store.host)
         {
-            earlier = reported
+            hasEarlierStore = true
         }
         // A last will that says 'offline', a share of a cluster and a collector of an earlier version name no store.
         if health.status != .offline, let other = health.store, other.id != store.id {

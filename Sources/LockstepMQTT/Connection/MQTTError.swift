@@ -45,7 +45,8 @@ public struct MQTTError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-private let connectionRefused = "Connection refused: nothing listens at this port; 'lockstep up' starts a broker"
+private let connectionRefused =
+    "Connection refused: nothing listens at this port; 'lockstep up' starts a broker on this machine"
 
 extension MQTTError {
     /// Creates the error for a return value of libmosquitto (`MOSQ_ERR_…`). Reads `errno` for `MOSQ_ERR_ERRNO`.
@@ -94,7 +95,7 @@ extension MQTTError {
     }
 
     /// The error of a server that has accepted a connection, but has not answered CONNECT.
-    static let silence = MQTTError(
+    package static let silence = MQTTError(
         .refused,
         "the server accepts connections, but does not answer as an MQTT broker: check that the port is that of an MQTT "
             + "broker, and whether it uses TLS")

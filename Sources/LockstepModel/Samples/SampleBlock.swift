@@ -86,8 +86,13 @@ public struct SampleBlock: Sendable {
     public func droppingIncomplete() -> SampleBlock {
         guard !isComplete else { return self }
         var result = SampleBlock(stream: stream)
+        let position = stream.columns.indices.filter {
+            stream == .location && ["lat", "lon"].contains(stream.columns[$0].name)
+        }
         for index in times.indices {
-            let values = zip(stream.columns, values(at: index)).map { $0.accepts($1) ? $1 : .nan }
+            var values = zip(stream.columns, values(at: index)).map { $0.accepts($1) ? $1 : .nan }
+            // Half a position is none.
+            if position.contains(where: { values[$0].isNaN }) { for column in position { values[column] = .nan } }
             guard zip(stream.columns, values).allSatisfy({ !$0.isRequired || !$1.isNaN }) else { continue }
             result.append(time: Timestamp(microseconds: times[index]), values: values)
         }

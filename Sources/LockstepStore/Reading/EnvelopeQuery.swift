@@ -29,7 +29,7 @@ public struct EnvelopeQuery: Hashable, Sendable {
     /// consist of whole minutes, of which the store may have summaries.
     public var width: Int64 { spans.width }
 
-    /// The buckets. The first one that is not empty starts with the range, and the last one may extend beyond it.
+    /// The buckets. The first one may begin before the range, and the last one may extend beyond it.
     package var spans: SummarySpans {
         func width(from start: Int64) -> Int64 {
             let (length, points) = (UInt64(times.upperBound - start), UInt64(max(1, points)))

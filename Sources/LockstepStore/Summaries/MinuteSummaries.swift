@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepSQLite
 
-// The summaries of minutes in an SQLite store. A summary is that of the rows in the table of samples, whoever waits. It exists
+// The summaries of minutes in an SQLite store. A summary covers the rows in the table of samples, not those in `_waiting`. It exists
 // only while it is right: what inserts or removes rows deletes the summaries of their minutes in the same transaction. So a
 // missing summary means that rows are to be read, and nothing has to be told to readers.
 

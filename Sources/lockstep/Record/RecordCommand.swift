@@ -149,6 +149,8 @@ struct RecordStartCommand: ParsableCommand {
         let connection = options.connection
         let settings = try connection.settings()
         let known = try connection.devices(named: nil, settings, try connection.topicRoot(settings))
+        // This user may not be allowed to see the devices.
+        guard !known.isEmpty else { return }
         do { _ = try device.addresses(in: group, among: known, place: "at this broker") } catch {
             throw CommandFailure("\(error), or add --new-devices for one that has never sent anything")
         }

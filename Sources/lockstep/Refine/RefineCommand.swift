@@ -49,7 +49,7 @@ struct RefineOptions: ParsableArguments {
     ) throws {
         let now = Moment.now().wall
         let (from, to) = try times.range(now: now)
-        let address = try store.address()
+        let address = try store.address(isRead: false)
         let reader = try address.reader()
         let device = try device.onlyAddress(among: reader.devices().map(\.address))
         for stream in refinement.streams {

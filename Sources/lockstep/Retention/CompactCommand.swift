@@ -19,7 +19,7 @@ struct CompactCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        guard case .sqlite(let path) = try options.address() else {
+        guard case .sqlite(let path) = try options.address(isRead: false) else {
             throw CommandFailure("only an SQLite store has free pages: a ClickHouse server frees its disk by itself")
         }
         let compaction = try StoreCompaction(path: path)

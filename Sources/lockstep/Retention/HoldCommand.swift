@@ -53,7 +53,7 @@ struct HoldCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard case .sqlite(let path) = try options.address() else {
+        guard case .sqlite(let path) = try options.address(isRead: false) else {
             throw CommandFailure("only an SQLite store has holds")
         }
         if let remove {

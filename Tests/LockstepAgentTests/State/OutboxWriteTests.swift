@@ -274,7 +274,7 @@ struct OutboxWriteTests {
                 stream: stream, times: [1, 2], columns: [[.nan, 0], [0, 0], [0, 0]])
             loop.send(.item(.samples(samples, .own)))
         }
-        #expect(loop.take() == Array(repeating: "warning: samples dropped missing-value", count: 2))
+        #expect(loop.take() == Array(repeating: "warning: samples dropped missing-or-impossible-value", count: 2))
         #expect(loop.state.presence.unsavedDropped == 3)
         loop.turn(after: 1_000_000)
         #expect(loop.written.map(\.times) == [[2], [2], [2]])

@@ -52,7 +52,8 @@ struct StoreCheckMachineTests {
         var store = isSamePlace ? Self.own : Self.other
         store.id = "3"
         receive(Self.health(.offline, store))
-        #expect(machine.earlier == (isSamePlace ? store : nil))
+        #expect(machine.hasReplacedStore(isNew: true) == isSamePlace)
+        #expect(!machine.hasReplacedStore(isNew: false), "a copy or a backup of another store")
         receive(Self.health(.offline, nil, isWill: true))
         machine.subscribed(at: 0)
         #expect(machine.decision(at: 0) == .connect)

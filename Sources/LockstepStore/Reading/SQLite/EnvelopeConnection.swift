@@ -39,12 +39,15 @@ final class EnvelopeConnection {
                 guard let table = try tableStatement(query) else { return }
                 let minutes = try spans.haveWholeMinutes && usesSummaries ? minuteStatement(query.stream) : nil
                 for statement in [table, minutes] { try statement?.bind(device, at: 1) }
-                var claimed: Int64 = 0
+                var (claimed, read): (Int64, Int64) = (0, 0)
                 while cancellation?.isCancelled != true, let chunk = chunks.claim() {
                     claimed |= 1 << Int64(chunk)
                     let times = chunks.times(of: chunk)
-                    for gap in try addMinutes(in: times, minutes) { try run(table, gap) }
-                    try afterChunk(extremes.rows)
+                    let gaps = try addMinutes(in: times, minutes)
+                    let before = extremes.rows
+                    for gap in gaps { try run(table, gap) }
+                    read += extremes.rows - before
+                    try afterChunk(read)
                 }
                 guard claimed != 0 else { return }
                 try add(waiting.stream(query.stream)?.rows(of: device, query.times) ?? [], query, chunks, claimed)
