@@ -42,6 +42,11 @@ struct StoreCheckTests {
         }
     }
 
+    @Test("waits for a busy broker that accepts the connection late")
+    func lateAnswer() throws {
+        #expect(try check([.answerLate], version: .three) == .free)
+    }
+
     @Test("asks a broker that does not know MQTT 5, and closes the connection, with 3.1.1")
     func oldBroker() throws {
         #expect(try check([.closeAtConnect, .answer]) == .free)
@@ -81,6 +86,8 @@ private final class ScriptedBroker: Sendable {
         case closeAtConnect
         case closeAtSubscribe
         case answer
+        /// Like `answer`, but after the client has reported the silence.
+        case answerLate
     }
 
     private let listener: LoopbackListener
@@ -105,12 +112,17 @@ private final class ScriptedBroker: Sendable {
         var bytes = [UInt8](repeating: 0, count: 4096)
         // CONNECT
         guard read(connection, &bytes, bytes.count) > 0, behaviour != .closeAtConnect else { return }
+        if behaviour == .answerLate {
+            // Ends earlier if the client gives up.
+            var silence = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+            poll(&silence, 1, 5500)
+        }
         let acceptance: [UInt8] = [0x20, 2, 0, 0]
         _ = write(connection, acceptance, acceptance.count)
         while case let count = read(connection, &bytes, bytes.count), count > 0 {
             // The client sends SUBSCRIBE only after the answer to the last one.
             guard bytes[0] == 0x82, count > 3 else { continue }
-            guard behaviour == .answer else { return }
+            guard behaviour != .closeAtSubscribe else { return }
             let answer: [UInt8] = [0x90, 3, bytes[2], bytes[3], 0]
             _ = write(connection, answer, answer.count)
         }
