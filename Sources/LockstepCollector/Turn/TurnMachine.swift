@@ -160,8 +160,8 @@ struct TurnMachine {
     /// The maximum number of states published in one turn. One call of libmosquitto reads as many packets as there are
     /// publishes in flight, regardless of the read limit.
     static let maxStatesPerTurn = 500
-    /// The number of messages in flight that any broker allows: of states, before the collector has to read its responses,
-    /// and of messages to the collector, before it has to acknowledge them.
+    /// The least number of messages in flight that common brokers allow: of states, before the collector has to read its
+    /// responses, and of messages to the collector, before it has to acknowledge them.
     static let minBrokerWindow = 10
     /// The time after which a refused subscription is retried. Until then, the access rights may have been corrected,
     /// or a failed cluster node may have recovered.

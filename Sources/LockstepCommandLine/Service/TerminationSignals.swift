@@ -2,8 +2,8 @@ import Glibc
 public import ServiceLifecycle
 import UnixSignals
 
-/// Handles SIGTERM, SIGINT and SIGHUP, which the end of a terminal sends: the first signal shuts the service group down, and one that arrives at least a second later
-/// ends the process at once. See ``TerminationRequests``.
+/// Handles SIGTERM, SIGINT and SIGHUP, which the end of a terminal sends: the first signal shuts the service group down, and
+/// one that arrives at least a second later ends the process at once. See ``TerminationRequests``.
 ///
 /// Add it to a group with `successTerminationBehavior: .gracefullyShutdownGroup`. It replaces the signal handling of
 /// swift-service-lifecycle, which ignores the second signal.
