@@ -52,15 +52,16 @@ struct AcknowledgementSchedule {
         for number in entries.indices where entries[number]?.key.device == device { entries[number]?.pending = nil }
     }
 
-    /// The time of the next call to ``takeExpired(at:)``, in µs of the boot clock, or nil if nothing is pending.
+    /// The time of the next call to ``takeDue(at:isStopping:)``, in µs of the boot clock, or nil if nothing is pending.
     var nextDeadline: Int64? { queue.nextDeadline.map { max($0, nextScan) } }
 
-    /// Removes and returns the acknowledgements whose deadline has passed.
-    mutating func takeExpired(at boot: Int64) -> [(device: DeviceAddress, ack: Acknowledgement)] {
-        guard let nextDeadline, boot >= nextDeadline else { return [] }
+    /// Removes and returns the acknowledgements whose deadline has passed, or all when the collector stops: the next collector
+    /// may have another store, and cannot acknowledge these batches before they are sent again.
+    mutating func takeDue(at boot: Int64, isStopping: Bool) -> [(device: DeviceAddress, ack: Acknowledgement)] {
+        guard let nextDeadline, isStopping || boot >= nextDeadline else { return [] }
         nextScan = boot + Self.scanInterval
         var expired: [(DeviceAddress, Acknowledgement)] = []
-        while let (_, number) = queue.popExpired(at: boot) {
+        while let (_, number) = queue.popExpired(at: isStopping ? .max : boot) {
             guard let entry = entries[number], let received = entry.pending else { continue }
             let ack = Acknowledgement(
                 epoch: entry.key.epoch, received: received, holdTime: boot - entry.lastReadEnd)

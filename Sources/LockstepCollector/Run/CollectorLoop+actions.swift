@@ -164,7 +164,7 @@ extension CollectorLoop {
         }
         moment = .now()
         if acknowledgements { publishRefusals() }
-        for (device, ack) in acknowledgements ? schedule.takeExpired(at: moment.boot) : [] {
+        for (device, ack) in acknowledgements ? schedule.takeDue(at: moment.boot, isStopping: isStopping()) : [] {
             publish(.ack, of: device, AcknowledgementJSON.encode(ack), qos: .atMostOnce)
         }
         rules.publish(at: moment.wall) { delivery, isRetained in

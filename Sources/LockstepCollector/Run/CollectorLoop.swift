@@ -35,7 +35,7 @@ final class CollectorLoop {
     /// The messages that were read before the share was taken over: a broker may send them in one TLS record with its
     /// answer to the connect.
     var earlyMessages: [CopiedMessage] = []
-    private var isStopping: () -> Bool = { false }
+    private(set) var isStopping: () -> Bool = { false }
     /// Called when the broker has accepted a connection.
     var didConnect: () -> Void = {}
     /// Called when another collector uses the session.

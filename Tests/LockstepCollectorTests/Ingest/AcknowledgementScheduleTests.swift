@@ -17,7 +17,7 @@ struct AcknowledgementScheduleTests {
     func empty() {
         var schedule = AcknowledgementSchedule()
         #expect(schedule.nextDeadline == nil)
-        let acks = schedule.takeExpired(at: begin)
+        let acks = schedule.takeDue(at: begin, isStopping: false)
         #expect(acks.isEmpty)
     }
 
@@ -30,14 +30,23 @@ struct AcknowledgementScheduleTests {
         #expect(deadline >= begin)
     }
 
+    @Test("all pending acknowledgements are sent when the collector stops")
+    func stop() {
+        var schedule = AcknowledgementSchedule()
+        schedule.schedule(key, received: SequenceSet([1...1]), at: begin)
+        let acks = schedule.takeDue(at: begin, isStopping: true)
+        #expect(acks.map(\.ack.through) == [1])
+        #expect(schedule.nextDeadline == nil)
+    }
+
     @Test("the first acknowledgement is sent after a short delay, and covers all batches stored until then")
     func first() {
         var schedule = AcknowledgementSchedule()
         schedule.schedule(key, received: SequenceSet([1...1]), at: begin)
-        let early = schedule.takeExpired(at: begin)
+        let early = schedule.takeDue(at: begin, isStopping: false)
         #expect(early.isEmpty)
         schedule.schedule(key, received: SequenceSet([1...2]), at: begin + 60_000)
-        let before = schedule.takeExpired(at: begin + 99_999)
+        let before = schedule.takeDue(at: begin + 99_999, isStopping: false)
         #expect(before.isEmpty)
         let (at, acks) = next(&schedule, from: begin + 100_000)
         #expect(at <= begin + 200_000)
@@ -55,7 +64,7 @@ struct AcknowledgementScheduleTests {
         for now in stride(from: begin, to: begin + 20 * second, by: 10_000) {
             number += 1
             schedule.schedule(key, received: SequenceSet([1...number]), at: now)
-            for (_, ack) in schedule.takeExpired(at: now) {
+            for (_, ack) in schedule.takeDue(at: now, isStopping: false) {
                 #expect(ack.through == number)
                 sent.append((now, ack.through))
             }
@@ -73,8 +82,8 @@ struct AcknowledgementScheduleTests {
         for window in 0..<60 as Range<Int64> {
             let now = begin + window * second
             schedule.schedule(key, received: SequenceSet([1...window + 1]), at: now)
-            _ = schedule.takeExpired(at: now)
-            let acks = schedule.takeExpired(at: now + 150_000)
+            _ = schedule.takeDue(at: now, isStopping: false)
+            let acks = schedule.takeDue(at: now + 150_000, isStopping: false)
             #expect(acks.map(\.ack.holdTime) == [170_000], "window \(window)")
         }
     }
@@ -135,7 +144,7 @@ struct AcknowledgementScheduleTests {
         for _ in 0..<1000 {
             guard let deadline = schedule.nextDeadline else { break }
             now = max(now, deadline)
-            let acks = schedule.takeExpired(at: now)
+            let acks = schedule.takeDue(at: now, isStopping: false)
             if !acks.isEmpty { return (now, acks) }
         }
         Issue.record("the schedule returned no acknowledgement")

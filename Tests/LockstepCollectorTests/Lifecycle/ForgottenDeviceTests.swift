@@ -167,6 +167,6 @@ struct ForgottenDeviceTests {
                 after: 0, at: 0)
         }
         schedule.cancel(device)
-        #expect(schedule.takeExpired(at: 2_000_000).map(\.device.device.rawValue) == ["other"])
+        #expect(schedule.takeDue(at: 2_000_000, isStopping: false).map(\.device.device.rawValue) == ["other"])
     }
 }
