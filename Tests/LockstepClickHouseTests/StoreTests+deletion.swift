@@ -36,6 +36,10 @@ extension StoreTests {
             let times: [Int64] = [5] + (0..<90).reversed().map { now - $0 * day }
             let address = try ClickHouseAddress(server.url())
             try open(server).write(IngestGroup(batches: [received(times, seq: 1)]))
+            // The rule for all streams is the one of the steps.
+            let refined = try steps(address, at: now)
+            try refined.write([step(at: now - 85 * day, 1), step(at: now - day, 2)])
+            try refined.complete(first: now - 90 * day, last: now)
             var options = ClickHouseStore.Options()
             options.survivesPowerLoss = false
             let reports = TextLog()
@@ -54,6 +58,7 @@ extension StoreTests {
             let limit = KeepRules.limit(ofAge: 40 * day, at: now)
             let kept = times.filter { $0 == 5 || $0 >= limit }
             try await expectEventually { try await server.execute(select) == kept.map(String.init) }
+            try await expectEventually { try await server.execute("SELECT walk FROM steps_refined") == ["2"] }
             let result = try store.write(IngestGroup(batches: [received([now - 85 * day, now], seq: 2)]))
             #expect(result.devices.values.first == IngestResult.Counts(duplicates: 1, expired: 1))
             let reader = try StoreReader(address)

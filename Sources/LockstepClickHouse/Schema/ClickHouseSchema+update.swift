@@ -28,7 +28,7 @@ extension ClickHouseSchema {
     func update(_ client: ClickHouseClient, database: String) throws(StoreError) {
         // Before the row is read, so that views without a row are those of an earlier version.
         let found = try tables(client)
-        let stored = try client.rows("SELECT version, views FROM lockstep_schema ORDER BY at DESC LIMIT 1").first
+        let stored = try client.rows("SELECT version, views, at FROM lockstep_schema ORDER BY at DESC LIMIT 1").first
         let version = stored?[0].flatMap { Int($0) } ?? 0
         guard version <= Self.version else {
             throw StoreError(
@@ -50,8 +50,9 @@ extension ClickHouseSchema {
         let isCurrent = version == Self.version && stored?[1] == "\(fingerprint)"
         if !isCurrent {
             for (name, _) in views where found[name] != nil { try client.execute("DROP TABLE IF EXISTS \(name)") }
-            let now = Moment.now().wall.microseconds
-            try client.execute("INSERT INTO lockstep_schema VALUES (\(Self.version), \(fingerprint), \(now))")
+            // The newest row counts, also after the clock was ahead.
+            let at = max(Moment.now().wall.microseconds, stored?[2].flatMap { Int64($0) }.map { $0 + 1 } ?? 0)
+            try client.execute("INSERT INTO lockstep_schema VALUES (\(Self.version), \(fingerprint), \(at))")
         }
         for (name, select) in views where !isCurrent || found[name] == nil {
             try client.execute("CREATE VIEW IF NOT EXISTS \(name) AS \(select)")

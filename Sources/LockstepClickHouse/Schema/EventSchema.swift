@@ -119,15 +119,19 @@ extension StreamDefinition {
     /// Adds or updates the definitions of `streams`.
     /// - Throws: ``/LockstepStore/StoreError`` if a stream differs from the stored one.
     static func register(_ streams: [SensorStream], in client: ClickHouseClient) throws(StoreError) {
+        let changes = try changes(to: streams, in: client)
+        guard !changes.isEmpty else { return }
+        // The newest row counts, also after the clock was ahead.
+        let newest = try client.rows("SELECT max(at) FROM streams").first?[0].flatMap { UInt64($0) } ?? 0
+        let at = max(UInt64(clamping: Moment.now().wall.microseconds), newest + 1)
         var rows = RowBinary()
-        for (stream, definition, _) in try changes(to: streams, in: client) {
+        for (stream, definition, _) in changes {
             rows.append(stream.name)
             rows.append(stream.table)
             rows.append(definition)
-            rows.append(UInt64(clamping: Moment.now().wall.microseconds))
+            rows.append(at)
             rows.endRow()
         }
-        guard !rows.isEmpty else { return }
         try client.insert(rows.bytes, into: "streams", columns: ["name", "table_name", "definition", "at"])
     }
 }

@@ -83,7 +83,7 @@ extension RefinedKind {
     }
 
     /// The name of the stream that it stands for: it leaves by the rule of this stream.
-    var standsFor: String {
+    package var standsFor: String {
         switch self {
         case .attitude: "motion/device"
         case .steps: "steps"
