@@ -18,6 +18,9 @@ struct SessionMachine {
     static let retry: Int64 = 5_000_000
     /// The time between the moment at which all devices are ready and the start, in µs.
     static let countdown: Int64 = 1_000_000
+    /// The time from the end to the first requests about it, in µs. Until then, devices read the last samples before the end,
+    /// at the asked rates.
+    static let lastSamples: Int64 = 500_000
     /// The greatest number of further requests to a device that has returned and does not answer, each after twice the time.
     static let maxAttempts = 8
     /// The time after the end from which what is on its way makes the session incomplete for now, in µs.
@@ -91,7 +94,7 @@ struct SessionMachine {
         // After the clock was set back, the end may be ahead of it: the wait begins now.
         clockOffset = (session.end ?? now).microseconds - moment.boot
         for id in session.devices.keys {
-            observed[id]?.nextRequest = .min
+            observed[id]?.nextRequest = moment.boot + Self.lastSamples
             observed[id]?.needsNumbers = true
             session.devices[id]?.problem = nil
         }

@@ -70,8 +70,8 @@ struct SessionMachineTests {
         newest: [DeviceID: Int64], received: [DeviceID: [ClosedRange<Int64>]], dropped: [ClosedRange<Int64>] = []
     ) {
         machine.stop(at: moment(10))
-        tick(10)
-        for (id, number) in newest { flush(id, newest: number, 10.1) }
+        tick(10.5)
+        for (id, number) in newest { flush(id, newest: number, 10.6) }
         for (id, ranges) in received { read(id, received: ranges, dropped: dropped) }
     }
 
@@ -148,14 +148,16 @@ struct SessionMachineTests {
         record()
         #expect(session.state == .recording && session.start == time(4))
         machine.stop(at: moment(10))
-        tick(10)
+        tick(10.4)
         #expect(session.state == .stopping && session.end == time(10))
+        #expect(requests.isEmpty, "the last samples before the end come at the asked rates")
+        tick(10.5)
         let flushes = requests.filter { $0.request.action == .flush }.map(\.device)
         #expect(flushes == [left, right])
         // Their leases end.
         #expect(requests.contains { if case .lease(let lease) = $0.request.action { lease.rate == 0 } else { false } })
-        flush(left, newest: 12, 10.1)
-        flush(right, newest: 12, 10.1)
+        flush(left, newest: 12, 10.6)
+        flush(right, newest: 12, 10.6)
         read(left, received: [1...12])
         read(right, received: [1...10])
         tick(11)
