@@ -91,7 +91,7 @@ struct LiveFeedTests {
                     await broker.stop()
                     await expectEventually { !feed.status.isConnected && feed.status.problem != nil }
                     await #expect(throws: CommandError.self) {
-                        try await feed.commands.send(AgentRequest(action: .flush), to: left)
+                        try await feed.requests.send(AgentRequest(action: .flush), to: left)
                     }
                     try await broker.start()
                     await expectEventually { feed.status == LiveFeed.Status(isConnected: true) }
@@ -109,10 +109,9 @@ struct LiveFeedTests {
         var reports: [LiveFeed.Status] = []
         let configuration = FeedConfiguration(broker: BrokerAddress(host: "localhost", port: 1), clientID: "feed")
         let wakeup = Wakeup()
-        let commands = CommandClient(limit: 1, wakeup: wakeup)
         let loop = FeedLoop(
-            configuration, wakeup: wakeup, picture: LivePicture(root: .standard), commands: commands,
-            acknowledgements: AcknowledgementClient(root: .standard, limit: 1, wakeup: wakeup),
+            configuration, wakeup: wakeup, picture: LivePicture(root: .standard),
+            requests: RequestClient(root: .standard, limit: 1, wakeup: wakeup),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) { reports.append($0) }
         let problem = "this user is not allowed to read 'lockstep/#'"

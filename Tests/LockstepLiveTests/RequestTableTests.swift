@@ -14,7 +14,7 @@ struct RequestTableTests {
     /// Sends what is to be sent, and returns the topics and payloads.
     private mutating func sent(isConnected: Bool = true) -> [String] {
         var messages: [String] = []
-        let results = table.sendAll(root: .standard) { message throws(MQTTError) in
+        let results = table.sendAll { message throws(MQTTError) in
             guard isConnected else { return nil }
             messages.append("\(message.topic) \(String(decoding: message.payload, as: UTF8.self))")
             return Int32(messages.count)
@@ -25,7 +25,8 @@ struct RequestTableTests {
 
     private mutating func add(_ id: String?) -> Int {
         let number = table.reserveID()
-        table.add(PendingRequest(AgentRequest(id: id, action: .flush), to: left), deadline: 1000, id: number)
+        let request = PendingRequest(AgentRequest(id: id, action: .flush), to: left)
+        table.add(.reply(request), [request.message(root: .standard)], deadline: 1000, id: number)
         return number
     }
 
@@ -51,8 +52,9 @@ struct RequestTableTests {
         #expect(table.handle(reply("7"), from: device("right")).isEmpty)
         let results = table.handle(reply("7"), from: left)
         #expect(results.map(\.0) == [seven])
-        #expect(results.first.flatMap { try? $0.1.get().reply.outcome } == .flushed(batches: 2))
-        #expect(results.first.flatMap { try? $0.1.get().payload } == Array(reply("7")))
+        let answer = CommandReply(
+            reply: AgentReply(id: "7", outcome: .flushed(batches: 2)), payload: Array(reply("7")))
+        #expect(results.first?.1 == .success(.reply(answer)))
         #expect(table.count == 1)
     }
 

@@ -9,8 +9,7 @@ final class FeedLoop {
     private let configuration: FeedConfiguration
     private let session: BrokerSession
     private let picture: LivePicture
-    private let commands: CommandClient
-    private let acknowledgements: AcknowledgementClient
+    private let requests: RequestClient
     private let logger: Logger
     private let report: (LiveFeed.Status) -> Void
     private var status = LiveFeed.Status.initial
@@ -21,14 +20,13 @@ final class FeedLoop {
     private var nextAdvance: Int64 = 0
 
     init(
-        _ configuration: FeedConfiguration, wakeup: Wakeup, picture: LivePicture, commands: CommandClient,
-        acknowledgements: AcknowledgementClient, logger: Logger, report: @escaping (LiveFeed.Status) -> Void
+        _ configuration: FeedConfiguration, wakeup: Wakeup, picture: LivePicture, requests: RequestClient,
+        logger: Logger, report: @escaping (LiveFeed.Status) -> Void
     ) {
         self.configuration = configuration
         certificates = CertificateWatch(tls: configuration.tls, serverFile: configuration.serverCertificateFile)
         self.picture = picture
-        self.commands = commands
-        self.acknowledgements = acknowledgements
+        self.requests = requests
         self.logger = logger
         self.report = report
         let link = configuration.link(wakeup: wakeup, clientID: configuration.clientID)
@@ -40,14 +38,11 @@ final class FeedLoop {
     /// Waits for messages, a deadline or a signal, and handles what has happened.
     func turn() {
         let now = Moment.now().boot
-        let deadline = min(nextAdvance, commands.nextDeadline ?? .max, acknowledgements.nextDeadline ?? .max)
+        let deadline = min(nextAdvance, requests.nextDeadline ?? .max)
         let wait = Duration.microseconds(max(0, min(deadline - now, 1_000_000)))
         for event in session.next(until: .now + wait) { handle(event) }
         let moment = Moment.now()
-        commands.advance(to: moment.boot, root: configuration.root) { message throws(MQTTError) in
-            status.isConnected ? try session.link.publish(message) : nil
-        }
-        acknowledgements.advance(to: moment.boot) { message throws(MQTTError) in
+        requests.advance(to: moment.boot) { message throws(MQTTError) in
             status.isConnected ? try session.link.publish(message) : nil
         }
         for event in session.send() { handle(event) }
@@ -74,8 +69,8 @@ final class FeedLoop {
         let change = picture.handle(
             topic: message.topic, payload: message.payload, contentType: message.contentType, at: .now())
         switch change {
-        case .reply(let device): commands.handle(Data(message.payload), from: device)
-        case .acknowledged(let confirmation): acknowledgements.handle(confirmation)
+        case .reply(let device): requests.handle(Data(message.payload), from: device)
+        case .acknowledged(let confirmation): requests.handle(confirmation)
         case .unreadable(let topic, let reason):
             logger.debug("message unreadable", metadata: ["topic": "\(topic)", "error": "\(reason)"])
         case .collector(let group, let id, let health, isNews: true):
@@ -96,11 +91,8 @@ final class FeedLoop {
             picture.didConnect()
         case .ready:
             set(.init(isConnected: true))
-            commands.didConnect()
-            acknowledgements.didConnect()
-        case .published(let id, let refusal):
-            commands.didPublish(id, refusal: refusal)
-            acknowledgements.didPublish(id, refusal: refusal)
+            requests.didConnect()
+        case .published(let id, let refusal): requests.didPublish(id, refusal: refusal)
         case .denied(_, let error), .interrupted(let error, _): set(.init(problem: error.description))
         }
     }
@@ -112,8 +104,7 @@ final class FeedLoop {
         status = new
         report(new)
         if let problem = new.problem {
-            commands.didDisconnect(problem)
-            acknowledgements.didDisconnect(problem)
+            requests.didDisconnect(problem)
             logger.warning(
                 "broker not connected", metadata: ["broker": "\(configuration.broker)", "error": "\(problem)"])
         } else {

@@ -23,10 +23,8 @@ public final class LiveFeed: Sendable {
 
     /// The live picture.
     public let picture: LivePicture
-    /// Sends requests to agents.
-    public let commands: CommandClient
-    /// Sends acknowledgements of events to collectors.
-    public let acknowledgements: AcknowledgementClient
+    /// Sends requests to agents and collectors.
+    public let requests: RequestClient
 
     private let configuration: FeedConfiguration
     private let logger: Logger
@@ -38,8 +36,7 @@ public final class LiveFeed: Sendable {
         self.configuration = configuration
         self.logger = logger
         picture = LivePicture(root: configuration.root, limits: configuration.limits)
-        commands = CommandClient(limit: configuration.limits.requests, wakeup: thread.wakeup)
-        acknowledgements = AcknowledgementClient(
+        requests = RequestClient(
             root: configuration.root, limit: configuration.limits.requests, wakeup: thread.wakeup)
     }
 
@@ -74,15 +71,12 @@ public final class LiveFeed: Sendable {
 
     private func loop() {
         let loop = FeedLoop(
-            configuration, wakeup: thread.wakeup, picture: picture, commands: commands,
-            acknowledgements: acknowledgements,
-            logger: logger
+            configuration, wakeup: thread.wakeup, picture: picture, requests: requests, logger: logger
         ) { status in self.currentStatus.withLock { $0 = status } }
         while !thread.isStopping { loop.turn() }
         loop.stop()
         picture.close("the server is stopping")
-        commands.close()
-        acknowledgements.close()
+        requests.close()
     }
 }
 

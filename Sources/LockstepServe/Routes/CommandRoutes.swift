@@ -21,7 +21,7 @@ struct CommandRoutes {
             logger.info(
                 "command sent", metadata: ["device": "\(address)", "action": "\(Self.name(of: request.action))"])
             do {
-                let reply = try await feed.commands.send(request, to: address)
+                let reply = try await feed.requests.send(request, to: address)
                 if case .failed(let reason) = reply.reply.outcome {
                     throw Problem(status: 409, title: "Refused by the agent", detail: "\(address): \(reason)")
                 }

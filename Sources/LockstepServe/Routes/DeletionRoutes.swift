@@ -52,7 +52,7 @@ struct DeletionRoutes {
             }
             guard !body.isPreview else { return Response(json: Self.json(of: days, deletion, id: nil)) }
             do {
-                try await feed.acknowledgements.publish(
+                try await feed.requests.publish(
                     DeletionJSON.encode(deletion), to: root.topic(address, .delete))
             } catch let error as CommandError { throw CommandRoutes.problem(error) }
             logger.info(

@@ -36,7 +36,7 @@ struct EventRoutes {
         ) { call in
             let key = try await event(call)
             do {
-                let confirmation = try await feed.acknowledgements.acknowledge(
+                let confirmation = try await feed.requests.acknowledge(
                     key, collectors: feed.picture.read { Array($0.collectors.keys) })
                 logger.info(
                     "event acknowledged",

@@ -135,7 +135,7 @@ struct RecordingRoutes {
     private func send(
         _ verb: SessionRequest.Verb, _ body: [UInt8], to key: RecordingSession.Key, _ call: APICall
     ) async throws -> Response {
-        do { try await feed.acknowledgements.publish(body, to: root.topic(key, verb)) } catch {
+        do { try await feed.requests.publish(body, to: root.topic(key, verb)) } catch {
             throw CommandRoutes.problem(error)
         }
         logger.info(

@@ -6,11 +6,11 @@ import Testing
 
 @testable import LockstepLive
 
-@Suite("AcknowledgementClient")
-struct AcknowledgementClientTests {
+@Suite("RequestClient")
+struct RequestClientTests {
     @Test("a request whose time is over is not sent")
     func expired() async {
-        let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
+        let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())
         client.didConnect()
         let key = RuleEvent.Key(rule: "hot", device: device("left"), time: moment(0).wall)
         let answer = Task { try await client.acknowledge(key, collectors: [], timeout: 0) }
@@ -29,7 +29,7 @@ struct AcknowledgementClientTests {
 
     /// Starts a request to both collectors, which has sent the messages 1 and 2.
     private func request(
-        _ client: AcknowledgementClient
+        _ client: RequestClient
     ) async -> Task<StoredAcknowledgement, any Error> {
         let answer = Task { try await client.acknowledge(key, collectors: collectors, timeout: .max / 2) }
         var sent: [String] = []
@@ -42,7 +42,7 @@ struct AcknowledgementClientTests {
     }
 
     /// Returns the topics of the messages that the client sends. Their ids start at 1.
-    private func topics(_ client: AcknowledgementClient) -> [String] {
+    private func topics(_ client: RequestClient) -> [String] {
         var topics: [String] = []
         client.advance(to: 0) { message in
             topics.append(message.topic)
@@ -53,7 +53,7 @@ struct AcknowledgementClientTests {
 
     @Test("a request that needs no confirmation ends when the broker has it, or refuses it", arguments: [false, true])
     func published(isRefused: Bool) async throws {
-        let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
+        let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())
         client.didConnect()
         let answer = Task { try await client.publish([1], to: "a/b", timeout: .max / 2) }
         var sent: [String] = []
@@ -72,7 +72,7 @@ struct AcknowledgementClientTests {
 
     @Test("an event that no known collector can have is not confirmed")
     func nobody() async {
-        let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
+        let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())
         client.didConnect()
         await #expect(throws: CommandError.notConfirmed) {
             try await client.acknowledge(key, collectors: [], timeout: .max / 2)
@@ -81,7 +81,7 @@ struct AcknowledgementClientTests {
 
     @Test("a request to several collectors fails when the broker has refused it for all of them")
     func refused() async throws {
-        let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
+        let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())
         client.didConnect()
         let first = await request(client)
         client.didPublish(1, refusal: MQTTError(.other, "not allowed"))
@@ -97,7 +97,7 @@ struct AcknowledgementClientTests {
 
     @Test("after a new connection a request is sent again; one confirmation answers all requests for its event")
     func reconnection() async throws {
-        let client = AcknowledgementClient(root: .standard, limit: 10, wakeup: Wakeup())
+        let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())
         client.didConnect()
         let answers = [await request(client), await request(client)]
         #expect(topics(client).isEmpty)

@@ -3,17 +3,36 @@ package import LockstepMQTT
 package import LockstepModel
 package import LockstepWire
 
-/// The requests that wait for a reply, and what is to be sent.
+/// The requests that wait for an answer, and what is to be sent.
 struct RequestTable {
-    typealias Outcome = Result<CommandReply, CommandError>
+    /// What a request waits for.
+    enum Expectation {
+        /// The reply of an agent.
+        case reply(PendingRequest)
+        /// The confirmation of the collector that has stored an event.
+        case confirmation(RuleEvent.Key)
+        /// The broker's acknowledgement.
+        case publication
+    }
+
+    enum Answer: Sendable, Hashable {
+        case reply(CommandReply)
+        case confirmation(StoredAcknowledgement)
+        case publication
+    }
+
+    typealias Outcome = Result<Answer, CommandError>
 
     private struct Entry {
-        let pending: PendingRequest
+        let expected: Expectation
+        let messages: [MQTTMessage]
         /// The time at which the request fails, in µs of the boot clock.
         let deadline: Int64
         var isSent = false
-        /// The id of the message that the broker has not acknowledged.
-        var messageID: Int32?
+        /// The ids of the messages that the broker has not answered.
+        var unanswered: [Int32] = []
+        /// Whether the broker has accepted one of the messages.
+        var isAccepted = false
     }
 
     private var entries: [Int: Entry] = [:]
@@ -28,8 +47,8 @@ struct RequestTable {
         return lastID
     }
 
-    mutating func add(_ request: PendingRequest, deadline: Int64, id: Int) {
-        entries[id] = Entry(pending: request, deadline: deadline)
+    mutating func add(_ expected: Expectation, _ messages: [MQTTMessage], deadline: Int64, id: Int) {
+        entries[id] = Entry(expected: expected, messages: messages, deadline: deadline)
     }
 
     mutating func remove(_ id: Int) { entries[id] = nil }
@@ -40,24 +59,27 @@ struct RequestTable {
         return Array(entries.keys)
     }
 
-    /// Marks all requests as not sent: after a reconnect, a request or its reply may be lost.
+    /// Marks all requests as not sent: after a reconnect, a request or its answer may be lost.
     mutating func didConnect() {
-        for id in entries.keys {
-            entries[id]?.isSent = false
-            entries[id]?.messageID = nil
+        for (id, entry) in entries {
+            entries[id] = Entry(expected: entry.expected, messages: entry.messages, deadline: entry.deadline)
         }
     }
 
     /// Sends the requests that were not sent.
     /// - Parameter send: queues a message and returns its id, or nil if there is no connection.
     /// - Returns: the requests that could not be sent.
-    mutating func sendAll(root: TopicRoot, send: (MQTTMessage) throws(MQTTError) -> Int32?) -> [(Int, Outcome)] {
+    mutating func sendAll(_ send: (MQTTMessage) throws(MQTTError) -> Int32?) -> [(Int, Outcome)] {
         var results: [(Int, Outcome)] = []
         for (id, entry) in entries where !entry.isSent {
+            var sent: [Int32] = []
             do {
-                guard let messageID = try send(entry.pending.message(root: root)) else { return results }
+                for message in entry.messages {
+                    guard let messageID = try send(message) else { return results }
+                    sent.append(messageID)
+                }
                 entries[id]?.isSent = true
-                entries[id]?.messageID = messageID
+                entries[id]?.unanswered = sent
             } catch {
                 entries[id] = nil
                 results.append((id, .failure(.refused(error.description))))
@@ -66,11 +88,17 @@ struct RequestTable {
         return results
     }
 
-    /// Handles the broker's acknowledgement of a message.
+    /// Handles the broker's acknowledgement of a message. A request fails when all of its messages are refused.
     mutating func didPublish(_ messageID: Int32, refusal: MQTTError?) -> [(Int, Outcome)] {
-        guard let id = entries.first(where: { $0.value.messageID == messageID })?.key else { return [] }
-        entries[id]?.messageID = nil
-        guard let refusal else { return [] }
+        guard let (id, entry) = entries.first(where: { $0.value.unanswered.contains(messageID) }) else { return [] }
+        entries[id]?.unanswered.removeAll { $0 == messageID }
+        guard let refusal else {
+            entries[id]?.isAccepted = true
+            guard case .publication = entry.expected else { return [] }
+            entries[id] = nil
+            return [(id, .success(.publication))]
+        }
+        guard entry.unanswered == [messageID], !entry.isAccepted else { return [] }
         entries[id] = nil
         return [(id, .failure(.refused(refusal.description)))]
     }
@@ -78,10 +106,11 @@ struct RequestTable {
     /// Handles a message on a device's topic for replies.
     mutating func handle(_ payload: Data, from device: DeviceAddress) -> [(Int, Outcome)] {
         var results: [(Int, Outcome)] = []
-        for (id, entry) in entries where entry.pending.device == device {
+        for (id, entry) in entries {
+            guard case .reply(let pending) = entry.expected, pending.device == device else { continue }
             do {
-                guard let reply = try entry.pending.reply(in: payload) else { continue }
-                results.append((id, .success(CommandReply(reply: reply, payload: Array(payload)))))
+                guard let reply = try pending.reply(in: payload) else { continue }
+                results.append((id, .success(.reply(CommandReply(reply: reply, payload: Array(payload))))))
             } catch {
                 results.append((id, .failure(error)))
             }
@@ -90,11 +119,25 @@ struct RequestTable {
         return results
     }
 
+    /// Handles the confirmation of a collector, which answers all requests for its event.
+    mutating func handle(_ confirmation: StoredAcknowledgement) -> [(Int, Outcome)] {
+        let ids = entries.filter { if case .confirmation(confirmation.key) = $0.value.expected { true } else { false } }
+            .keys
+        for id in ids { entries[id] = nil }
+        return ids.map { ($0, .success(.confirmation(confirmation))) }
+    }
+
     /// Removes the requests whose time is over.
     mutating func expire(at boot: Int64) -> [(Int, Outcome)] {
         let expired = entries.filter { $0.value.deadline <= boot }
         for id in expired.keys { entries[id] = nil }
-        return expired.map { ($0.key, .failure(.noReply(device: "\($0.value.pending.device)"))) }
+        return expired.map { id, entry in
+            switch entry.expected {
+            case .reply(let pending): (id, .failure(.noReply(device: "\(pending.device)")))
+            case .confirmation: (id, .failure(.notConfirmed))
+            case .publication: (id, .failure(.notConnected("it has not acknowledged the request in time")))
+            }
+        }
     }
 }
 

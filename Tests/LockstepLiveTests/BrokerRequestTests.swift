@@ -8,8 +8,8 @@ import Testing
 
 @testable import LockstepLive
 
-@Suite("CommandClient with a broker", .timeLimit(.minutes(3)))
-struct CommandClientTests {
+@Suite("RequestClient with a broker", .timeLimit(.minutes(3)))
+struct BrokerRequestTests {
     private let left = device("left")
 
     /// Calls `body` with a feed that is connected, and a client that receives its requests.
@@ -40,8 +40,8 @@ struct CommandClientTests {
     @Test("requests of several tasks receive their own replies, also refusals")
     func replies() async throws {
         try await withFeed { feed, agent, _ in
-            async let first = feed.commands.send(AgentRequest(id: "1", action: .flush), to: left)
-            async let second = feed.commands.send(AgentRequest(id: "2", action: .phase(.background)), to: left)
+            async let first = feed.requests.send(AgentRequest(id: "1", action: .flush), to: left)
+            async let second = feed.requests.send(AgentRequest(id: "2", action: .phase(.background)), to: left)
             await expectEventually { agent.messages.count == 2 }
             await reply(agent, id: "0", .flushed(batches: 9))
             await reply(agent, id: "2", .failed("no such phase"))
@@ -58,18 +58,18 @@ struct CommandClientTests {
         try await withFeed(requests: 1) { feed, _, _ in
             let start = ContinuousClock.now
             await #expect(throws: CommandError.noReply(device: "lab/left")) {
-                try await feed.commands.send(AgentRequest(action: .flush), to: left, timeout: 300_000)
+                try await feed.requests.send(AgentRequest(action: .flush), to: left, timeout: 300_000)
             }
             let duration = ContinuousClock.now - start
             #expect(duration >= .milliseconds(300) && duration < .seconds(5))
-            let waiting = Task { try await feed.commands.send(AgentRequest(action: .flush), to: left) }
-            await expectEventually { feed.commands.nextDeadline != nil }
+            let waiting = Task { try await feed.requests.send(AgentRequest(action: .flush), to: left) }
+            await expectEventually { feed.requests.nextDeadline != nil }
             await #expect(throws: CommandError.tooManyRequests(limit: 1)) {
-                try await feed.commands.send(AgentRequest(action: .flush), to: left)
+                try await feed.requests.send(AgentRequest(action: .flush), to: left)
             }
             waiting.cancel()
             await #expect(throws: CommandError.cancelled) { try await waiting.value }
-            #expect(feed.commands.nextDeadline == nil)
+            #expect(feed.requests.nextDeadline == nil)
         }
     }
 
@@ -80,7 +80,7 @@ struct CommandClientTests {
                 for index in 0..<50 {
                     group.addTask {
                         let request = AgentRequest(id: "\(index)", action: .flush)
-                        let result = try await feed.commands.send(request, to: left, timeout: 60_000_000)
+                        let result = try await feed.requests.send(request, to: left, timeout: 60_000_000)
                         #expect(result.reply.id == "\(index)")
                     }
                 }
@@ -99,17 +99,17 @@ struct CommandClientTests {
         try await withFeed { feed, _, _ in
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                return try await feed.commands.send(AgentRequest(action: .flush), to: left)
+                return try await feed.requests.send(AgentRequest(action: .flush), to: left)
             }
             await #expect(throws: CommandError.cancelled) { try await task.value }
-            #expect(feed.commands.nextDeadline == nil)
+            #expect(feed.requests.nextDeadline == nil)
         }
     }
 
     @Test("a request is sent again after a restart of the broker, and then receives its reply")
     func restart() async throws {
         try await withFeed { feed, agent, broker in
-            async let result = feed.commands.send(AgentRequest(id: "1", action: .flush), to: left, timeout: 60_000_000)
+            async let result = feed.requests.send(AgentRequest(id: "1", action: .flush), to: left, timeout: 60_000_000)
             await expectEventually { agent.messages.count == 1 }
             await broker.stop()
             await expectEventually { !feed.status.isConnected }
@@ -131,7 +131,7 @@ struct CommandClientTests {
                 let task = Task { await feed.run() }
                 await expectEventually { feed.status.isConnected }
                 await #expect {
-                    try await feed.commands.send(AgentRequest(action: .flush), to: left)
+                    try await feed.requests.send(AgentRequest(action: .flush), to: left)
                 } throws: { error in
                     if case CommandError.refused? = error as? CommandError { true } else { false }
                 }
