@@ -10,6 +10,7 @@ struct HoldCommand: ParsableCommand {
         commandName: "hold", abstract: "Let samples of a time range stay, whatever the rules of --keep say.",
         usage: """
             lockstep hold [--store <store>] <device> --from <from> --to <to> --reason <reason> [--stream <stream>]
+            lockstep hold [--store <store>] --session <session> [--reason <reason>]
             lockstep hold [--store <store>] --list [--json]
             lockstep hold [--store <store>] --remove <number>
             """,
@@ -19,6 +20,7 @@ struct HoldCommand: ParsableCommand {
 
             EXAMPLE
               lockstep hold lab/left --from 2026-11-21T09:00:00Z --to 2026-11-21T10:00:00Z --reason 'fall of 21 November'
+              lockstep hold --session 'walk 3'
             """)
 
     @OptionGroup var options: StoreOptions
@@ -31,7 +33,10 @@ struct HoldCommand: ParsableCommand {
 
     @OptionGroup var timeRange: TimeRangeOptions
 
-    @Option(help: "Why the samples stay.")
+    @Option(help: "All devices of this session, by name or id, from its start to its end.")
+    var session: String?
+
+    @Option(help: "Why the samples stay. Of a session, its name by default.")
     var reason: String?
 
     @Flag(help: "List the holds.")
@@ -44,8 +49,11 @@ struct HoldCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        guard [device != nil, list, remove != nil].count(where: { $0 }) == 1 else {
-            throw ValidationError("give a device, or --list, or --remove")
+        guard [device != nil, session != nil, list, remove != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("give a device, or --session, --list or --remove")
+        }
+        guard session == nil || (timeRange.from == nil && timeRange.to == nil) else {
+            throw ValidationError("a session has its own times: leave out --from and --to")
         }
         guard device == nil || (timeRange.from != nil && timeRange.to != nil && reason != nil) else {
             throw ValidationError("a hold needs --from, --to and --reason")
@@ -62,18 +70,34 @@ struct HoldCommand: ParsableCommand {
             return
         }
         let reader = try StoreReader(path: path)
-        guard let device else { return show(try reader.holds()) }
         let now = Moment.now().wall
-        let (from, to) = try timeRange.range(now: now)
-        guard let from, let to else { return }
-        let address = try device.onlyAddress(among: reader.devices().map(\.address), option: "")
         let catalog = try reader.catalog()
         let name = try stream.map { try catalog.knownStream($0).name }
-        let id = try HoldTable.add(
-            to: path, device: address, stream: name, from: from.microseconds, to: to.microseconds, reason: reason ?? "",
-            now: now)
-        Terminal.output.write(
-            "hold \(id): \(name ?? "all streams") of \(address) from \(from.shown) to \(to.shown) stay\n")
+        func hold(_ device: DeviceAddress, from: Timestamp, to: Timestamp, reason: String) throws {
+            let id = try HoldTable.add(
+                to: path, device: device, stream: name, from: from.microseconds, to: to.microseconds, reason: reason,
+                now: now)
+            Terminal.output.write(
+                "hold \(id): \(name ?? "all streams") of \(device) from \(from.shown) to \(to.shown) stay\n")
+        }
+        if let session {
+            let found = try reader.sessions().only(session)
+            guard let start = found.start, let end = found.end, start < end else {
+                throw CommandFailure("the session '\(found.name)' has not ended yet: hold it afterwards")
+            }
+            let addresses = found.devices.keys.map { DeviceAddress(group: found.key.group, device: $0) }
+            // Others have sent nothing.
+            for address in Set(try reader.devices().map(\.address)).intersection(addresses).sorted() {
+                try hold(address, from: start, to: end, reason: reason ?? "session \(found.name)")
+            }
+        } else if let device {
+            let (from, to) = try timeRange.range(now: now)
+            guard let from, let to else { return }
+            let address = try device.onlyAddress(among: reader.devices().map(\.address), option: "")
+            try hold(address, from: from, to: to, reason: reason ?? "")
+        } else {
+            show(try reader.holds())
+        }
     }
 
     private func show(_ holds: [Hold]) {
