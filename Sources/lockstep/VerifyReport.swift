@@ -107,8 +107,11 @@ struct VerifyReport {
         let suffix =
             journals.isEmpty
             ? "" : ", including " + (accepted == 1 ? "the accepted sample" : "all \(accepted) accepted samples")
+        // Without the file, the samples are those that were ever stored.
+        let expired = isFileChecked ? 0 : expiries.reduce(0) { $0 + $1.samples }
         return terminal.styled(
-            "complete: \(counted(sampleCount, "sample")) of \(counted(devices.count, "device"))\(suffix)",
+            "complete: \(counted(sampleCount, "sample")) of \(counted(devices.count, "device"))"
+                + (expired > 0 ? ", \(expired) of them expired" : "") + suffix,
             .green)
     }
 
