@@ -193,6 +193,40 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         return note
 
 
+# The answers about states, as of a device that has run for days.
+PAST_STATES = """(() => {
+    const states = [[-345600, 'inactive', 'command'], [-259800, 'active', 'live-sample'], [-258600, 'background', 'connection-lost'], [-60, 'active', 'live-sample']]
+        .map(([seconds, state, reason], i, all) => ({ state, reason, previous: all[i - 1]?.[1] ?? null, since: NOW + seconds * 1e6, seq: i + 1 }));
+    const real = window.fetch;
+    window.fetch = async (url, options) => {
+        if (!/\\/states\\?/.test(String(url))) return real(url, options);
+        const query = new URL(url, location.href).searchParams;
+        const found = states.filter(({ since }) => since >= Number(query.get('from') ?? 0) && since < Number(query.get('to')));
+        return { ok: true, status: 200, json: async () => ({ states: found.slice(-Number(query.get('limit'))) }) };
+    };
+})()"""
+
+
+def the_state_bar_follows_the_past(system, browser):
+    """A moment of three days ago: the bar of states shows its time, with a cursor and the state that is stored."""
+    page = browser.page(height=2400)
+    now = int(time.time() * 1e6)
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=PAST_STATES.replace("NOW", str(now)))
+    at = now - 259_200_000_000
+    note = text("#states .card-note")
+    open_view(page, system, f"#/device/lab/right?from={at - 300_000_000}&to={at + 300_000_000}&at={at}", f"/^Active at /.test({note})")
+    page.expect("!document.querySelector('.bar-cursor').hidden && Math.abs(parseFloat(document.querySelector('.bar-cursor').style.left) - 50) < 1", 10, "the cursor in the middle of the bar")
+    page.expect("[...document.querySelectorAll('.segment')].map((part) => part.dataset.state).join() === 'inactive,active,background'", 10, "the states of that time")
+    assert not page.evaluate("[...document.querySelectorAll('.segment')].some((part) => /until now/.test(part.ariaLabel))"), "a state of the past lasts until now"
+    page.evaluate(f"{CHART}.focus()")
+    page.key("Escape")
+    page.expect(f"/ – .* · .*Active/.test({note}) && document.querySelectorAll('.segment').length === 3", 10, "the range in view after the mark is gone")
+    page.key("End")
+    page.expect("[...document.querySelectorAll('.segment')].at(-1).ariaLabel.includes('until now')", 10, "the present")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
 def the_fleet_is_arranged(system, browser):
     """Each column sorts both ways, and can be left out; the link keeps the order."""
     page = browser.page()
@@ -327,4 +361,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [the_state_bar_follows_the_past, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
