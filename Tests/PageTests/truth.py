@@ -88,9 +88,21 @@ def without_a_store_nothing_is_claimed(system, browser):
         bare.wait_for_samples()
         page = browser.page()
         open_view(page, bare, "#/", f"{text('.fleet-row[data-key] .state-word')} === 'Active'")
-        page.expect(f"{text('.cell-missing')} === '–' && {text('.promise')} === 'Stored samples not known'", what="missing batches that are not known")
+        page.expect(f"{text('.cell-missing')} === '–' && {text('.promise-long')} === 'Stored samples not known'", what="missing batches that are not known")
         assert page.evaluate("document.getElementById('banner').hidden"), "a server without a store has a problem"
         no_errors(page, ("503",))
+        page.close()
+
+
+def the_promise_is_shown_in_narrow_windows(system, browser):
+    """What is stored and on its way is in the header where there is room, and always in the view of the system."""
+    for width in (320, 390, 760, 1000, 1100, 1440):
+        page = browser.page(width=width)
+        open_view(page, system, "#/system", f"/^[0-9\u202f]+ samples? stored, ([0-9\u202f]+ batch(es)?|none) on the way$/.test([...document.querySelectorAll('#store dt')].find((item) => item.textContent === 'Delivery')?.nextElementSibling.textContent)")
+        page.expect("document.documentElement.scrollWidth <= innerWidth", 10, f"no scrolling sideways at {width} px")
+        if width in (1000, 1100, 1440):
+            page.expect("(() => { const box = document.querySelector('.promise'); return / stored/.test(box.innerText) && box.scrollWidth <= box.clientWidth; })()", 10, f"the promise at {width} px")
+        no_errors(page)
         page.close()
 
 
@@ -400,4 +412,6 @@ def bouncer_is_under_more(system, browser):
     page.close()
 
 
-ALL = [a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured, labels_of_axes_are_complete, ranges_follow_the_time, a_view_is_shown_while_the_server_is_away, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once, without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]
+ALL = [the_promise_is_shown_in_narrow_windows, a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
+       labels_of_axes_are_complete, ranges_follow_the_time, a_view_is_shown_while_the_server_is_away, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
+       without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]
