@@ -174,7 +174,7 @@ GHOST = """(async () => {
         if (i < 400 || i % 5) continue;
         context.clearRect(0, 0, area.width, area.height);
         // Each frame has another range, as after a change of size or columns.
-        layer.draw(context, area, { ring, factors: [1], columns: [0], colours: ['#f00'], circular: [false], gapColour: '#eee', range: { low: -i / 600, high: 41 }, time: start + i * 1e5, span: 30e6, scale: 1, isGapBefore: () => false });
+        layer.draw(context, area, { ring, factors: [1], offsets: [0], columns: [0], colours: ['#f00'], circular: [false], gapColour: '#eee', range: { low: -i / 600, high: 41 }, time: start + i * 1e5, span: 30e6, scale: 1, isGapBefore: () => false });
         const { data } = context.getImageData(0, 0, area.width, area.height);
         let twice = 0;
         for (let x = 0; x < area.width; x += 1) {

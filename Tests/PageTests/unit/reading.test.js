@@ -67,5 +67,9 @@ test("plots have imperial units by choice", () => {
     const series = seriesOf({ kind: "samples", step: null, columns: ["alt", "x"], units: ["m", "g"], rows: [[0, 0.3048, 1], [10, 3.048, 2]], from: 0, to: 20 });
     const shown = seriesIn(series, "imperial");
     equal([shown.units, [...shown.low[0]].map((value) => Math.round(value * 1000) / 1000), shown.low[1] === series.low[1]], [["ft", "g"], [1, 10], true]);
-    equal([seriesIn(series, "metric") === series, shownUnit("g", "imperial")], [true, { unit: "g", factor: 1 }]);
+    equal([seriesIn(series, "metric") === series, shownUnit("g", "imperial")], [true, { unit: "g", factor: 1, offset: 0 }]);
+    const air = seriesOf({ kind: "samples", step: null, columns: ["temperature", "pressure"], units: ["°C", "hPa"], rows: [[0, 20, 1013.25], [10, -40, 1000]], from: 0, to: 20 });
+    const converted = seriesIn(air, "imperial");
+    equal([converted.units, converted.low.map((values) => [...values].map((value) => Math.round(value * 100) / 100))], [["°F", "inHg"], [[68, -40], [29.92, 29.53]]]);
+    equal(valuesOf({ columns: ["temperature"], units: ["°C"], newest: { values: { temperature: 20 } } }, "imperial"), [{ name: "temperature", unit: "°F", text: "68" }]);
 });

@@ -61,8 +61,14 @@ export class Curves {
     }
 
     /** From the stored to the shown unit of a column. @param {string} name */
-    #factor(name) {
-        return shownUnit(this.source.columns.find((column) => column.name === name)?.unit ?? "", units()).factor;
+    #shownUnit(name) {
+        return shownUnit(this.source.columns.find((column) => column.name === name)?.unit ?? "", units());
+    }
+
+    /** A value in the unit that is shown. @param {string} name of its column @param {number} value */
+    #converted(name, value) {
+        const { factor, offset } = this.#shownUnit(name);
+        return value * factor + offset;
     }
 
     /** The name of the stream, with the device if it is another one. */
@@ -84,9 +90,9 @@ export class Curves {
     liveExtent(from) {
         let [low, high] = [Infinity, -Infinity];
         const { stream } = this;
-        for (const { column, factor } of stream ? this.#indices(stream.columns) : []) {
+        for (const { column, factor, offset } of stream ? this.#indices(stream.columns) : []) {
             for (let i = stream.ring.indexAt(from); i < stream.ring.end; i += 1) {
-                const value = stream.ring.valueAt(i, column) * factor;
+                const value = stream.ring.valueAt(i, column) * factor + offset;
                 if (value < low) low = value;
                 if (value > high) high = value;
             }
@@ -124,7 +130,7 @@ export class Curves {
         }
         c.setTransform(1, 0, 0, 1, 0, 0);
         this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
-            ring, factors: indices.map(({ factor }) => factor), columns: indices.map(({ column }) => column), colours: indices.map(({ slot }) => colours.axes[slot]), circular: indices.map((index) => index.isCircular),
+            ring, factors: indices.map(({ factor }) => factor), offsets: indices.map(({ offset }) => offset), columns: indices.map(({ column }) => column), colours: indices.map(({ slot }) => colours.axes[slot]), circular: indices.map((index) => index.isCircular),
             gapColour: this.place === 0 ? colours.gap : "transparent", range, time, span: LIVE_SPAN, isGapBefore: (i) => isGapBefore(timeAt, i, ring.start, ring.end, LEAST_GAP), scale,
         });
         c.setTransform(scale, 0, 0, scale, 0, 0);
@@ -141,7 +147,7 @@ export class Curves {
     showLiveValues(time, decimals) {
         const { stream } = this;
         const values = stream?.ring.nearest(time, 2e6);
-        this.#values(values ? values.map((value, i) => fixed(value * this.#factor(stream.columns[i]), decimals)) : null, stream?.columns ?? []);
+        this.#values(values ? values.map((value, i) => fixed(this.#converted(stream.columns[i], value), decimals)) : null, stream?.columns ?? []);
     }
 
     /** Shows what was measured at a time of the past. Returns the number of samples, or null. @param {number|null} cursor @param {number} reach @param {number} decimals */
@@ -154,7 +160,7 @@ export class Curves {
         }
         const count = series.counts?.[i] ?? 1;
         const means = count > 1 ? this.past.meansAt(i) : null;
-        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : means[name] * this.#factor(name), decimals)), series.columns);
+        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals)), series.columns);
         return count;
     }
 
@@ -163,7 +169,7 @@ export class Curves {
         const result = [];
         this.source.columns.forEach((column, i) => {
             const at = names.indexOf(column.name);
-            if (this.shown[i] && at >= 0) result.push({ column: at, slot: this.slot(i), isCircular: isCircular(column), factor: this.#factor(column.name) });
+            if (this.shown[i] && at >= 0) result.push({ column: at, slot: this.slot(i), isCircular: isCircular(column), ...this.#shownUnit(column.name) });
         });
         return result;
     }
