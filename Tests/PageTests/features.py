@@ -227,6 +227,27 @@ def the_state_bar_follows_the_past(system, browser):
     leave(page)
 
 
+def a_mean_is_that_of_the_samples(system, browser):
+    """One high sample among 3,000: minimum, maximum, mean and number are those of the samples, not of buckets."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        first = now - 2_000_000_000
+        for part in range(3):
+            values = [1900 if part == 1 and i == 500 else 1000 for i in range(1000)]
+            own.publish("lockstep/lab/spike/pressure", json.dumps({"v": 1, "epoch": "e", "seq": part + 1, "t": first + part * 100_000_000, "dt": 100_000, "pressure": values}))
+        path = f"/api/v1/devices/lab/spike/streams/pressure?from={first}&to={now}&every=1d"
+        own.wait(lambda: sum(row[1] for row in (own.get(path) or {}).get("rows", [])) >= 3000, "the samples are stored")
+        page = browser.page(width=900, height=1700)
+        open_view(page, own, f"#/device/lab/spike?from={first - 300_000_000}&to={first + 600_000_000}&plot=lab/spike:pressure", "document.querySelectorAll('.chart').length === 1")
+        page.expect("document.querySelector('.chart-note').hidden && !document.querySelector('.chart[data-loading]')", 30, "the past")
+        drag(page, 0.1, 0.9)
+        page.expect(f"/^pressure(Δy 0[.0]*, )?1000[.0]* … 1900[.0]*, mean 1000\\.3[0-9]* hPa, 3\u202f000 samples$/.test({text('.chart-stats')})", 20, "the statistics of the samples")
+        # No agent answers commands.
+        no_errors(page, (*ALLOWED, "504"))
+        leave(page)
+
+
 def the_fleet_is_arranged(system, browser):
     """Each column sorts both ways, and can be left out; the link keeps the order."""
     page = browser.page()
@@ -361,4 +382,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [the_state_bar_follows_the_past, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
