@@ -248,6 +248,28 @@ def a_mean_is_that_of_the_samples(system, browser):
         leave(page)
 
 
+def all_open_events_are_counted(system, browser):
+    """The store has more open events than the server sends: heading and badge count all, and the button says which it takes."""
+    with System(system.programs, rules="rules: {high: {when: {value: pressure.pressure, above: 10}}}") as ruled:
+        ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
+        start = int(time.time() * 1e6)
+        for part in range(3):
+            ruled.publish("lockstep/lab/left/pressure", json.dumps({"v": 1, "epoch": "e", "seq": part + 1, "t": start + part * 1_000_000, "dt": 1000, "pressure": [5, 11] * 500}))
+        ruled.wait(lambda: (ruled.get("/api/v1/events/count") or {}).get("open") == 1500, "1500 events", 60)
+        page = browser.page()
+        open_view(page, ruled, "#/events?show=open", f"/^1\u202f500 events not/.test({text('.view-head .muted')})")
+        page.expect(f"/1\u202f500 events not/.test({text('#open-events')})", 10, "the badge")
+        button = "[...document.querySelectorAll('.events-tools button')].find((button) => /^Acknowledge/.test(button.textContent))"
+        page.expect(f"/^Acknowledge 1\u202f000 loaded events$/.test({button}?.textContent) && /^500 older events/.test({button}.title)", 10, "what the button takes")
+        page.evaluate(f"{button}.click()")
+        page.expect(f"/^500 events not/.test({text('.view-head .muted')})", 60, "those that are not loaded stay")
+        page.expect(f"/Older events are not acknowledged/.test({text('.events-body')})", 10, "no claim that all is acknowledged")
+        page.evaluate("document.querySelector('.events-older button:not([hidden])').click()")
+        page.expect(f"/^Acknowledge 500 events$/.test({button}?.textContent)", 20, "the older events")
+        no_errors(page)
+        leave(page)
+
+
 def the_fleet_is_arranged(system, browser):
     """Each column sorts both ways, and can be left out; the link keeps the order."""
     page = browser.page()
@@ -382,4 +404,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]

@@ -103,8 +103,8 @@ function updateBadge() {
     const count = ruleEvents.openCount;
     element.hidden = count === 0;
     const text = badge(count);
-    if (element.dataset.count === text) return;
-    element.dataset.count = text;
+    if (element.dataset.count === String(count)) return;
+    element.dataset.count = String(count);
     element.replaceChildren(h("span", { "aria-hidden": "true" }, text), h("span", { class: "visually-hidden" }, `, ${counted(count, "event")} not acknowledged`));
 }
 
