@@ -15,8 +15,13 @@ export function keyOf(event) {
     return `${event.device ?? ""} ${event.rule} ${event.t}`;
 }
 
-/** Newest first. @param {Iterable<RuleEvent>} events */
+/** Newest first, by the time that is shown: a late event is among those of its time. @param {Iterable<RuleEvent>} events */
 export function newestFirst(events) {
+    return [...events].sort((a, b) => b.t - a.t || b.at - a.at || b.id - a.id);
+}
+
+/** In the order in which they arrived, the latest first. @param {Iterable<RuleEvent>} events */
+function latestFirst(events) {
     return [...events].sort((a, b) => b.at - a.at || b.id - a.id);
 }
 
@@ -61,7 +66,7 @@ export function devicesOf(events) {
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
 export function excess(events, limit) {
     const all = [...events];
-    return all.length > limit ? newestFirst(all).slice(limit) : [];
+    return all.length > limit ? latestFirst(all).slice(limit) : [];
 }
 
 /** Whether someone should be told about an event that has just arrived. @param {RuleEvent} event @param {number} now µs */
