@@ -154,6 +154,10 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         rows = "document.querySelectorAll('.event').length"
         open_view(page, ruled, "#/events", f"{rows} === 5")
         assert page.evaluate("[...document.querySelectorAll('.event-text')].some((text) => text.textContent === 'lab/left: higher: pressure is 21 hPa, above 20 hPa')"), "value, limit and unit in a sentence"
+        page.expect("[...document.querySelectorAll('.event')].find((row) => /higher/.test(row.textContent)).querySelector('a').hash.includes('plot=lab/left:pressure')", 20, "a link to the plot of the stream")
+        page.evaluate("[...document.querySelectorAll('.event')].find((row) => /higher/.test(row.textContent)).querySelector('a').click()")
+        page.expect(f"document.querySelectorAll('.chart').length === 1 && /Pressure/.test({text('.chart-title')}) && /[?&]at=/.test(location.hash)", 20, "the plot of the event")
+        open_view(page, ruled, "#/events", f"{rows} === 5")
         choose = lambda label, value: page.evaluate(f"(() => {{ const select = document.querySelector('.events-tools [aria-label={label}]'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()")
         choose("Rule", "high")
         page.expect(f"{rows} === 4 && /rule=high/.test(location.hash)")

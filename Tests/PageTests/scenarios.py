@@ -464,7 +464,7 @@ def events_are_shown_and_acknowledged(system, browser):
         page.expect(f"{text('.event-text')} === 'left is at 11 hPa' && {text('.event-rule')} === 'high' && {text('.event a')} === 'lab/left'", 20, "the event")
         page.expect(f"/^1.*1 event not acknowledged/.test({text('#open-events')})", what="a badge with a text for screen readers")
         page.expect(f"{text('#announcer')} === 'New event: left is at 11 hPa'", what="an announcement")
-        page.expect("/^#\\/device\\/lab\\/left\\?from=[0-9]+&to=[0-9]+&at=[0-9]+$/.test(document.querySelector('.event a').hash)", 20, "a link of the event with its mark and its plot")
+        page.expect("/^#\\/device\\/lab\\/left\\?from=[0-9]+&to=[0-9]+&at=[0-9]+&plot=lab\\/left:pressure$/.test(document.querySelector('.event a').hash)", 20, "a link of the event with its mark and its plot")
         # An event of a rule without ways comes from the store. Late samples are marked.
         pressure.send(21)
         page.expect("document.querySelectorAll('.event').length === 3", 20, "the events of both rules")

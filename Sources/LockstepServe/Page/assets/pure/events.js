@@ -63,6 +63,16 @@ export function devicesOf(events) {
     return [...new Set(events.flatMap(({ device }) => device ?? []))].sort();
 }
 
+/**
+ * Returns the stream that the rule of an event watches, as its collector reports it; null if it has none, or is not known.
+ * @param {Pick<RuleEvent, "device"|"rule">} event @param {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>}[]}|null} system
+ */
+export function streamOf({ device, rule }, system) {
+    const group = (device ?? "").split("/")[0];
+    const found = (system?.collectors ?? []).filter(({ groups, rules }) => (!groups || groups.includes(group)) && rules && Object.hasOwn(rules, rule));
+    return found[0]?.rules?.[rule] ?? null;
+}
+
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
 export function excess(events, limit) {
     const all = [...events];
