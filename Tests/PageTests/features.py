@@ -338,6 +338,33 @@ def maps_without_tiles_show_the_world(system, browser):
     leave(page)
 
 
+def many_devices_are_grouped_on_the_map(system, browser):
+    """230 devices: groups that zoom in, a list that says how many are not in it, and a link to the part of the world."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        for i in range(230):
+            lat, lon = (52.5 + i // 15 * 0.002, 13.4 + i % 15 * 0.002) if i < 210 else (48.85, 2.35 + (i - 210) * 0.0001)
+            own.publish(f"lockstep/city/d{i}/location", json.dumps({"v": 1, "epoch": "e", "seq": 1, "t": now, "lat": [lat], "lon": [lon]}))
+        page = browser.page()
+        numbers = "[...document.querySelectorAll('.map-group')].map((mark) => Number(mark.textContent))"
+        open_view(page, own, "#/map", f"/^230 with a position/.test({text('.map-note')})")
+        page.expect(f"{numbers}.reduce((sum, number) => sum + number, 0) === 230", 20, "groups of all devices")
+        page.expect(f"document.querySelectorAll('.map-item').length === 200 && {text('.map-rest')} === '30 more in view: zoom in, or search in Fleet'", 10, "what the list lacks")
+        assert page.evaluate("location.hash === '#/map'"), "the page itself has changed the address"
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        page.evaluate("[...document.querySelectorAll('.map-group')].find((mark) => mark.textContent === '20').click()")
+        page.expect("document.querySelectorAll('.map-item').length === 20 && document.querySelector('.map-rest').hidden", 10, "the devices in view")
+        page.expect("/lat=48\\.85.*lon=2\\.35.*zoom=/.test(location.hash)", 10, "the part of the world in the address")
+        address = page.evaluate("location.hash")
+        leave(page)
+        other = browser.page()
+        open_view(other, own, address, "document.querySelectorAll('.map-item').length === 20")
+        no_errors(other)
+        leave(other)
+
+
 def several_devices_share_a_plot(system, browser):
     """The same stream of two devices in one chart, live and past; the link has both, and each can be removed."""
     stored_seconds(system, "lab/wrist", "motion/accelerometer", 6)
@@ -408,4 +435,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [many_devices_are_grouped_on_the_map, the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
