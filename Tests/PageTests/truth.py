@@ -102,6 +102,7 @@ def the_promise_is_shown_in_narrow_windows(system, browser):
         page = browser.page(width=width)
         open_view(page, system, "#/system", f"/^[0-9\u202f]+ samples? stored, ([0-9\u202f]+ batch(es)?|none) on the way$/.test([...document.querySelectorAll('#store dt')].find((item) => item.textContent === 'Delivery')?.nextElementSibling.textContent)")
         page.expect("document.documentElement.scrollWidth <= innerWidth", 10, f"no scrolling sideways at {width} px")
+        page.expect(f"(document.querySelector('.promise').getBoundingClientRect().width > 40) === {str(width not in (320, 760)).lower()}", 10, f"whether the promise is shown at {width} px")
         if width in (1000, 1100, 1440):
             page.expect("(() => { const box = document.querySelector('.promise'); return / stored/.test(box.innerText) && box.scrollWidth <= box.clientWidth; })()", 10, f"the promise at {width} px")
         no_errors(page)
