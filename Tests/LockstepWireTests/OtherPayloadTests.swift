@@ -155,6 +155,8 @@ struct CollectorHealthTests {
             text(full.encoded()).hasSuffix(
                 #","space":{"file":1,"log":2,"free":3,"limit":4,"full_at":5,"expired":6,"late":7,"#
                     + #""refused":["steps"],"reader":8,"reader_age":9}}"#))
+        full.rules = ["low": "pressure", "high": "x/air"]
+        #expect(text(full.encoded()).hasSuffix(#","rules":{"high":"x/air","low":"pressure"}}"#))
         #expect(try CollectorHealth.decode(Data(full.encoded())) == full)
         var minimal = health
         minimal.problem = nil

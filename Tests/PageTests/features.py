@@ -154,6 +154,10 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         rows = "document.querySelectorAll('.event').length"
         open_view(page, ruled, "#/events", f"{rows} === 5")
         assert page.evaluate("[...document.querySelectorAll('.event-text')].some((text) => text.textContent === 'lab/left: higher: pressure is 21 hPa, above 20 hPa')"), "value, limit and unit in a sentence"
+        page.expect("[...document.querySelectorAll('.event')].find((row) => /higher/.test(row.textContent)).querySelector('a').hash.includes('plot=lab/left:pressure')", 20, "a link to the plot of the stream")
+        page.evaluate("[...document.querySelectorAll('.event')].find((row) => /higher/.test(row.textContent)).querySelector('a').click()")
+        page.expect(f"document.querySelectorAll('.chart').length === 1 && /Pressure/.test({text('.chart-title')}) && /[?&]at=/.test(location.hash)", 20, "the plot of the event")
+        open_view(page, ruled, "#/events", f"{rows} === 5")
         choose = lambda label, value: page.evaluate(f"(() => {{ const select = document.querySelector('.events-tools [aria-label={label}]'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()")
         choose("Rule", "high")
         page.expect(f"{rows} === 4 && /rule=high/.test(location.hash)")
@@ -191,6 +195,83 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         no_errors(page)
         leave(page)
         return note
+
+
+# The answers about states, as of a device that has run for days.
+PAST_STATES = """(() => {
+    const states = [[-345600, 'inactive', 'command'], [-259800, 'active', 'live-sample'], [-258600, 'background', 'connection-lost'], [-60, 'active', 'live-sample']]
+        .map(([seconds, state, reason], i, all) => ({ state, reason, previous: all[i - 1]?.[1] ?? null, since: NOW + seconds * 1e6, seq: i + 1 }));
+    const real = window.fetch;
+    window.fetch = async (url, options) => {
+        if (!/\\/states\\?/.test(String(url))) return real(url, options);
+        const query = new URL(url, location.href).searchParams;
+        const found = states.filter(({ since }) => since >= Number(query.get('from') ?? 0) && since < Number(query.get('to')));
+        return { ok: true, status: 200, json: async () => ({ states: found.slice(-Number(query.get('limit'))) }) };
+    };
+})()"""
+
+
+def the_state_bar_follows_the_past(system, browser):
+    """A moment of three days ago: the bar of states shows its time, with a cursor and the state that is stored."""
+    page = browser.page(height=2400)
+    now = int(time.time() * 1e6)
+    page.call("Page.addScriptToEvaluateOnNewDocument", source=PAST_STATES.replace("NOW", str(now)))
+    at = now - 259_200_000_000
+    note = text("#states .card-note")
+    open_view(page, system, f"#/device/lab/right?from={at - 300_000_000}&to={at + 300_000_000}&at={at}", f"/^Active at /.test({note})")
+    page.expect("!document.querySelector('.bar-cursor').hidden && Math.abs(parseFloat(document.querySelector('.bar-cursor').style.left) - 50) < 1", 10, "the cursor in the middle of the bar")
+    page.expect("[...document.querySelectorAll('.segment')].map((part) => part.dataset.state).join() === 'inactive,active,background'", 10, "the states of that time")
+    assert not page.evaluate("[...document.querySelectorAll('.segment')].some((part) => /until now/.test(part.ariaLabel))"), "a state of the past lasts until now"
+    page.evaluate(f"{CHART}.focus()")
+    page.key("Escape")
+    page.expect(f"/ – .* · .*Active/.test({note}) && document.querySelectorAll('.segment').length === 3", 10, "the range in view after the mark is gone")
+    page.key("End")
+    page.expect("[...document.querySelectorAll('.segment')].at(-1).ariaLabel.includes('until now')", 10, "the present")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
+def a_mean_is_that_of_the_samples(system, browser):
+    """One high sample among 3,000: minimum, maximum, mean and number are those of the samples, not of buckets."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        first = now - 2_000_000_000
+        for part in range(3):
+            values = [1900 if part == 1 and i == 500 else 1000 for i in range(1000)]
+            own.publish("lockstep/lab/spike/pressure", json.dumps({"v": 1, "epoch": "e", "seq": part + 1, "t": first + part * 100_000_000, "dt": 100_000, "pressure": values}))
+        path = f"/api/v1/devices/lab/spike/streams/pressure?from={first}&to={now}&every=1d"
+        own.wait(lambda: sum(row[1] for row in (own.get(path) or {}).get("rows", [])) >= 3000, "the samples are stored")
+        page = browser.page(width=900, height=1700)
+        open_view(page, own, f"#/device/lab/spike?from={first - 300_000_000}&to={first + 600_000_000}&plot=lab/spike:pressure", "document.querySelectorAll('.chart').length === 1")
+        page.expect("document.querySelector('.chart-note').hidden && !document.querySelector('.chart[data-loading]')", 30, "the past")
+        drag(page, 0.1, 0.9)
+        page.expect(f"/^pressure(Δy 0[.0]*, )?1000[.0]* … 1900[.0]*, mean 1000\\.3[0-9]* hPa, 3\u202f000 samples$/.test({text('.chart-stats')})", 20, "the statistics of the samples")
+        # No agent answers commands.
+        no_errors(page, (*ALLOWED, "504"))
+        leave(page)
+
+
+def all_open_events_are_counted(system, browser):
+    """The store has more open events than the server sends: heading and badge count all, and the button says which it takes."""
+    with System(system.programs, rules="rules: {high: {when: {value: pressure.pressure, above: 10}}}") as ruled:
+        ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
+        start = int(time.time() * 1e6)
+        for part in range(3):
+            ruled.publish("lockstep/lab/left/pressure", json.dumps({"v": 1, "epoch": "e", "seq": part + 1, "t": start + part * 1_000_000, "dt": 1000, "pressure": [5, 11] * 500}))
+        ruled.wait(lambda: (ruled.get("/api/v1/events/count") or {}).get("open") == 1500, "1500 events", 60)
+        page = browser.page()
+        open_view(page, ruled, "#/events?show=open", f"/^1\u202f500 events not/.test({text('.view-head .muted')})")
+        page.expect(f"/1\u202f500 events not/.test({text('#open-events')})", 10, "the badge")
+        button = "[...document.querySelectorAll('.events-tools button')].find((button) => /^Acknowledge/.test(button.textContent))"
+        page.expect(f"/^Acknowledge 1\u202f000 loaded events$/.test({button}?.textContent) && /^500 older events/.test({button}.title)", 10, "what the button takes")
+        page.evaluate(f"{button}.click()")
+        page.expect(f"/^500 events not/.test({text('.view-head .muted')})", 60, "those that are not loaded stay")
+        page.expect(f"/Older events are not acknowledged/.test({text('.events-body')})", 10, "no claim that all is acknowledged")
+        page.evaluate("document.querySelector('.events-older button:not([hidden])').click()")
+        page.expect(f"/^Acknowledge 500 events$/.test({button}?.textContent)", 20, "the older events")
+        no_errors(page)
+        leave(page)
 
 
 def the_fleet_is_arranged(system, browser):
@@ -255,6 +336,33 @@ def maps_without_tiles_show_the_world(system, browser):
     assert not requests or all(url.startswith(("about:", "data:", "chrome")) for url in requests), requests
     no_errors(page, ALLOWED)
     leave(page)
+
+
+def many_devices_are_grouped_on_the_map(system, browser):
+    """230 devices: groups that zoom in, a list that says how many are not in it, and a link to the part of the world."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        for i in range(230):
+            lat, lon = (52.5 + i // 15 * 0.002, 13.4 + i % 15 * 0.002) if i < 210 else (48.85, 2.35 + (i - 210) * 0.0001)
+            own.publish(f"lockstep/city/d{i}/location", json.dumps({"v": 1, "epoch": "e", "seq": 1, "t": now, "lat": [lat], "lon": [lon]}))
+        page = browser.page()
+        numbers = "[...document.querySelectorAll('.map-group')].map((mark) => Number(mark.textContent))"
+        open_view(page, own, "#/map", f"/^230 with a position/.test({text('.map-note')})")
+        page.expect(f"{numbers}.reduce((sum, number) => sum + number, 0) === 230", 20, "groups of all devices")
+        page.expect(f"document.querySelectorAll('.map-item').length === 200 && {text('.map-rest')} === '30 more in view: zoom in, or search in Fleet'", 10, "what the list lacks")
+        assert page.evaluate("location.hash === '#/map'"), "the page itself has changed the address"
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        page.evaluate("[...document.querySelectorAll('.map-group')].find((mark) => mark.textContent === '20').click()")
+        page.expect("document.querySelectorAll('.map-item').length === 20 && document.querySelector('.map-rest').hidden", 10, "the devices in view")
+        page.expect("/lat=48\\.85.*lon=2\\.35.*zoom=/.test(location.hash)", 10, "the part of the world in the address")
+        address = page.evaluate("location.hash")
+        leave(page)
+        other = browser.page()
+        open_view(other, own, address, "document.querySelectorAll('.map-item').length === 20")
+        no_errors(other)
+        leave(other)
 
 
 def several_devices_share_a_plot(system, browser):
@@ -327,4 +435,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [many_devices_are_grouped_on_the_map, the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True  # the folder belongs to the sources
 from browser import Browser
 from join_gateway import TOKEN, Gateway
 from phone import REST, Phone
+from sessions import recorded
 from system import System, recordings
 
 VIEWS = {
@@ -19,6 +20,8 @@ VIEWS = {
     "device": ("#/device/lab/left", "document.querySelector('.dial-text')?.textContent.includes('°')", True),
     "lost-device": ("#/device/field/rover", "document.querySelector('.device-problems .problem')", False),
     "events": ("#/events", "document.querySelectorAll('.event').length > 2", False),
+    "sessions": ("#/sessions", "document.querySelector('#main a[href*=\"sessions/lab/\"]')", False),
+    "session": ("#/sessions/lab/walk", "document.querySelectorAll('.chart').length > 0 && document.querySelector('.chart-note').hidden", True),
     "map": ("#/map", "document.querySelectorAll('.map-item').length > 3", False),
     "bouncer": ("#/bouncer/lab/left", "document.querySelector('.pause')?.hidden", False),
     "system": ("#/system", "document.querySelectorAll('.card').length > 3", False),
@@ -30,7 +33,8 @@ rules:
   first-steps: {when: {steps: 50}, to: bus, message: "{device} has taken {value} steps today"}
   brisk-walk: {when: {value: steps.cadence, above: 1.8}, cooldown: 20s, to: bus, message: "{device} walks with {value} steps a second"}
 """
-SCREENS = {"desktop": (1440, 900, 1, False), "phone": (390, 844, 2, True)}
+# The third one is the narrowest that the page has to fit; the last one is the desktop with the browser's zoom at 200 %.
+SCREENS = {"desktop": (1440, 900, 1, False), "phone": (390, 844, 2, True), "narrow": (320, 640, 2, True), "zoomed": (720, 450, 2, False)}
 
 
 def devices():
@@ -75,6 +79,7 @@ def main():
     with System(arguments.programs, devices(), rules=RULES) as system, Browser() as browser:
         system.wait_for_samples()
         time.sleep(arguments.seconds)
+        recorded(system, "walk", seconds=5)
         system.stop("field/rover", signal.SIGKILL)
         system.stop("field/gate")
         for screen, (width, height, scale, mobile) in SCREENS.items():

@@ -75,6 +75,8 @@ def parts_that_are_away_are_reported(system, browser):
             (fleet, f"{text('.link-state')} === 'No broker' && {text('.fleet-row[data-key] .state-word')} === 'Unknown'"),
             (device, f"{text('.device-state .state-word')} === 'Unknown' && /no connection to the broker/.test({text('#banner')})")])
         own.start_broker()
+        # Server and collector wait for at most 5 s between two attempts.
+        fleet.expect(f"{text('.link-state')} === 'Live'", 20, "server and collector are back")
         own.wait(lambda: own.get("/readyz") is not None and "online" in json.dumps(own.get("/api/v1/system")), "the broker is back")
         fleet.expect(f"{text('.fleet-row[data-key] .state-word')} === 'Active' && document.getElementById('banner').hidden", 30, "the present state")
         no_errors(fleet, EXPECTED)
@@ -88,19 +90,34 @@ def without_a_store_nothing_is_claimed(system, browser):
         bare.wait_for_samples()
         page = browser.page()
         open_view(page, bare, "#/", f"{text('.fleet-row[data-key] .state-word')} === 'Active'")
-        page.expect(f"{text('.cell-missing')} === '–' && {text('.promise')} === 'Stored samples not known'", what="missing batches that are not known")
+        page.expect(f"{text('.cell-missing')} === '–' && {text('.promise-long')} === 'Stored samples not known'", what="missing batches that are not known")
         assert page.evaluate("document.getElementById('banner').hidden"), "a server without a store has a problem"
         no_errors(page, ("503",))
         page.close()
 
 
+def the_promise_is_shown_in_narrow_windows(system, browser):
+    """What is stored and on its way is in the header where there is room, and always in the view of the system."""
+    for width in (320, 390, 760, 1000, 1100, 1440):
+        page = browser.page(width=width)
+        open_view(page, system, "#/system", f"/^[0-9\u202f]+ samples? stored, ([0-9\u202f]+ batch(es)?|none) on the way$/.test([...document.querySelectorAll('#store dt')].find((item) => item.textContent === 'Delivery')?.nextElementSibling.textContent)")
+        page.expect("document.documentElement.scrollWidth <= innerWidth", 10, f"no scrolling sideways at {width} px")
+        page.expect(f"(document.querySelector('.promise').getBoundingClientRect().width > 40) === {str(width not in (320, 760)).lower()}", 10, f"whether the promise is shown at {width} px")
+        if width in (1000, 1100, 1440):
+            page.expect("(() => { const box = document.querySelector('.promise'); return / stored/.test(box.innerText) && box.scrollWidth <= box.clientWidth; })()", 10, f"the promise at {width} px")
+        no_errors(page)
+        page.close()
+
+
+def streams(system):
+    """The number of event streams that the server sends."""
+    lines = system.get("/metrics").decode().splitlines()
+    return sum(float(line.split()[-1]) for line in lines if line.startswith("lockstep_serve_subscribers{"))
+
+
 def ten_windows_share_one_connection(system, browser):
     """Browsers allow six connections to a server: each window shows live plots, and the server has three streams."""
-    def streams():
-        lines = system.get("/metrics").decode().splitlines()
-        return sum(float(line.split()[-1]) for line in lines if line.startswith("lockstep_serve_subscribers{"))
-
-    before = streams()
+    before = streams(system)
     pages = []
     for number in range(10):
         # So high that both plots are in view: others do not draw.
@@ -110,7 +127,7 @@ def ten_windows_share_one_connection(system, browser):
         # Before the next window covers it: a hidden one does not draw.
         page.expect("document.querySelectorAll('.chart').length === 2 && [...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", 60, f"live values in window {number + 1}")
         page.expect(f"{text('.link-state')} === 'Live'", 10)
-    opened = streams() - before
+    opened = streams(system) - before
     assert opened <= 3, f"{opened:.0f} event streams for ten windows"
     # A window that is closed takes nothing from the others.
     for page in pages[:9]:
@@ -123,13 +140,25 @@ def ten_windows_share_one_connection(system, browser):
     return f"{opened:.0f} event streams"
 
 
-def a_window_without_shared_workers_works(system, browser):
-    page = browser.page()
-    page.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.SharedWorker")
-    open_view(page, system, "#/device/lab/left", f"{text('.link-state')} === 'Live' && document.querySelectorAll('.chart').length === 2")
-    page.expect(f"/[0-9]/.test({text('.chart .legend-value')})", 20, "live values")
-    no_errors(page)
-    page.close()
+def windows_without_shared_workers_share_one_connection(system, browser):
+    """One of the windows has the connection of all. When it is closed, another one has it."""
+    before = streams(system)
+    pages = []
+    for number in range(5):
+        page = window(browser, height=1700)
+        page.call("Page.addScriptToEvaluateOnNewDocument", source="delete window.SharedWorker")
+        pages.append(page)
+        open_view(page, system, f"#/device/lab/{['left', 'hip'][number % 2]}", f"{text('.link-state')} === 'Live' && document.querySelectorAll('.chart').length === 2")
+        page.expect("[...document.querySelectorAll('.chart .legend-item[aria-pressed=true] .legend-value')].every((value) => /[0-9]/.test(value.textContent))", 60, f"live values in window {number + 1}")
+    system.wait(lambda: streams(system) - before <= 3, "five windows have three event streams")
+    pages.pop(0).close()
+    for page in pages:
+        shown = page.evaluate(text(".chart .legend-value"))
+        page.expect(f"{text('.chart .legend-value')} !== {json.dumps(shown)} && {text('.link-state')} === 'Live'", 30, "live values after the window with the connection was closed")
+    system.wait(lambda: streams(system) - before <= 3, "one of the others has the connection")
+    for page in pages:
+        no_errors(page)
+        page.close()
 
 
 # A saw tooth of 40 s at 10 Hz is drawn, then its range changes, and the columns of pixels with two curves are counted.
@@ -148,7 +177,7 @@ GHOST = """(async () => {
         if (i < 400 || i % 5) continue;
         context.clearRect(0, 0, area.width, area.height);
         // Each frame has another range, as after a change of size or columns.
-        layer.draw(context, area, { ring, factors: [1], columns: [0], colours: ['#f00'], circular: [false], gapColour: '#eee', range: { low: -i / 600, high: 41 }, time: start + i * 1e5, span: 30e6, scale: 1, isGapBefore: () => false });
+        layer.draw(context, area, { ring, factors: [1], offsets: [0], columns: [0], colours: ['#f00'], circular: [false], gapColour: '#eee', range: { low: -i / 600, high: 41 }, time: start + i * 1e5, span: 30e6, scale: 1, isGapBefore: () => false });
         const { data } = context.getImageData(0, 0, area.width, area.height);
         let twice = 0;
         for (let x = 0; x < area.width; x += 1) {
@@ -386,6 +415,6 @@ def bouncer_is_under_more(system, browser):
     page.close()
 
 
-ALL = [a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, a_window_without_shared_workers_works, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
+ALL = [the_promise_is_shown_in_narrow_windows, a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
        labels_of_axes_are_complete, ranges_follow_the_time, a_view_is_shown_while_the_server_is_away, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

@@ -157,7 +157,7 @@ extension CollectorLoop {
             "another collector with this id is running with another store, staying disconnected",
             metadata: [
                 "id": "\(configuration.id)", "host": "\(other.host.plain)", "store": "\(other.name.plain)",
-                "checks_again": "within \(Backoff().maximum.components.seconds)s",
+                "checks_again": "within \(Self.backoff.maximum.components.seconds)s",
                 "hint": "stop one of the two, or give each its own --id",
             ])
     }

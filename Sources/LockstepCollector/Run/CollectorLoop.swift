@@ -45,6 +45,12 @@ final class CollectorLoop {
     /// The devices whose states are published after a connect, in portions.
     var announcedDevices: [DeviceAddress] = []
 
+    /// The delays between attempts to connect. There are few collectors, and all devices wait for them: after an outage of
+    /// the broker, they are back within seconds.
+    static let backoff = Backoff(maximum: .seconds(5))
+    /// The delay after another collector with this id has ended the connection: two of them disturb each other seldom.
+    static let takeoverDelay = Duration.seconds(30)
+
     init(
         _ configuration: CollectorConfiguration, store: sending any SampleStore, wakeup: Wakeup, logger: Logger,
         supervisor: Supervisor, transitions: AsyncStream<DeviceTransition>.Continuation, mailbox: RuleMailbox,
@@ -64,8 +70,13 @@ final class CollectorLoop {
         (intake, registry) = try Self.restore(configuration, writer)
         let report = HealthReport(configuration: configuration, store: location, logger: logger)
         report.readSpace = { writer.space() }
+        report.readRules = { [rules] in rules.streams }
         self.report = report
-        link = BrokerLink(wakeup: wakeup, version: configuration.broker.version, node: configuration.node) {
+        link = BrokerLink(
+            wakeup: wakeup, version: configuration.broker.version, backoff: Self.backoff,
+            takeoverDelay: Self.takeoverDelay,
+            node: configuration.node
+        ) {
             report.connectionOptions(version: $0)
         }
         link.mayConnect = { [unowned self] in

@@ -23,6 +23,8 @@ final class HealthReport {
     private let started = Moment.now().wall
     /// Returns the size of the store, or nil while the store is busy or if it is on a server.
     var readSpace: () -> StoreSpace? = { nil }
+    /// Returns the stream of each rule that has one, by the rule's name.
+    var readRules: () -> [String: String] = { [:] }
     private var space: StoreSpace?
     private var certificates: CertificateWatch
     private var stored = 0
@@ -61,7 +63,7 @@ final class HealthReport {
         willSaysOffline = !isStalled
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
-            store: isStalled ? store : nil, groups: configuration.reportedGroups)
+            store: isStalled ? store : nil, groups: configuration.reportedGroups, rules: reportedRules)
         var options = configuration.broker.options(
             clientID: configuration.share?.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
             version: version, keepsSession: true, will: message(will))
@@ -95,6 +97,11 @@ final class HealthReport {
         self.problem = problem
     }
 
+    private var reportedRules: [String: String]? {
+        let rules = readRules()
+        return rules.isEmpty ? nil : rules
+    }
+
     /// Publishes the health if the interval has passed since the last time.
     func publishIfDue(counting fleet: @autoclosure () -> Fleet, over link: BrokerLink, at moment: Moment) {
         guard moment.boot - publishedAt >= configuration.healthInterval else { return }
@@ -116,7 +123,7 @@ final class HealthReport {
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
             store: store, groups: configuration.reportedGroups,
             certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries),
-            space: space.map(CollectorHealth.Space.init))
+            space: space.map(CollectorHealth.Space.init), rules: reportedRules)
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {

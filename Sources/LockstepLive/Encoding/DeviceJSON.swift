@@ -160,6 +160,7 @@ extension LiveDevices {
         } else {
             object.nullMember("space")
         }
+        object.member("rules", health.rules ?? [:])
         return object.finish()
     }
 }

@@ -80,6 +80,7 @@ public final class BrokerLink {
     /// Whether the broker has several nodes.
     private var hasSeveralNodes = false
     private var backoff: Backoff
+    private let takeoverDelay: Duration
     /// Whether an attempt to connect has failed since the last connection.
     private var hasFailed = false
     private var generator = SystemRandomNumberGenerator()
@@ -99,16 +100,20 @@ public final class BrokerLink {
     ///   - wakeup: wakes the loop when an attempt to connect is finished.
     ///   - version: the MQTT version; nil for 5, or 3.1.1 if the broker does not support 5.
     ///   - backoff: the delays between attempts.
+    ///   - takeoverDelay: the delay after another client with the same id has ended the connection; nil for the longest
+    ///     delay of `backoff`.
     ///   - node: shared by links that use the same broker after each other, so that each begins with the last node that
     ///     was good; nil to begin with the first node.
     ///   - makeOptions: returns the options of each attempt.
     public init(
-        wakeup: Wakeup, version: MQTTVersion?, backoff: Backoff = Backoff(), node: NodeChoice? = nil,
+        wakeup: Wakeup, version: MQTTVersion?, backoff: Backoff = Backoff(), takeoverDelay: Duration? = nil,
+        node: NodeChoice? = nil,
         makeOptions: @escaping (MQTTVersion) -> MQTTOptions
     ) {
         self.wakeup = wakeup
         choice = VersionChoice(version)
         self.backoff = backoff
+        self.takeoverDelay = takeoverDelay ?? backoff.maximum
         self.node = node ?? NodeChoice()
         self.makeOptions = makeOptions
         state = .waiting(until: .now)
@@ -348,9 +353,9 @@ public final class BrokerLink {
         let error = classifyLoss(error, isFailure: isFailure)
         // Another client or a message that is too large says nothing about the node.
         if isFailure, error.code != .takenOver, error.code != .tooLarge { node.leave(nodeNumber) }
-        // After a takeover, wait for the maximum delay: otherwise two clients with the same id would disconnect each
+        // After a takeover, wait for longer: otherwise two clients with the same id would disconnect each
         // other several times per second.
-        let delay = error.code == .takenOver ? backoff.maximum : backoff.next(using: &generator)
+        let delay = error.code == .takenOver ? takeoverDelay : backoff.next(using: &generator)
         state = .waiting(until: .now + delay)
         return .disconnected(error, retryIn: delay)
     }

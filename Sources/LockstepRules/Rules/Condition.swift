@@ -26,7 +26,7 @@ public enum Condition: Sendable, Hashable {
     case health(HealthCondition)
 
     /// The stream whose samples are needed, or nil if there is none or it is any stream.
-    var stream: SensorStream? {
+    public var stream: SensorStream? {
         switch self {
         case .state, .health: nil
         case .value(let condition): condition.stream

@@ -6,7 +6,9 @@ import LockstepWire
 /// A checked query of events of rules.
 struct EventFilter: Hashable, Sendable {
     /// The names of the parameters.
-    static let parameters = ["from", "to", "limit", "before", "group", "device", "rule"]
+    static let parameters = countParameters + ["limit", "before"]
+    /// The names of the parameters that select the events of a count.
+    static let countParameters = ["from", "to", "group", "device", "rule"]
 
     private static let maxEvents = 10_000
 
@@ -57,13 +59,38 @@ struct EventFilter: Hashable, Sendable {
         let start = sorted.firstIndex { $0.number == before }.map { $0 + 1 } ?? 0
         // Without that event, those that arrived before it are not kept either.
         let isKept = start > 0 || before == .max
-        let selected = sorted[start...].filter { number, event in
-            (isKept || number < before) && from.map { event.key.time >= $0 } ?? true
-                && to.map { event.key.time < $0 } ?? true
-                && group.map { event.key.device?.group == $0 } ?? true
-                && device.map { event.key.device == $0 } ?? true && rule.map { event.key.rule == $0 } ?? true
-        }
+        let selected = sorted[start...].filter { number, event in (isKept || number < before) && selects(event) }
         return Array(selected.prefix(limit + 1))
+    }
+
+    private func selects(_ event: StoredEvent) -> Bool {
+        from.map { event.key.time >= $0 } ?? true && to.map { event.key.time < $0 } ?? true
+            && group.map { event.key.device?.group == $0 } ?? true
+            && device.map { event.key.device == $0 } ?? true && rule.map { event.key.rule == $0 } ?? true
+    }
+
+    /// The number of events that a filter selects, and of those that nobody has acknowledged.
+    typealias Counts = (all: Int, open: Int)
+
+    /// Counts the events of a store.
+    func counts(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> Counts {
+        if let group, let device, device.group != group { return (0, 0) }
+        return try reader.eventCounts(
+            of: device, group: group, rule: rule, from: from, to: to, cancellation: cancellation)
+    }
+
+    /// Counts the events of several collectors.
+    func counts(of events: [Numbered]) -> Counts {
+        let selected = events.filter { selects($0.event) }
+        return (selected.count, selected.count { $0.event.acknowledged == nil })
+    }
+
+    /// Returns the document `{"events":…,"open":…}`.
+    func json(of counts: Counts) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.member("events", Int64(counts.all))
+        object.member("open", Int64(counts.open))
+        return object.finish()
     }
 
     /// Returns the document `{"events":[…],"next":…}`. `next` is the parameter `before` of the next events, or null.

@@ -30,6 +30,15 @@ struct EventRoutes {
                 json: filter.json(of: try await store.read { try filter.events(in: $0, $1) }))
         }
         routes.add(
+            Route("GET", "/api/v1/events/count", right: .read, parameters: EventFilter.countParameters)
+        ) { call in
+            let filter = try EventFilter(call, now: Moment.now().wall)
+            guard hasStore else {
+                return Response(json: filter.json(of: filter.counts(of: feed.picture.numberedEvents)))
+            }
+            return Response(json: filter.json(of: try await store.read { try filter.counts(in: $0, $1) }))
+        }
+        routes.add(
             Route(
                 "POST", "/api/v1/events/{id}/acknowledge", right: .operate,
                 parameters: ["device", "rule", "t"])

@@ -18,22 +18,50 @@ extension StoreReader {
         cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> [StoredEvent] {
         try reading(until: cancellation) {
-            let times = timeRange(from, to)
-            var conditions = [
-                "event_id > \(after)", "event_id < \(before)", "t >= \(times.lowerBound)", "t < \(times.upperBound)",
-            ]
-            if let rule { conditions.append("rule = \(source.literal(rule))") }
-            if let device {
-                guard let id = try driver.id(of: device) else { return [] }
-                conditions.append("device_id = \(id)")
-            } else if let group {
-                // A list of ids could be longer than a server accepts.
-                conditions.append(
-                    "device_id IN (SELECT device_id FROM \(source.dialect.devices) "
-                        + "WHERE group_name = \(source.literal(group.rawValue)))")
+            guard let condition = try condition(of: device, group: group, rule: rule, from: from, to: to) else {
+                return []
             }
-            return try EventRows(source).events(where: conditions.joined(separator: " AND "), limit: limit).reversed()
+            return try EventRows(source).events(
+                where: "event_id > \(after) AND event_id < \(before) AND \(condition)", limit: limit
+            ).reversed()
         }
+    }
+
+    /// Returns the number of events of rules, and how many of them nobody has acknowledged. The parameters are those of
+    /// ``events(of:group:rule:from:to:after:before:limit:cancellation:)``.
+    /// - Throws: ``StoreError`` if the store cannot be read.
+    public func eventCounts(
+        of device: DeviceAddress? = nil, group: GroupID? = nil, rule: String? = nil, from: Timestamp? = nil,
+        to: Timestamp? = nil, cancellation: QueryCancellation? = nil
+    ) throws(StoreError) -> (all: Int, open: Int) {
+        try reading(until: cancellation) {
+            guard let condition = try condition(of: device, group: group, rule: rule, from: from, to: to) else {
+                return (0, 0)
+            }
+            let counts = try source.rows(
+                "SELECT count(*), count(acknowledged) FROM events WHERE \(condition)"
+            ) { row throws(StoreError) in (all: Int(row.int64(at: 0)), open: Int(row.int64(at: 0) - row.int64(at: 1))) }
+            return counts.first ?? (0, 0)
+        }
+    }
+
+    /// Returns the condition for events in SQL, or nil if there can be none.
+    private func condition(
+        of device: DeviceAddress?, group: GroupID?, rule: String?, from: Timestamp?, to: Timestamp?
+    ) throws -> String? {
+        let times = timeRange(from, to)
+        var conditions = ["t >= \(times.lowerBound)", "t < \(times.upperBound)"]
+        if let rule { conditions.append("rule = \(source.literal(rule))") }
+        if let device {
+            guard let id = try driver.id(of: device) else { return nil }
+            conditions.append("device_id = \(id)")
+        } else if let group {
+            // A list of ids could be longer than a server accepts.
+            conditions.append(
+                "device_id IN (SELECT device_id FROM \(source.dialect.devices) "
+                    + "WHERE group_name = \(source.literal(group.rawValue)))")
+        }
+        return conditions.joined(separator: " AND ")
     }
 
     /// Returns notifications in one state, oldest first.

@@ -64,13 +64,17 @@ public struct CollectorHealth: Hashable, Sendable {
     public var groups: [String]?
     /// The size of the store, and what leaves it; nil in a last will, and for a store on a server.
     public var space: Space?
+    /// The stream that each of its rules watches, by the rule's name; nil without such rules, and from a collector that
+    /// does not report them.
+    public var rules: [String: String]?
 
     /// Creates a report.
     public init(
         status: Status, at: Timestamp, problem: String? = nil, devices: Int = 0, stored: Int = 0, duplicates: Int = 0,
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
         started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil,
-        groups: [String]? = nil, certificates: CertificateTimes? = nil, space: Space? = nil
+        groups: [String]? = nil, certificates: CertificateTimes? = nil, space: Space? = nil,
+        rules: [String: String]? = nil
     ) {
         self.status = status
         self.at = at
@@ -89,6 +93,7 @@ public struct CollectorHealth: Hashable, Sendable {
         self.groups = groups
         self.certificates = certificates
         self.space = space
+        self.rules = rules
     }
 
     /// Returns the report as JSON.
@@ -116,6 +121,7 @@ public struct CollectorHealth: Hashable, Sendable {
         }
         if let groups { object.member("groups", groups) { $0.string($1) } }
         if let space { object.member("space") { space.write(to: &$0) } }
+        if let rules { object.member("rules", rules) }
         object.member(certificates: certificates ?? [:])
         return object.finish()
     }
@@ -139,7 +145,8 @@ public struct CollectorHealth: Hashable, Sendable {
                     id: try store.required("id"), name: try store.required("name"), host: try store.required("host"))
             },
             groups: try object.optional("groups"), certificates: certificates?.valid,
-            space: try space.map { space throws(PayloadError) in try Space(space) })
+            space: try space.map { space throws(PayloadError) in try Space(space) }, rules: try object.optional("rules")
+        )
     }
 }
 

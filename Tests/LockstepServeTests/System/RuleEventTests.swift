@@ -33,6 +33,11 @@ struct RuleEventTests {
         try await server.get("/api/v1/events\(query)").json["events"] as? [[String: Any]] ?? []
     }
 
+    private func counts(_ server: TestServer, _ query: String = "") async throws -> [Int?] {
+        let json = try await server.get("/api/v1/events/count\(query)").json
+        return [json["events"] as? Int, json["open"] as? Int]
+    }
+
     @Test("they are listed, streamed to late clients, and acknowledged for everyone")
     func acknowledgement() async throws {
         try await withSystem { system in
@@ -63,6 +68,8 @@ struct RuleEventTests {
                 client.messages.contains { $0.topic == "lockstep/lab/left/event/acknowledged" }
             }
             #expect(try await events(server).map { $0["acknowledged"] as? Int } == [nil, nil, time])
+            #expect(try await counts(server) == [3, 2])
+            #expect(try await counts(server, "?rule=quiet&device=lab/left") == [1, 1])
             let again = try await server.post(path + "?device=lab/left", "")
             #expect(again.json["acknowledged"] as? Int == time, "the first acknowledgement stays")
             let query = try await RunningProgram.run(
@@ -89,6 +96,10 @@ struct RuleEventTests {
             #expect(try await events(server, "?group=other").isEmpty)
             #expect(try await events(server, "?device=lab/left&group=other").isEmpty)
             #expect(try await events(server, "?to=-1h").isEmpty)
+            #expect(try await counts(server, "?group=lab") == [6, 6])
+            #expect(try await counts(server, "?device=lab/left&group=other") == [0, 0])
+            #expect(try await counts(server, "?to=-1h") == [0, 0])
+            #expect(try await counts(server, "?device=lab/right") == [0, 0])
             let first = try await server.get("/api/v1/events?limit=4").json
             let next = try #require(first["next"] as? Int)
             let second = try await server.get("/api/v1/events?limit=4&before=\(next)").json
@@ -128,6 +139,8 @@ struct RuleEventTests {
                 await client.publish(
                     "lockstep/g/b/event/acknowledged", #"{"id":7,"rule":"hot","t":5,"acknowledged":9}"#))
             #expect(try await answer.json["acknowledged"] as? Int == 9)
+            #expect(try await counts(server) == [2, 1])
+            #expect(try await counts(server, "?device=g/b") == [1, 0])
         }
     }
 

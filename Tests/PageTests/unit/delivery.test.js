@@ -30,9 +30,10 @@ test("what is not known is shown as not known", () => {
 
 test("the promise has what is stored and what is on its way, and is amber while nothing is stored", () => {
     const devices = [{ stored: 8_432_000, on_its_way: 400 }, { stored: 819, on_its_way: 2 }, { stored: null, on_its_way: null }];
-    equal(promiseOf(devices, "ok"), { kind: "ok", text: "8\u202f432\u202f819 samples stored, 402 batches on the way" });
+    equal(promiseOf(devices, "ok"), { kind: "ok", text: "8\u202f432\u202f819 samples stored, 402 batches on the way", short: "8.4M stored, 402 on the way" });
     equal(promiseOf([{ stored: 5, on_its_way: 0 }], "ok").text, "5 samples stored, none on the way");
-    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "away"), { kind: "warn", text: "5 samples stored, new ones wait on the devices" });
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "away"), { kind: "warn", text: "5 samples stored, new ones wait on the devices", short: "5 stored, new ones wait" });
+    equal(promiseOf([{ stored: 5, on_its_way: 402 }], "away"), { kind: "warn", text: "5 samples stored, 402 batches and new samples wait on the devices", short: "5 stored, 402+ wait" });
     equal(promiseOf([{ stored: 5, on_its_way: 0 }], "unknown").kind, "warn");
-    equal(promiseOf([{ stored: null, on_its_way: null }], "away"), { kind: "warn", text: "Stored samples not known" });
+    equal(promiseOf([{ stored: null, on_its_way: null }], "away"), { kind: "warn", text: "Stored samples not known", short: "Not known" });
 });

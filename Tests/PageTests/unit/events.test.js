@@ -1,4 +1,4 @@
-import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
+import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, streamOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
 import { check, equal, test } from "./harness.js";
 
 const NOW = 1e15;
@@ -10,10 +10,16 @@ test("an event is the same whatever number a collector gives it", () => {
     equal(new Set(keys).size, keys.length);
 });
 
-test("events are ordered by their detection, then by their number", () => {
-    const events = [event({ id: 1 }), event({ id: 3, at: NOW - 5e6 }), event({ id: 2 })];
-    equal(newestFirst(events).map(({ id }) => id), [2, 1, 3]);
-    equal(events.map(({ id }) => id), [1, 3, 2], "the argument is not changed");
+test("events are ordered by the time that is shown, then by their detection and their number", () => {
+    // A late one was detected last.
+    const events = [event({ id: 1 }), event({ id: 3, at: NOW - 5e6 }), event({ id: 2 }), event({ id: 4, t: NOW - 3600e6, at: NOW, late: true })];
+    equal(newestFirst(events).map(({ id }) => id), [2, 1, 3, 4]);
+    equal(events.map(({ id }) => id), [1, 3, 2, 4], "the argument is not changed");
+});
+
+test("the stream of an event is the one that its rule watches", () => {
+    const system = { collectors: [{ group: "yard", groups: ["yard"], rules: { hot: "x/soil" } }, { group: "lab", groups: null, rules: { hot: "x/air" } }, { group: "old", groups: null }] };
+    equal([streamOf(event(), system), streamOf(event({ device: "yard/a" }), system), streamOf(event({ rule: "cold" }), system), streamOf(event(), null)], ["x/air", "x/soil", null, null]);
 });
 
 test("only events that nobody has acknowledged are counted", () => {

@@ -1,4 +1,5 @@
 import { chunkOf, isWithin, lastAt, played, ringOf } from "../../../Sources/LockstepServe/Page/assets/pure/moment.js";
+import { rangeEnd } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
 import { SampleRing } from "../../../Sources/LockstepServe/Page/assets/pure/ring.js";
 import { extended, selected, showing } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
 import { check, equal, test } from "./harness.js";
@@ -44,4 +45,11 @@ test("a range follows playback, and otherwise stands still", () => {
     const view = { live: false, from: 0, to: 1000 };
     equal(showing(view, 500), view);
     equal(showing(view, 1001), { live: false, from: 901, to: 1901 });
+});
+
+test("the range of states moves to a moment of the past, and stays while it contains the moment", () => {
+    const [now, span] = [100_000, 6_000];
+    equal([rangeEnd(null, span, null, now), rangeEnd(95_000, span, null, now), rangeEnd(null, span, 50_000, now)], [null, null, null]);
+    equal([rangeEnd(50_000, span, null, now), rangeEnd(52_900, span, 53_000, now), rangeEnd(53_100, span, 53_000, now)], [53_000, 53_000, 56_100]);
+    equal(rangeEnd(98_999 - span, span, null, now), 95_999);
 });

@@ -1,4 +1,5 @@
 import { startGame, stepGame, SIDE, BALL, BUMPERS, random } from "../../../Sources/LockstepServe/Page/assets/pure/bounce.js";
+import { clustersOf, placeOf, placeParameters } from "../../../Sources/LockstepServe/Page/assets/pure/clusters.js";
 import { distance, distanceFilter, graticule, isStale, segments, tileAttribution, trackLength } from "../../../Sources/LockstepServe/Page/assets/pure/geo.js";
 import { midnight } from "../../../Sources/LockstepServe/Page/assets/pure/format.js";
 import { distanceIn, lengthIn, paceIn, quantities } from "../../../Sources/LockstepServe/Page/assets/pure/walk.js";
@@ -107,4 +108,17 @@ test("OpenStreetMap is named only for its own tile servers", () => {
 
 test("accuracies and altitudes are in metres or in feet", () => {
     equal([lengthIn(5, "metric", 1), lengthIn(42.4, "metric"), lengthIn(5, "imperial", 1), lengthIn(42, "imperial")], ["5.0 m", "42 m", "16 ft", "138 ft"]);
+});
+
+test("devices in the same square of a map are a group", () => {
+    const points = [[5, 5], [60, 60], [65, 5], [-5, 5]].map(([x, y], item) => ({ x, y, item }));
+    equal(clustersOf(points, 64), [[0, 1], [2], [3]]);
+    equal(clustersOf([], 64), []);
+});
+
+test("an address names the part of the world that a map shows", () => {
+    const place = { lat: 52.5, lon: 13.25, zoom: 4.25 };
+    equal(placeOf(new URLSearchParams(placeParameters(place))), place);
+    equal(placeParameters({ ...place, lon: 373.25 }), placeParameters(place));
+    equal(["", "lat=52&lon=13", "lat=91&lon=0&zoom=3", "lat=x&lon=0&zoom=3", "lat=&lon=0&zoom=3"].map((text) => placeOf(new URLSearchParams(text))), [null, null, null, null, null]);
 });

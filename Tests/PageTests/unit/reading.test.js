@@ -1,7 +1,8 @@
 import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sources/LockstepServe/Page/assets/pure/download.js";
-import { seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { changesOf, seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { seriesIn, shownUnit } from "../../../Sources/LockstepServe/Page/assets/pure/imperial.js";
-import { statisticsOf } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
+import { coveredBy, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
+import { paintSeries } from "../../../Sources/LockstepServe/Page/assets/plot/past-painter.js";
 import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
 import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
 import { equal, near, test } from "./harness.js";
@@ -11,15 +12,46 @@ test("statistics of a selection are those of its samples", () => {
     const series = seriesOf({ kind: "samples", step: null, columns: ["x", "y"], units: ["g", "g"], rows, from: 0, to: 40 });
     const [x, ...others] = statisticsOf(series, 10, 30, [true, false]);
     equal(others, []);
-    equal(x, { name: "x", unit: "g", low: 2, high: 4, mean: 3, change: 2, count: 2, isExact: true });
+    equal(x, { name: "x", unit: "g", count: 2, low: 2, high: 4, mean: 3, change: 2 });
     equal(statisticsOf(series, 11, 19, [true, true]), []);
 });
 
-test("of buckets, a mean is weighted by their samples and not called exact", () => {
+test("of buckets, what was not measured is not known", () => {
     const series = seriesOf({ kind: "envelope", step: 10, columns: ["x"], units: ["g"], rows: [[0, 1, 0, 2], [10, 3, 4, 6]], from: 0, to: 20 });
     const [x] = statisticsOf(series, 0, 20, [true]);
-    equal([x.low, x.high, x.count, x.isExact], [0, 6, 4, false]);
-    near(x.mean, (1 + 3 * 5) / 4);
+    equal([x.low, x.high, x.count, x.mean, x.change], [0, 6, 4, null, null]);
+    equal(coveredBy(series, 3, 18), { from: 0, to: 20 });
+    equal(coveredBy(series, 6, 9), null);
+    const single = seriesOf({ kind: "envelope", step: 10, columns: ["x"], units: ["g"], rows: [[0, 1, 2, 2], [10, 1, 6, 6]], from: 0, to: 20 });
+    equal(statisticsOf(single, 0, 20, [true]), [{ name: "x", unit: "g", count: 2, low: 2, high: 6, mean: 4, change: 4 }]);
+    equal(changesOf({ columns: ["x", "y"], rows: [[0, 1, null]] }, { columns: ["x", "y"], rows: [[8, 2, 3], [9, 5, 4]] }), { x: 4 });
+});
+
+test("directions go through north", () => {
+    const of = (kind, rows) => statisticsOf(seriesOf({ kind, step: kind === "envelope" ? 10 : null, columns: ["magnetic"], units: ["°"], rows, from: 0, to: 90 }), 0, 90, [true])[0];
+    const samples = of("samples", [[0, 355], [10, 0], [20, 10], [30, 15]]);
+    near(samples.mean, 5, 1e-4);
+    equal([samples.low, samples.high, samples.change, samples.count], [355, 15, 20, 4]);
+    equal(of("samples", [[0, 0], [10, 180]]).mean, null);
+    const buckets = of("envelope", [[0, 5, 352, 358], [10, 9, 1, 359], [20, 5, 3, 8]]);
+    equal([buckets.low, buckets.high, buckets.mean, buckets.change, buckets.count], [352, 8, null, null, 19]);
+    const around = of("samples", [[0, 0], [10, 100], [20, 200], [30, 300], [40, 40]]);
+    equal([around.low, around.high], [0, 360]);
+    equal([turn(10, 350), turn(350, 10), turn(0, 90)], [-20, 20, 90]);
+});
+
+test("a bucket that goes through north does not fill the plot", () => {
+    const series = seriesOf({ kind: "envelope", step: 10, columns: ["magnetic"], units: ["°"], rows: [[0, 5, 340, 350], [10, 9, 0.1, 359.9], [20, 5, 3, 8]], from: 0, to: 30 });
+    const drawn = [];
+    let path = [];
+    const context = { beginPath() { path = []; }, lineTo: (x, y) => path.push(y), stroke: () => drawn.push(path), fill() {}, fillRect: (x, y, width, height) => drawn.push([y, y + height]) };
+    const paint = (isCircular) => {
+        drawn.length = 0;
+        paintSeries(context, { x: 0, y: 0, width: 30, height: 360 }, series, { from: 0, to: 30 }, { low: 0, high: 360 }, [{ index: 0, colour: "red", isCircular }]);
+        return drawn.map((ys) => Math.max(...ys) - Math.min(...ys));
+    };
+    equal([paint(true).length, Math.max(...paint(true)) < 20], [4, true]);
+    equal(Math.max(...paint(false)) > 300, true);
 });
 
 test("positions have the formats of tracks, and other streams have not", () => {
@@ -67,5 +99,9 @@ test("plots have imperial units by choice", () => {
     const series = seriesOf({ kind: "samples", step: null, columns: ["alt", "x"], units: ["m", "g"], rows: [[0, 0.3048, 1], [10, 3.048, 2]], from: 0, to: 20 });
     const shown = seriesIn(series, "imperial");
     equal([shown.units, [...shown.low[0]].map((value) => Math.round(value * 1000) / 1000), shown.low[1] === series.low[1]], [["ft", "g"], [1, 10], true]);
-    equal([seriesIn(series, "metric") === series, shownUnit("g", "imperial")], [true, { unit: "g", factor: 1 }]);
+    equal([seriesIn(series, "metric") === series, shownUnit("g", "imperial")], [true, { unit: "g", factor: 1, offset: 0 }]);
+    const air = seriesOf({ kind: "samples", step: null, columns: ["temperature", "pressure"], units: ["°C", "hPa"], rows: [[0, 20, 1013.25], [10, -40, 1000]], from: 0, to: 20 });
+    const converted = seriesIn(air, "imperial");
+    equal([converted.units, converted.low.map((values) => [...values].map((value) => Math.round(value * 100) / 100))], [["°F", "inHg"], [[68, -40], [29.92, 29.53]]]);
+    equal(valuesOf({ columns: ["temperature"], units: ["°C"], newest: { values: { temperature: 20 } } }, "imperial"), [{ name: "temperature", unit: "°F", text: "68" }]);
 });

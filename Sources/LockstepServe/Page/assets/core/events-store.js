@@ -9,6 +9,12 @@ import { link } from "./link.js";
 const KEPT = 2000;
 /** Events are removed in portions of at least this number, because finding the oldest ones sorts all. */
 const PORTION = 100;
+/** The server sends this number of events; the store may have more. */
+export const SENT = 1000;
+/** Time between a change and the question how many events are open, in ms. */
+const SETTLE = 300;
+/** Time until a failed question is repeated, in ms. */
+const RETRY = 5_000;
 /** The server answers within 10 s, also if no collector confirms the acknowledgement. In ms. */
 const ANSWER = 20_000;
 
@@ -20,13 +26,31 @@ class EventStore extends EventTarget {
     #limit = KEPT;
     /** Where the server continues with older events. @type {number|undefined} */
     #next;
+    /** Open events of the store that are not loaded here. */
+    openBeyond = 0;
+    #countTimer = 0;
 
     start() {
         link.addEventListener("events", (event) => this.#receive(/** @type {CustomEvent} */ (event).detail));
     }
 
+    /** How many events nobody has acknowledged, also of those that are not loaded. */
     get openCount() {
-        return unacknowledged(this.events.values()).length;
+        return unacknowledged(this.events.values()).length + this.openBeyond;
+    }
+
+    /** Asks how many events are open, if the server has more than it sends. @param {number} [delay] */
+    #count(delay = SETTLE) {
+        if (!this.hasLoaded || this.events.size < SENT || this.#countTimer) return;
+        this.#countTimer = setTimeout(async () => {
+            const reply = await request("/events/count").catch(() => null);
+            this.#countTimer = 0;
+            if (!reply) return this.#count(RETRY);
+            const beyond = Math.max(0, reply.open - unacknowledged(this.events.values()).length);
+            if (beyond === this.openBeyond) return;
+            this.openBeyond = beyond;
+            this.dispatchEvent(new Event("change"));
+        }, delay);
     }
 
     /** Acknowledges an event on the server. @param {import("../pure/events.js").RuleEvent} event */
@@ -55,6 +79,8 @@ class EventStore extends EventTarget {
 
     #receive({ events = [], acknowledged = null, loaded = false }) {
         const known = acknowledged && this.events.get(keyOf(acknowledged));
+        // One that is not loaded was open.
+        if (acknowledged && !known) this.#count();
         this.#add(known ? [...events, { ...known, acknowledged: acknowledged.acknowledged }] : events, loaded);
     }
 
@@ -79,7 +105,9 @@ class EventStore extends EventTarget {
             isChanged = true;
         }
         // Before the first events are complete, each would draw the list again.
-        if (isChanged && this.hasLoaded) this.dispatchEvent(new Event("change"));
+        if (!isChanged || !this.hasLoaded) return;
+        this.#count();
+        this.dispatchEvent(new Event("change"));
     }
 }
 

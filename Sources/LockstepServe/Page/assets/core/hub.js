@@ -1,7 +1,7 @@
 /**
  * The connection to the server of all windows of a browser. Browsers allow six connections to a server without HTTP/2, so
  * windows share one set: the devices, the events of rules, the live samples that any window shows, and the state of the
- * parts of the system. It runs in a shared worker, or in the window itself where there are none.
+ * parts of the system. It runs in a shared worker, or in one of the windows where there are none.
  *
  * A window sends `{kind: "state", visible, wants, replay, hasSession}`: whether it is visible, the streams it shows, those of
  * which it needs the recent samples, and whether it may read. It repeats this, because nothing reports a window that has

@@ -3,7 +3,7 @@
  * kind: `devices`, `events`, `samples`, `time`, `system`, `status`, `unauthorized`.
  */
 
-import { Hub } from "./hub.js";
+import { WindowHub } from "./window-hub.js";
 
 /** The hub sends something every 1.5 s to a visible window. After this time without it, the window connects anew. In ms. */
 const SILENCE = 10_000;
@@ -11,10 +11,8 @@ const SILENCE = 10_000;
 const EVERY = 20_000;
 
 class Link extends EventTarget {
-    /** @type {MessagePort|null} */
+    /** @type {MessagePort|WindowHub|null} */
     #port = null;
-    /** Without shared workers. @type {Hub|null} */
-    #hub = null;
     /** @type {Map<object, string[]>} the streams that each part of the page shows */
     #wants = new Map();
     #heard = 0;
@@ -60,28 +58,25 @@ class Link extends EventTarget {
         this.#heard = performance.now();
         try {
             const worker = new SharedWorker(new URL("./hub-worker.js", import.meta.url), { type: "module", name: this.#name });
-            worker.onerror = () => this.#connectAlone();
+            worker.onerror = () => this.#connectWindows();
             this.#use(worker.port);
         } catch {
-            this.#connectAlone();
+            this.#connectWindows();
         }
     }
 
-    /** Without shared workers, each window has a connection of its own. */
-    #connectAlone() {
-        const { port1, port2 } = new MessageChannel();
-        const hub = new Hub();
-        hub.connect(port2);
-        this.#use(port1, hub);
+    /** Without shared workers, one window has the connection of all. */
+    #connectWindows() {
+        const hub = new WindowHub(this.#name);
+        hub.onchange = () => this.#report(this.#keys());
+        this.#use(hub);
     }
 
-    /** @param {MessagePort} port @param {Hub|null} [hub] if it is the window's own */
-    #use(port, hub = null) {
+    /** @param {MessagePort|WindowHub} port */
+    #use(port) {
         this.#port?.postMessage({ kind: "bye" });
         this.#port?.close();
-        this.#hub?.close();
         this.#port = port;
-        this.#hub = hub;
         port.onmessage = ({ data }) => {
             this.#heard = performance.now();
             this.dispatchEvent(new CustomEvent(data.kind, { detail: data }));

@@ -10,7 +10,7 @@ export function setUpPreferences(list, onzone) {
         setTimeZone(value);
         onzone();
     } });
-    const lengths = segmented({ label: "Units of length", value: units(), options: [{ value: "metric", text: "km", title: "Metric" }, { value: "imperial", text: "mi", title: "Imperial" }], onchange: setUnits });
+    const lengths = segmented({ label: "Units", value: units(), options: [{ value: "metric", text: "km", title: "Metric" }, { value: "imperial", text: "mi", title: "Imperial" }], onchange: setUnits });
     onUnitsChange(() => lengths.set(units()));
     const row = (text, control) => h("div", { class: "more-row" }, h("span", { "aria-hidden": "true" }, text), control.element);
     list.append(row("Times", zone), row("Units", lengths));

@@ -18,7 +18,7 @@ const banner = () => /** @type {HTMLElement} */ (document.getElementById("banner
 export function setUpShell() {
     const link = h("span", { class: "link-state", data: { status: "connecting" } }, "Connecting");
     const leave = h("button", { class: "button quiet icon-only", type: "button", title: "End session", "aria-label": "End session", hidden: true, onclick: () => session.close() }, icon("logout"));
-    const promise = h("span", { class: "promise num" });
+    const promise = h("span", { class: "promise num" }, h("span", { class: "promise-long" }), h("span", { class: "promise-short" }));
     const tie = h("a", { class: "link", href: "#/system", title: "The state of all parts" }, link, promise);
     document.getElementById("tools")?.append(tie, joinButton(), themeButton(), leave);
     const update = () => {
@@ -93,7 +93,8 @@ function updateLink(link, promise, groups) {
     if (!fleet.hasLoaded) return;
     const promised = promiseOf([...fleet.entries.values()].map(({ device }) => device), parts.storingAll(groups));
     promise.dataset.kind = promised.kind;
-    setText(promise, promised.text);
+    setText(promise.children[0], promised.text);
+    setText(promise.children[1], promised.short);
 }
 
 /** The number of events that nobody has acknowledged. */
@@ -102,8 +103,8 @@ function updateBadge() {
     const count = ruleEvents.openCount;
     element.hidden = count === 0;
     const text = badge(count);
-    if (element.dataset.count === text) return;
-    element.dataset.count = text;
+    if (element.dataset.count === String(count)) return;
+    element.dataset.count = String(count);
     element.replaceChildren(h("span", { "aria-hidden": "true" }, text), h("span", { class: "visually-hidden" }, `, ${counted(count, "event")} not acknowledged`));
 }
 

@@ -14,6 +14,8 @@ const RETRY = 2_000;
 export class Moment extends EventTarget {
     /** µs; null for the newest samples. @type {number|null} */
     time = null;
+    /** The range of the plots; null before they are drawn. @type {import("../pure/view.js").TimeView|null} */
+    view = null;
     /** Seconds of the past in a second, while it is played. */
     speed = 1;
     isPlaying = false;
@@ -37,6 +39,13 @@ export class Moment extends EventTarget {
         if (time === this.time) return;
         this.time = time;
         this.dispatchEvent(new Event("change"));
+    }
+
+    /** @param {import("../pure/view.js").TimeView} view */
+    setView(view) {
+        if (view === this.view) return;
+        this.view = view;
+        this.dispatchEvent(new Event("view"));
     }
 
     /** @param {boolean} isOn */

@@ -6,13 +6,15 @@ import { card, emptyState, h, segmented, setText } from "../core/dom.js";
 import { stateWord } from "../core/states.js";
 import { day, duration, nearTime, timeOfDay, zoneOffset } from "../pure/format.js";
 import { timeTicks } from "../pure/scale.js";
-import { intervals, knownUntil, reasonText, shares } from "../pure/timeline.js";
+import { intervals, knownUntil, rangeEnd, reasonText, shares } from "../pure/timeline.js";
 
 const SPANS = [{ value: "3600", text: "1 h" }, { value: "21600", text: "6 h" }, { value: "86400", text: "24 h" }, { value: "604800", text: "7 d" }];
 
 /** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment */
 export function timelineCard({ group, device }, moment) {
     let span = 21600;
+    /** The end of a range of the past in µs, which the plots show; null for the range that ends now. @type {number|null} */
+    let end = null;
     let transitions = null;
     let seq = -1;
     /** When the present state was known last, in µs. */
@@ -22,6 +24,7 @@ export function timelineCard({ group, device }, moment) {
     const abort = new AbortController();
     const ranges = segmented({ label: "Time range of the states", options: SPANS, value: String(span), onchange: (value) => {
         span = Number(value);
+        end = rangeEnd(pastTime(), span * 1e6, null, now());
         load();
     } });
     const { element, body, note } = card({ title: "States", id: "states", className: "card-states", tools: ranges.element });
@@ -35,19 +38,41 @@ export function timelineCard({ group, device }, moment) {
     body.append(h("div", { class: "bar-wrap" }, bar, cursor, tip), axis, detail);
     bar.append(h("div", { class: "skeleton bar-skeleton" }));
 
+    /** The time of the past that the plots show: the moment, or the middle of a range that stands still. @returns {number|null} */
+    function pastTime() {
+        const { time, view } = moment;
+        return time ?? (view && !view.live && !view.follows ? (view.from + view.to) / 2 : null);
+    }
+
+    /** Moves the range to the one that the plots show. */
+    function follow() {
+        const next = rangeEnd(pastTime(), span * 1e6, end, now());
+        if (next === end) return;
+        end = next;
+        // What is loaded says nothing about another range.
+        transitions = null;
+        cursor.hidden = true;
+        setText(note, "Loading");
+        load();
+    }
+
     async function load() {
-        const time = now();
+        const time = end ?? now();
+        const wanted = `${end} ${span}`;
+        const ask = (query) => request(`${devicePath(group, device)}/states`, { query, signal: abort.signal });
         try {
-            const reply = await request(`${devicePath(group, device)}/states`, { query: { from: Math.round(time - span * 1e6), to: Math.round(time + 60e6), limit: 2000 }, signal: abort.signal });
-            transitions = reply.states;
+            const from = Math.round(time - span * 1e6);
+            const [reply, before] = await Promise.all([ask({ from, to: end ?? Math.round(time + 60e6), limit: 2000 }), end === null ? { states: [] } : ask({ to: from, limit: 1 })]);
+            if (wanted !== `${end} ${span}`) return;
+            transitions = [...before.states, ...reply.states];
             // A device that is new is shown with all of its states, not with an empty bar.
-            if (isFirst && transitions.length && transitions[0].since > time - 3000e6 && !transitions[0].previous) {
+            if (isFirst && end === null && transitions.length && transitions[0].since > time - 3000e6 && !transitions[0].previous) {
                 span = 3600;
                 ranges.set("3600");
             }
             isFirst = false;
         } catch (error) {
-            if (isAbort(error)) return;
+            if (isAbort(error) || wanted !== `${end} ${span}`) return;
             transitions ??= [];
             setText(note, error.message);
         }
@@ -56,9 +81,10 @@ export function timelineCard({ group, device }, moment) {
 
     function draw() {
         if (transitions === null) return;
-        const to = now();
+        const to = end ?? now();
         const from = to - span * 1e6;
-        const list = knownUntil(intervals(transitions.length ? transitions : fallback(), from, to), current?.isStale ? lastKnown : to);
+        const list = end === null ? knownUntil(intervals(transitions.length ? transitions : fallback(), from, to), current?.isStale ? lastKnown : to)
+            : intervals(transitions, from, to).map((part) => ({ ...part, open: false }));
         const next = list.map((part) => `${part.state}${part.from === from ? "" : part.from}`).join() + span;
         if (next !== signature) {
             signature = next;
@@ -83,7 +109,8 @@ export function timelineCard({ group, device }, moment) {
         drawCursor();
         if (moment.time !== null) return;
         const parts = [...shares(list)].sort((a, b) => b[1] - a[1]);
-        setText(note, parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
+        const when = end === null ? "" : `${nearTime(from, now())} – ${nearTime(to, now())} · `;
+        setText(note, when + parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
     }
 
     /** The moment that the plots show, and the state at it. */
@@ -98,8 +125,14 @@ export function timelineCard({ group, device }, moment) {
         setText(note, `${stateWord(part?.state)} at ${nearTime(time, now())}`);
     }
     let shown = { list: /** @type {any[]} */ ([]), from: 0, to: 0 };
-    const onmoment = () => (moment.time === null ? draw() : drawCursor());
+    const onmoment = () => {
+        follow();
+        if (transitions === null) return;
+        if (moment.time === null) draw();
+        else drawCursor();
+    };
     moment.addEventListener("change", onmoment);
+    moment.addEventListener("view", follow);
 
     /** The current state is older than the range. */
     function fallback() {
@@ -140,6 +173,8 @@ export function timelineCard({ group, device }, moment) {
         });
     }
 
+    // The plots may show a moment already.
+    end = rangeEnd(pastTime(), span * 1e6, null, now());
     load();
     const timer = setInterval(draw, 2000);
     return {
@@ -147,6 +182,7 @@ export function timelineCard({ group, device }, moment) {
         close() {
             clearInterval(timer);
             moment.removeEventListener("change", onmoment);
+            moment.removeEventListener("view", follow);
             abort.abort();
         },
         /** @param {import("../core/api.js").Device} value */

@@ -3,10 +3,11 @@
 import { now } from "../core/clock.js";
 import { h, icon } from "../core/dom.js";
 import { addressOf, routeTo } from "../core/router.js";
-import { eventParameters } from "../pure/address.js";
+import { eventParameters, eventPlot } from "../pure/address.js";
+import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { dateTime, isoTime, nearTime } from "../pure/format.js";
-import { unacknowledged } from "../pure/events.js";
+import { streamOf, unacknowledged } from "../pure/events.js";
 
 /** Events of a group that are listed. */
 const LISTED = 100;
@@ -41,10 +42,10 @@ function othersOf(others) {
 }
 
 /** The plots of its device around its time, with a mark. */
-function deviceLink({ device, t }) {
+function deviceLink({ device, rule, t }) {
     if (!device) return h("span", null, "Collector");
     const [group, name] = device.split("/");
-    return h("a", { href: addressOf(routeTo("device", group, name), Object.entries(eventParameters(t))) }, device);
+    return h("a", { href: addressOf(routeTo("device", group, name), [...Object.entries(eventParameters(t)), ["plot", eventPlot(device, streamOf({ device, rule }, parts.system))]]) }, device);
 }
 
 function action(event, open, acknowledge) {

@@ -2,7 +2,7 @@
 
 import { emptyState, h, icon, segmented, select, setText } from "../core/dom.js";
 import { now } from "../core/clock.js";
-import { ruleEvents } from "../core/events-store.js";
+import { ruleEvents, SENT } from "../core/events-store.js";
 import { oncePerFrame } from "../core/frames.js";
 import { notifications } from "../core/notifications.js";
 import { parts } from "../core/parts.js";
@@ -11,11 +11,9 @@ import { session } from "../core/session.js";
 import { store, stored } from "../core/settings.js";
 import { announce } from "../core/shell.js";
 import { counted } from "../pure/format.js";
-import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, unacknowledged } from "../pure/events.js";
+import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, streamOf, unacknowledged } from "../pure/events.js";
 import { eventRow } from "./row.js";
 
-/** The server keeps this number of events in memory; the store may have more. */
-const KEPT = 1000;
 /** Rows that are drawn at once: more are drawn on demand. */
 const PORTION = 200;
 /** Acknowledgements that are sent at the same time: each waits for its collector. */
@@ -49,6 +47,7 @@ export function show(main, { query }) {
     const list = h("ul", { class: "events", "aria-label": "Events, newest first" });
     const older = h("button", { class: "button", type: "button", onclick: loadOlder }, "Show older events");
     const more = h("button", { class: "button", type: "button", onclick: () => { portions += 1; draw(); } });
+    const foot = h("p", { class: "events-older" }, more, older);
     const body = h("div", { class: "events-body" });
     main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "Events"), count, h("span", { class: "spacer" }), choice.element, bell.element),
         h("div", { class: "events-tools" }, rule.element, device.element, span, grouping, h("span", { class: "spacer" }), all), body));
@@ -68,13 +67,16 @@ export function show(main, { query }) {
         }
         const known = [...ruleEvents.events.values()];
         const open = unacknowledged(known);
-        setText(count, known.length ? `${counted(open.length, "event")} not acknowledged` : "");
+        setText(count, known.length ? `${counted(ruleEvents.openCount, "event")} not acknowledged` : "");
         rule.update(rulesOf(known), filter.rule);
         device.update(devicesOf(known), filter.device);
         shown = newestFirst(filtered(filter.show === "open" ? open : known, filter, now()));
         updateAll();
+        const canLoad = hasOlder && known.length >= SENT && parts.value.store === "ok";
         if (!shown.length) {
-            body.replaceChildren(!known.length ? nothing() : filter.rule || filter.device || filter.span ? unmatched() : allDone());
+            const isFiltered = filter.rule || filter.device || filter.span;
+            body.replaceChildren(!known.length ? nothing() : isFiltered ? unmatched(canLoad) : ruleEvents.openBeyond ? openBefore(ruleEvents.openBeyond) : allDone(), foot);
+            [more.hidden, older.hidden] = [true, !canLoad];
             rows = new Map();
             return;
         }
@@ -82,7 +84,7 @@ export function show(main, { query }) {
         const next = new Map();
         for (const group of groups.slice(0, portions * PORTION)) {
             const key = keyOf(group[0]);
-            const signature = `${group.length} ${unacknowledged(group).length}`;
+            const signature = `${group.length} ${unacknowledged(group).length} ${streamOf(group[0], parts.system)}`;
             const before = rows.get(key);
             next.set(key, before?.signature === signature ? before : { signature, element: eventRow(group, acknowledge) });
         }
@@ -91,8 +93,8 @@ export function show(main, { query }) {
         update(list, [...next.values()].map(({ element }) => element));
         more.hidden = groups.length <= portions * PORTION;
         if (!more.hidden) setText(more, `Show ${Math.min(PORTION, groups.length - portions * PORTION)} more of ${counted(groups.length, "row")}`);
-        older.hidden = !more.hidden || !hasOlder || known.length < KEPT || parts.value.store !== "ok";
-        if (list.parentElement !== body) body.replaceChildren(list, h("p", { class: "events-older" }, more, older));
+        older.hidden = !more.hidden || !canLoad;
+        if (list.parentElement !== body) body.replaceChildren(list, foot);
         // The button of an acknowledged event is gone: the next one gets the focus.
         if (focused !== null && !body.contains(document.activeElement)) focusAfter(focused);
     }
@@ -100,7 +102,10 @@ export function show(main, { query }) {
     function updateAll() {
         const open = unacknowledged(shown).length;
         all.hidden = open < 2 || !session.canOperate;
-        if (!all.hidden && !all.disabled) setText(all, `Acknowledge ${counted(open, "event")}`);
+        if (all.hidden || all.disabled) return;
+        const rest = ruleEvents.openBeyond;
+        setText(all, rest ? `Acknowledge ${counted(open, "loaded event")}` : `Acknowledge ${counted(open, "event")}`);
+        all.title = rest ? `${counted(rest, "older event")} that nobody has acknowledged ${rest === 1 ? "is" : "are"} not loaded, and not acknowledged with these: show older events first` : "";
     }
 
     /** @param {import("../pure/events.js").RuleEvent[]} events */
@@ -216,6 +221,12 @@ function allDone() {
     return emptyState({ symbol: "check", title: "Everything is acknowledged", text: "New events appear here." });
 }
 
-function unmatched() {
-    return emptyState({ symbol: "search", title: "No event matches", text: "Change the rule, the device or the time." });
+/** @param {number} count */
+function openBefore(count) {
+    return emptyState({ symbol: "bell", title: "Older events are not acknowledged", text: `${counted(count, "event")} of the store ${count === 1 ? "is" : "are"} not loaded yet: show older events.` });
+}
+
+/** @param {boolean} hasOlder whether the store may have others */
+function unmatched(hasOlder) {
+    return emptyState({ symbol: "search", title: hasOlder ? "No event that is loaded matches" : "No event matches", text: `Change the rule, the device or the time${hasOlder ? ", or show older events" : ""}.` });
 }

@@ -3,25 +3,40 @@
 import { emptyState, h, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { now } from "../core/clock.js";
-import { routeTo } from "../core/router.js";
+import { routeTo, showInAddress } from "../core/router.js";
 import { onThemeChange } from "../core/theme.js";
 import { stateBadge, stateWord } from "../core/states.js";
-import { age, position } from "../pure/format.js";
+import { clustersOf, placeOf, placeParameters } from "../pure/clusters.js";
+import { age, counted, position, whole } from "../pure/format.js";
 import { createMap, loadLeaflet, mapColours, removeMap } from "./leaflet.js";
 
 /** Positions older than this are drawn faint, in µs. */
 const OLD = 120e6;
 
-/** @param {HTMLElement} main */
-export function show(main) {
+/** With more devices than this, those that are close to each other are one mark. */
+const SINGLE = 60;
+/** The side of the square whose devices are one mark, in pixels. */
+const SQUARE = 64;
+/** From this zoom on, each device is a mark. */
+const LAST_ZOOM = 17;
+/** Devices in the list. */
+const LISTED = 200;
+
+/** @param {HTMLElement} main @param {{query: URLSearchParams}} route */
+export function show(main, { query }) {
     const element = h("div", { class: "map-canvas", role: "region", "aria-label": "Map of all devices" });
     const note = h("p", { class: "map-note" });
     const list = h("ul", { class: "map-list", "aria-label": "Devices with a position" });
+    const rest = h("p", { class: "map-note map-rest", hidden: true });
     const notice = h("div", { class: "overlay", hidden: true });
     main.append(h("div", { class: "view view-map" }, h("h1", { class: "visually-hidden" }, "Map"), h("div", { class: "map-frame" }, element, notice),
-        h("aside", { class: "map-side" }, h("h2", null, "Positions"), note, list)));
+        h("aside", { class: "map-side" }, h("h2", null, "Positions"), note, list, rest)));
     /** @type {Map<string, any>} */
     const markers = new Map();
+    /** Marks of several devices, by the names of these. @type {Map<string, any>} */
+    const groups = new Map();
+    const chosen = placeOf(query);
+    let isMovedByPage = true;
     /** @type {Map<string, any>} */
     const items = new Map();
     let map = null;
@@ -38,7 +53,13 @@ export function show(main) {
         if (isOver) return;
         L = library;
         map = createMap(L, element);
-        map.setView([0, 0], 2);
+        map.setView(chosen ? [chosen.lat, chosen.lon] : [0, 0], chosen?.zoom ?? 2);
+        isFitted = chosen !== null;
+        isMovedByPage = false;
+        map.on("moveend", () => {
+            if (!isMovedByPage) showInAddress(placeParameters({ ...map.getCenter(), lon: map.getCenter().lng, zoom: map.getZoom() }));
+            update();
+        });
         update();
     }).catch(() => fail("Map not available", "Leaflet is not installed on the server: install the Debian package libjs-leaflet there."));
 
@@ -48,24 +69,63 @@ export function show(main) {
     }
 
     function update() {
-        const located = [...fleet.entries.values()].filter(({ device }) => device.position);
+        const located = fleet.sorted().filter(({ device }) => device.position);
         const without = fleet.entries.size - located.length;
-        setText(note, fleet.hasLoaded ? `${located.length} with a position${without ? `, ${without} without` : ""}` : "Loading");
-        updateList(located);
-        if (!map) return;
-        for (const { device, severity } of located) place(device, severity);
-        for (const [key, marker] of markers) {
-            if (!fleet.entries.get(key)?.device.position) {
-                marker.remove();
-                markers.delete(key);
-            }
-        }
+        setText(note, fleet.hasLoaded ? `${whole(located.length)} with a position${without ? `, ${whole(without)} without` : ""}` : "Loading");
+        if (!map) return updateList(located);
         if (!isFitted && located.length) {
             isFitted = true;
+            isMovedByPage = true;
             map.fitBounds(L.latLngBounds(located.map(({ device }) => [device.position.lat, device.position.lon])), { padding: [50, 50], maxZoom: 17, animate: false });
+            isMovedByPage = false;
         }
+        updateMarks(located);
+        updateList(located.filter(({ device }) => map.getBounds().contains([device.position.lat, device.position.lon])));
         if (fleet.hasLoaded && !located.length) fail("No positions yet", "Devices appear on the map with their first fix. A device needs a location source, such as gpsd.");
         else if (located.length) notice.hidden = true;
+    }
+
+    function updateMarks(located) {
+        const isSingle = located.length <= SINGLE || map.getZoom() >= LAST_ZOOM;
+        const clusters = isSingle ? located.map((entry) => [entry])
+            : clustersOf(located.map((item) => ({ ...map.project([item.device.position.lat, item.device.position.lon]), item })), SQUARE);
+        const single = new Set();
+        const several = new Set();
+        for (const entries of clusters) {
+            if (entries.length === 1) {
+                single.add(place(entries[0].device, entries[0].severity));
+            } else several.add(placeGroup(entries));
+        }
+        remove(markers, single);
+        remove(groups, several);
+    }
+
+    /** Removes the marks that are not needed. @param {Map<string, any>} marks @param {Set<string>} needed */
+    function remove(marks, needed) {
+        for (const [key, mark] of marks) {
+            if (needed.has(key)) continue;
+            mark.remove();
+            marks.delete(key);
+        }
+    }
+
+    /** A mark with the number of devices, which zooms to them. Returns its name. @param {import("../pure/selection.js").Entry[]} entries */
+    function placeGroup(entries) {
+        const places = entries.map(({ device }) => [device.position.lat, device.position.lon]);
+        const hasProblems = entries.some(({ severity }) => severity === 2);
+        const key = `${entries.length} ${hasProblems} ${entries[0].device.group}/${entries[0].device.device} ${map.getZoom()}`;
+        const center = [0, 1].map((i) => places.reduce((sum, place) => sum + place[i], 0) / places.length);
+        const text = `${counted(entries.length, "device")}${hasProblems ? ", some with problems" : ""}: zoom in`;
+        let group = groups.get(key);
+        if (!group) {
+            const size = entries.length < 100 ? 32 : 42;
+            group = L.marker(center, { icon: L.divIcon({ className: "map-group", html: `<span${hasProblems ? " data-bad" : ""}>${whole(entries.length)}</span>`, iconSize: [size, size] }), title: text, alt: text }).addTo(map);
+            group.on("click", () => map.fitBounds(L.latLngBounds(group.places), { padding: [60, 60], maxZoom: LAST_ZOOM }));
+            groups.set(key, group);
+        }
+        group.places = places;
+        group.setLatLng(center);
+        return key;
     }
 
     function place(device, severity) {
@@ -83,11 +143,17 @@ export function show(main) {
         marker.setLatLng([lat, lon]);
         marker.setStyle(style);
         marker.setTooltipContent(`${device.device} · ${stateWord(device.state)} · ${age((now() - t) / 1e6)}`);
+        return key;
     }
 
+    /** @param {import("../pure/selection.js").Entry[]} located those in view */
     function updateList(located) {
-        for (const { device } of located.slice(0, 200)) {
+        const listed = new Set();
+        rest.hidden = located.length <= LISTED;
+        setText(rest, `${whole(located.length - LISTED)} more in view: zoom in, or search in Fleet`);
+        for (const { device } of located.slice(0, LISTED)) {
             const key = `${device.group}/${device.device}`;
+            listed.add(key);
             let item = items.get(key);
             if (!item) {
                 const badge = stateBadge();
@@ -99,6 +165,11 @@ export function show(main) {
             }
             item.badge.update(device.state);
             setText(item.text, `${position(device.position.lat, device.position.lon, 4)} · ${age((now() - device.position.t) / 1e6)}`);
+        }
+        for (const [key, { element }] of items) {
+            if (listed.has(key)) continue;
+            element.remove();
+            items.delete(key);
         }
     }
 

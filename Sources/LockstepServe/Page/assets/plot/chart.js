@@ -11,7 +11,6 @@ import { streamTitle } from "../pure/columns.js";
 import { boundOf } from "../pure/envelope.js";
 import { counted, fixed, rate, timeOfDay } from "../pure/format.js";
 import { steadyRange } from "../pure/scale.js";
-import { statisticsOf } from "../pure/statistics.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { askAxis } from "./axis-dialog.js";
 import { Curves } from "./curves.js";
@@ -237,10 +236,7 @@ export class Chart {
     }
 
     #select(c, area, view, selection) {
-        const statistics = selection ? this.curves.flatMap((curves, i) => {
-            const { series } = curves;
-            return series ? statisticsOf(series, selection.from, selection.to, curves.isShownIn(series)).map((item) => ({ ...item, label: i === 0 ? item.name : `${curves.title} ${item.name}` })) : [];
-        }) : [];
+        const statistics = selection ? this.curves.flatMap((curves, i) => curves.statistics(selection).map((item) => ({ ...item, label: i === 0 ? item.name : `${curves.title} ${item.name}` }))) : [];
         this.stats.hidden = statistics.length === 0;
         if (!selection) return;
         const x = (time) => area.x + Math.min(1, Math.max(0, (time - view.from) / (view.to - view.from))) * area.width;
@@ -249,8 +245,9 @@ export class Chart {
         c.fillRect(x(selection.from), area.y, x(selection.to) - x(selection.from), area.height);
         c.globalAlpha = 1;
         const number = (value) => fixed(value, this.#decimals);
-        this.stats.replaceChildren(...statistics.map(({ label, unit, low, high, mean, change, count, isExact }) => h("div", null, h("dt", null, label),
-            h("dd", null, `Δy ${number(change)}, ${number(low)} … ${number(high)}, mean ${isExact ? "" : "about "}${number(mean)}${unit && ` ${unit}`}, ${counted(count, "sample")}`))));
+        this.stats.replaceChildren(...statistics.map(({ label, unit, low, high, mean, change, count }) => h("div", null, h("dt", null, label),
+            h("dd", null, [change !== null && `Δy ${number(change)}`, `${number(low)} … ${number(high)}${mean === null && unit ? ` ${unit}` : ""}`,
+                mean !== null && `mean ${number(mean)}${unit && ` ${unit}`}`, counted(count, "sample")].filter(Boolean).join(", ")))));
     }
 
     /** The range of the value axis. */

@@ -1,12 +1,13 @@
 /** The curves of one stream in a chart: its samples, live and past, and its part of the legend. */
 
 import { h, icon, setText } from "../core/dom.js";
-import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
+import { isCircular, isTurn, shownAtFirst, streamTitle } from "../pure/columns.js";
 import { extentOf, rowAt } from "../pure/envelope.js";
 import { fixed, UNKNOWN } from "../pure/format.js";
 import { units } from "../core/units.js";
 import { seriesIn, shownUnit } from "../pure/imperial.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
+import { coveredBy, statisticsOf, turn } from "../pure/statistics.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
 import { paintSeries } from "./past-painter.js";
@@ -61,8 +62,19 @@ export class Curves {
     }
 
     /** From the stored to the shown unit of a column. @param {string} name */
-    #factor(name) {
-        return shownUnit(this.source.columns.find((column) => column.name === name)?.unit ?? "", units()).factor;
+    #shownUnit(name) {
+        return shownUnit(this.source.columns.find((column) => column.name === name)?.unit ?? "", units());
+    }
+
+    /** A value in the unit that is shown. @param {string} name of its column @param {number} value */
+    #converted(name, value) {
+        const { factor, offset } = this.#shownUnit(name);
+        return value * factor + offset;
+    }
+
+    /** @param {string} name */
+    #isCircular(name) {
+        return this.source.columns.some((column) => column.name === name && isCircular(column));
     }
 
     /** The name of the stream, with the device if it is another one. */
@@ -84,9 +96,9 @@ export class Curves {
     liveExtent(from) {
         let [low, high] = [Infinity, -Infinity];
         const { stream } = this;
-        for (const { column, factor } of stream ? this.#indices(stream.columns) : []) {
+        for (const { column, factor, offset } of stream ? this.#indices(stream.columns) : []) {
             for (let i = stream.ring.indexAt(from); i < stream.ring.end; i += 1) {
-                const value = stream.ring.valueAt(i, column) * factor;
+                const value = stream.ring.valueAt(i, column) * factor + offset;
                 if (value < low) low = value;
                 if (value > high) high = value;
             }
@@ -124,7 +136,7 @@ export class Curves {
         }
         c.setTransform(1, 0, 0, 1, 0, 0);
         this.#layer.draw(c, { x: Math.round(area.x * scale), y: Math.round(area.y * scale), width: Math.floor(area.width * scale), height: Math.round(area.height * scale) }, {
-            ring, factors: indices.map(({ factor }) => factor), columns: indices.map(({ column }) => column), colours: indices.map(({ slot }) => colours.axes[slot]), circular: indices.map((index) => index.isCircular),
+            ring, factors: indices.map(({ factor }) => factor), offsets: indices.map(({ offset }) => offset), columns: indices.map(({ column }) => column), colours: indices.map(({ slot }) => colours.axes[slot]), circular: indices.map((index) => index.isCircular),
             gapColour: this.place === 0 ? colours.gap : "transparent", range, time, span: LIVE_SPAN, isGapBefore: (i) => isGapBefore(timeAt, i, ring.start, ring.end, LEAST_GAP), scale,
         });
         c.setTransform(scale, 0, 0, scale, 0, 0);
@@ -141,7 +153,7 @@ export class Curves {
     showLiveValues(time, decimals) {
         const { stream } = this;
         const values = stream?.ring.nearest(time, 2e6);
-        this.#values(values ? values.map((value, i) => fixed(value * this.#factor(stream.columns[i]), decimals)) : null, stream?.columns ?? []);
+        this.#values(values ? values.map((value, i) => fixed(this.#converted(stream.columns[i], value), decimals)) : null, stream?.columns ?? []);
     }
 
     /** Shows what was measured at a time of the past. Returns the number of samples, or null. @param {number|null} cursor @param {number} reach @param {number} decimals */
@@ -154,8 +166,33 @@ export class Curves {
         }
         const count = series.counts?.[i] ?? 1;
         const means = count > 1 ? this.past.meansAt(i) : null;
-        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : means[name] * this.#factor(name), decimals)), series.columns);
+        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals, this.#isCircular(name))), series.columns);
         return count;
+    }
+
+    /**
+     * Returns the statistics of what is between two times. Where rows are buckets, means and differences come from the
+     * server, and are null until then.
+     * @param {{from: number, to: number}} selection
+     */
+    statistics({ from, to }) {
+        const { series } = this;
+        if (!series) return [];
+        const found = statisticsOf(series, from, to, this.isShownIn(series));
+        if (found.every(({ mean, change }) => mean !== null && change !== null)) return found;
+        const range = coveredBy(series, from, to);
+        const measured = range && this.past.measuredIn(range);
+        return found.map((item) => {
+            const mean = measured?.means[item.name];
+            const change = measured?.changes[item.name];
+            // Of counters, the server sums: that is no mean. Directions have none that is linear.
+            const shownMean = mean === undefined || this.#isCircular(item.name) ? null : this.#converted(item.name, mean);
+            return {
+                ...item,
+                mean: item.mean ?? (shownMean !== null && item.low <= shownMean && shownMean <= item.high ? shownMean : null),
+                change: item.change ?? (change === undefined ? null : (this.#isCircular(item.name) ? turn(0, change) : change * this.#shownUnit(item.name).factor)),
+            };
+        });
     }
 
     /** Shown columns with their place among `names`. @param {string[]} names */
@@ -163,7 +200,7 @@ export class Curves {
         const result = [];
         this.source.columns.forEach((column, i) => {
             const at = names.indexOf(column.name);
-            if (this.shown[i] && at >= 0) result.push({ column: at, slot: this.slot(i), isCircular: isCircular(column), factor: this.#factor(column.name) });
+            if (this.shown[i] && at >= 0) result.push({ column: at, slot: this.slot(i), isCircular: isCircular(column), ...this.#shownUnit(column.name) });
         });
         return result;
     }
@@ -197,8 +234,10 @@ export class Curves {
 }
 
 /** What was measured in a bucket: one value, or the range and the mean. */
-function summary(low, high, mean, decimals) {
+function summary(low, high, mean, decimals, isDirection) {
     if (low === high || Number.isNaN(low)) return fixed(low, decimals);
+    // The directions of a bucket with both sides of north go through it; their linear mean is none.
+    if (isDirection) return isTurn(low, high) ? `${fixed(high, decimals)} … ${fixed(low, decimals)}` : `${fixed(low, decimals)} … ${fixed(high, decimals)}`;
     // Of counters, the server sums: that is no mean.
     const isMean = mean !== undefined && mean >= low && mean <= high;
     return `${fixed(low, decimals)} … ${fixed(high, decimals)}${isMean ? `, mean ${fixed(mean, decimals)}` : ""}`;

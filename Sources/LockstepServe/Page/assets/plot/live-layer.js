@@ -24,7 +24,7 @@ export class LiveLayer {
      * @param {object} chart
      * @param {import("../pure/ring.js").SampleRing} chart.ring
      * @param {number[]} chart.columns indices of the columns to draw
-     * @param {number[]} chart.factors from the values of these columns to what is drawn
+     * @param {number[]} chart.factors @param {number[]} chart.offsets from the values of these columns to what is drawn
      * @param {string[]} chart.colours of these columns
      * @param {string} chart.gapColour
      * @param {{low: number, high: number}} chart.range
@@ -37,7 +37,7 @@ export class LiveLayer {
     draw(target, area, chart) {
         const { time, span, scale } = chart;
         const perMicro = area.width / span;
-        const signature = [area.width, area.height, span, chart.range.low, chart.range.high, chart.columns, chart.factors, chart.colours, scale].join("|");
+        const signature = [area.width, area.height, span, chart.range.low, chart.range.high, chart.columns, chart.factors, chart.offsets, chart.colours, scale].join("|");
         const jump = Math.abs((time - this.#base) * perMicro - this.#right) > area.width;
         if (signature !== this.#signature || jump || chart.ring.start > this.#next) {
             this.#signature = signature;
@@ -77,7 +77,7 @@ export class LiveLayer {
     }
 
     /** Draws the samples up to the right edge that are not drawn yet. */
-    #extend(area, { ring, columns, factors, colours, circular, gapColour, range, time, isGapBefore, scale }, perMicro) {
+    #extend(area, { ring, columns, factors, offsets, colours, circular, gapColour, range, time, isGapBefore, scale }, perMicro) {
         const end = ring.indexAt(time);
         if (end <= this.#next) return;
         const first = Math.max(ring.start, this.#next - 1);
@@ -112,7 +112,7 @@ export class LiveLayer {
                     const value = ring.valueAt(i, column);
                     if (Number.isNaN(value)) { isDown = false; continue; }
                     const x = (ring.timeAt(i) - this.#base) * perMicro;
-                    const y = area.height - (value * factors[k] - range.low) * perValue;
+                    const y = area.height - (value * factors[k] + offsets[k] - range.low) * perValue;
                     if (isDown && !gaps.has(i) && !(circular[k] && isTurn(value, ring.valueAt(i - 1, column)))) c.lineTo(x, y);
                     else c.moveTo(x, y);
                     isDown = true;

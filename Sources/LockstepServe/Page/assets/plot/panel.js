@@ -381,6 +381,7 @@ export class PlotPanel {
         const view = this.#view = followed(this.#view, now());
         const left = Math.max(LEFT, ...this.charts.map((chart) => chart.neededLeft));
         const cursor = this.#cursor ?? this.#mark;
+        this.moment.setView(view);
         this.moment.set(cursor);
         let isMoving = this.moment.isPlaying;
         for (const chart of this.charts) if (chart.paint(view, cursor, this.#selection, left)) isMoving = true;

@@ -28,12 +28,23 @@ export function paintSeries(c, area, series, view, range, curves) {
         c.lineJoin = "bevel";
         for (let i = first; i < end; ) {
             if (Number.isNaN(low[i])) { i += 1; continue; }
+            if (isCircular && isTurn(low[i], high[i])) {
+                // A bucket with both sides of north: only its two directions were measured, and not what is between them.
+                paintDot(c, x(i), y(low[i]));
+                paintDot(c, x(i), y(high[i]));
+                i += 1;
+                continue;
+            }
             let last = i;
-            while (last + 1 < end && !series.gaps[last + 1] && !Number.isNaN(low[last + 1]) && !(isCircular && isTurn(low[last], low[last + 1]))) last += 1;
+            while (last + 1 < end && !series.gaps[last + 1] && !Number.isNaN(low[last + 1]) && !(isCircular && (isTurn(low[last], low[last + 1]) || isTurn(low[last + 1], high[last + 1])))) last += 1;
             paintRun(c, i, last, x, (k) => y(low[k]), (k) => y(high[k]), low !== high);
             i = last + 1;
         }
     }
+}
+
+function paintDot(c, x, y) {
+    c.fillRect(x - 1.25, y - 1.25, 2.5, 2.5);
 }
 
 /** A run of rows without a gap. */

@@ -2,7 +2,7 @@
 
 import { isAbort, request, streamPath } from "../core/api.js";
 import { now } from "../core/clock.js";
-import { meansOf, seriesOf } from "../pure/envelope.js";
+import { changesOf, meansOf, seriesOf } from "../pure/envelope.js";
 
 /** Time between the last movement and the request, in ms. */
 const SETTLE = 110;
@@ -12,6 +12,43 @@ const RETRY = 2_000;
 const ARRIVAL = 3e6;
 /** The longest span of averages. */
 const LONGEST = "366d";
+/** The last value of a bucket is looked for among all of its samples, if it is not longer than this, in µs. */
+const LONGEST_LAST = 2e6;
+
+/** What is asked of the server about a range, when it has not changed for a moment. */
+class Settled {
+    #key = "";
+    #value = null;
+    #timer = 0;
+
+    /** @param {(from: number, to: number) => Promise<any>} load @param {() => void} onchange */
+    constructor(load, onchange) {
+        this.load = load;
+        this.onchange = onchange;
+    }
+
+    /** Returns the answer, or null until there is one. @param {number} from @param {number} to */
+    of(from, to) {
+        const key = `${from} ${to}`;
+        if (key === this.#key) return this.#value;
+        this.close();
+        this.#key = key;
+        this.#timer = setTimeout(async () => {
+            // What the plot shows is shown without it.
+            const value = await this.load(from, to).catch(() => null);
+            if (key !== this.#key) return;
+            this.#value = value;
+            this.onchange();
+        }, SETTLE);
+        return null;
+    }
+
+    close() {
+        clearTimeout(this.#timer);
+        this.#key = "";
+        this.#value = null;
+    }
+}
 
 export class PastSource {
     /** @type {import("../pure/envelope.js").Series|null} */
@@ -23,11 +60,10 @@ export class PastSource {
     #isOnCollectorTime = false;
     #timer = 0;
     #wanted = "";
-    /** The means of the row under the cursor. @type {{time: number, values: Record<string, number>|null}|null} */
-    #means = null;
+    #atCursor = new Settled((from, to) => this.#means(from, to), () => this.onchange());
+    #inSelection = new Settled((from, to) => this.#measured(from, to), () => this.onchange());
     /** The end of the time of which all samples were loaded, in µs. */
     #complete = 0;
-    #meansTimer = 0;
     /** @type {AbortController|null} */
     #abort = null;
 
@@ -81,27 +117,36 @@ export class PastSource {
      * @param {number} i @returns {Record<string, number>|null}
      */
     meansAt(i) {
-        const series = /** @type {import("../pure/envelope.js").Series} */ (this.series);
-        const time = series.times[i];
-        if (this.#means?.time === time) return this.#means.values;
+        const { times, step } = /** @type {import("../pure/envelope.js").Series} */ (this.series);
         // Averages are on the device's clock.
-        if (this.#isOnCollectorTime || series.step === null) return null;
-        this.#means = { time, values: null };
-        clearTimeout(this.#meansTimer);
-        this.#meansTimer = setTimeout(() => this.#loadMeans(time, /** @type {number} */ (series.step)), SETTLE);
-        return null;
+        if (step === null || this.#isOnCollectorTime) return null;
+        const from = Math.round(times[i] - step / 2);
+        return this.#atCursor.of(from, Math.round(from + step));
     }
 
-    async #loadMeans(time, step) {
+    /**
+     * Returns the means of a range, and the last value of each column minus the first one if the buckets are short; null
+     * until they are loaded.
+     * @param {{from: number, to: number}} range in whole buckets @returns {{means: Record<string, number>, changes: Record<string, number>}|null}
+     */
+    measuredIn({ from, to }) {
+        return this.#isOnCollectorTime ? null : this.#inSelection.of(from, to);
+    }
+
+    async #means(from, to) {
+        return meansOf(await this.#request({ from, to: to - 1, every: LONGEST }));
+    }
+
+    async #measured(from, to) {
+        const step = this.series?.step ?? 0;
+        const [means, first, last] = await Promise.all([this.#means(from, to), ...(step <= LONGEST_LAST
+            ? [this.#request({ from, to, limit: 1 }), this.#request({ from: Math.max(from, Math.floor(to - step)), to })] : [])]);
+        return { means, changes: first && last ? changesOf(first, last) : {} };
+    }
+
+    #request(query, signal) {
         const { group, device, stream } = this.source;
-        const from = Math.round(time - step / 2);
-        try {
-            const reply = await request(streamPath(group, device, stream), { query: { from, to: Math.round(from + step) - 1, every: LONGEST } });
-            if (this.#means?.time === time) this.#means.values = meansOf(reply);
-        } catch {
-            // Minimum and maximum are shown without it.
-        }
-        this.onchange();
+        return request(streamPath(group, device, stream), { query, signal });
     }
 
     /** Forgets everything, for a new load. */
@@ -111,7 +156,8 @@ export class PastSource {
 
     close() {
         clearTimeout(this.#timer);
-        clearTimeout(this.#meansTimer);
+        this.#atCursor.close();
+        this.#inSelection.close();
         this.#abort?.abort();
     }
 
@@ -122,10 +168,9 @@ export class PastSource {
         const wanted = this.#wanted;
         this.isLoading = true;
         this.onchange();
-        const { group, device, stream } = this.source;
         const complete = Math.min(to, now() - ARRIVAL);
         try {
-            const reply = await request(streamPath(group, device, stream), { query: { from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, signal: abort.signal });
+            const reply = await this.#request({ from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, abort.signal);
             this.series = seriesOf({ ...reply, from, to });
             this.#complete = complete;
             this.problem = null;

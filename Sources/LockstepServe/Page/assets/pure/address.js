@@ -63,6 +63,12 @@ export function momentParameters(view, at) {
     return { from: String(Math.round(view.from)), to: String(Math.round(view.to)), at: String(Math.round(at)) };
 }
 
+/** Returns the plot of a link to an event; empty without a stream. @param {string} address GROUP/DEVICE @param {string|null} stream */
+export function eventPlot(address, stream) {
+    const [group, device] = address.split("/");
+    return stream ? plotText({ group, device, stream, columns: null, axis: null }) : "";
+}
+
 /** Returns the parameters of a link to an event: a few minutes around its time. @param {number} t */
 export function eventParameters(t) {
     return momentParameters({ ...liveView(t), from: t - 150e6, to: t + 150e6 }, t);

@@ -1,6 +1,6 @@
 /** Which samples and batches of devices are stored, missing, or on their way. Pure functions. */
 
-import { counted, UNKNOWN } from "./format.js";
+import { compact, counted, UNKNOWN } from "./format.js";
 
 /** Returns the figure "Missing" of a device. @param {import("../core/api.js").Device} device */
 export function deliveryText(device) {
@@ -15,17 +15,22 @@ export function deliveryText(device) {
  * Returns what is promised about the samples of some devices: how many are stored, and what is on its way. It is amber
  * while new ones are not stored, or nobody knows.
  * @param {Pick<import("../core/api.js").Device, "stored"|"on_its_way">[]} devices @param {"ok"|"away"|"unknown"} storing
- * @returns {{kind: "ok"|"warn", text: string}}
+ * @returns {{kind: "ok"|"warn", text: string, short: string}} `short` is for narrow windows
  */
 export function promiseOf(devices, storing) {
     const known = devices.filter(({ stored }) => stored !== null && stored !== undefined);
-    if (devices.length > 0 && known.length === 0) return { kind: storing === "ok" ? "ok" : "warn", text: "Stored samples not known" };
+    if (devices.length > 0 && known.length === 0) return { kind: storing === "ok" ? "ok" : "warn", text: "Stored samples not known", short: "Not known" };
     const sum = (name) => known.reduce((total, device) => total + (device[name] ?? 0), 0);
     const onTheWay = sum("on_its_way");
     const stored = `${counted(sum("stored"), "sample")} stored`;
-    if (storing === "away") return { kind: "warn", text: `${stored}, new ones wait on the devices` };
-    if (storing === "unknown") return { kind: "warn", text: `${stored} when last known` };
-    return { kind: "ok", text: `${stored}, ${onTheWay ? counted(onTheWay, "batch", "batches") : "none"} on the way` };
+    const short = `${compact(sum("stored"))} stored`;
+    if (storing === "away") {
+        // Devices reported these before; how many have been added since is not known.
+        const waiting = onTheWay ? `${counted(onTheWay, "batch", "batches")} and new samples wait on the devices` : "new ones wait on the devices";
+        return { kind: "warn", text: `${stored}, ${waiting}`, short: `${short}, ${onTheWay ? `${compact(onTheWay)}+ wait` : "new ones wait"}` };
+    }
+    if (storing === "unknown") return { kind: "warn", text: `${stored} when last known`, short: `${short} when last known` };
+    return { kind: "ok", text: `${stored}, ${onTheWay ? counted(onTheWay, "batch", "batches") : "none"} on the way`, short: onTheWay ? `${short}, ${compact(onTheWay)} on the way` : short };
 }
 
 /**

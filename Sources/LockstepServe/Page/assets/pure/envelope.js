@@ -119,6 +119,20 @@ export function meansOf({ columns, rows }) {
 }
 
 /**
+ * Returns the last value of each column minus the first one.
+ * @param {{columns: string[], rows: any[][]}} first @param {{columns: string[], rows: any[][]}} last both of kind `samples` @returns {Record<string, number>}
+ */
+export function changesOf(first, last) {
+    const result = {};
+    first.columns.forEach((name, i) => {
+        const begin = first.rows[0]?.[i + 1];
+        const end = last.rows.at(-1)?.[last.columns.indexOf(name) + 1];
+        if (typeof begin === "number" && typeof end === "number") result[name] = end - begin;
+    });
+    return result;
+}
+
+/**
  * Returns the lowest and highest value within a time range, or null.
  * @param {Series} series @param {number} from µs @param {number} to µs @param {boolean[]} [shown] for each column
  */

@@ -15,8 +15,13 @@ export function keyOf(event) {
     return `${event.device ?? ""} ${event.rule} ${event.t}`;
 }
 
-/** Newest first. @param {Iterable<RuleEvent>} events */
+/** Newest first, by the time that is shown: a late event is among those of its time. @param {Iterable<RuleEvent>} events */
 export function newestFirst(events) {
+    return [...events].sort((a, b) => b.t - a.t || b.at - a.at || b.id - a.id);
+}
+
+/** In the order in which they arrived, the latest first. @param {Iterable<RuleEvent>} events */
+function latestFirst(events) {
     return [...events].sort((a, b) => b.at - a.at || b.id - a.id);
 }
 
@@ -58,10 +63,20 @@ export function devicesOf(events) {
     return [...new Set(events.flatMap(({ device }) => device ?? []))].sort();
 }
 
+/**
+ * Returns the stream that the rule of an event watches, as its collector reports it; null if it has none, or is not known.
+ * @param {Pick<RuleEvent, "device"|"rule">} event @param {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>}[]}|null} system
+ */
+export function streamOf({ device, rule }, system) {
+    const group = (device ?? "").split("/")[0];
+    const found = (system?.collectors ?? []).filter(({ groups, rules }) => (!groups || groups.includes(group)) && rules && Object.hasOwn(rules, rule));
+    return found[0]?.rules?.[rule] ?? null;
+}
+
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
 export function excess(events, limit) {
     const all = [...events];
-    return all.length > limit ? newestFirst(all).slice(limit) : [];
+    return all.length > limit ? latestFirst(all).slice(limit) : [];
 }
 
 /** Whether someone should be told about an event that has just arrived. @param {RuleEvent} event @param {number} now µs */

@@ -11,8 +11,8 @@ import { shownUnit } from "./imperial.js";
 export function valuesOf({ columns, units, newest }, chosen = "metric") {
     return columns.map((name, i) => {
         const value = newest?.values?.[name];
-        const { unit, factor } = shownUnit(units[i] === "–" ? "" : (units[i] ?? ""), chosen);
-        return { name, unit, text: textOf(typeof value === "number" ? value * factor : value) };
+        const { unit, factor, offset } = shownUnit(units[i] === "–" ? "" : (units[i] ?? ""), chosen);
+        return { name, unit, text: textOf(typeof value === "number" ? value * factor + offset : value) };
     }).filter(({ unit }) => unit !== "µs since 1970");
 }
 

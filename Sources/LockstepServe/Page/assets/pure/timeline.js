@@ -46,6 +46,16 @@ export function knownUntil(list, until) {
 }
 
 /**
+ * Returns the end of a range of states that contains a time of the past; null for the range that ends now.
+ * @param {number|null} time what has to be in it; null for the present
+ * @param {number} span @param {number|null} end of the range that is shown: it stays while it contains the time @param {number} now
+ */
+export function rangeEnd(time, span, end, now) {
+    if (time === null || time >= now - span) return null;
+    return end !== null && end - span <= time && time <= end ? end : Math.min(now, Math.round(time + span / 2));
+}
+
+/**
  * Returns the share of each state in the time in which the state is known.
  * @param {Interval[]} list @returns {Map<string, number>}
  */
