@@ -125,7 +125,7 @@ public struct StoreBackup {
         guard findings.isEmpty else {
             throw StoreError(
                 .corrupt,
-                "the copy of \(source) is damaged, so it was deleted: \(findings[0]). Check the store with 'lockstep verify'"
+                "the copy of \(source) is damaged, so it was deleted: \(findings[0]). Check the store with 'lockstep verify --file'"
             )
         }
         let devices = try reader.devices()

@@ -31,6 +31,31 @@ struct StoreTests {
         }
     }
 
+    @Test("with --sync full, each table syncs its inserts, and samples are read back after the server was killed")
+    func synced() async throws {
+        try await withClickHouse { server in
+            let address = try ClickHouseAddress(server.url())
+            let version = try await server.execute("SELECT version()", in: "default").first
+            // Older servers are refused: see below.
+            guard ServerVersion(version ?? "")?.syncsInserts == true else { return }
+            try ClickHouseStore(address).write(IngestGroup(batches: [received([1, 2, 3], seq: 1)]))
+            let tables = "FROM system.tables WHERE database = 'lockstep' AND engine LIKE '%MergeTree'"
+            #expect(try await server.execute("SELECT count() > 20 \(tables)") == ["1"])
+            let settings = ["fsync_after_insert = 1", "fsync_part_directory = 1"]
+            for setting in settings {
+                #expect(
+                    try await server.execute("SELECT name \(tables) AND create_table_query NOT LIKE '%\(setting)%'")
+                        == [],
+                    "\(setting)")
+            }
+            await server.stop(SIGKILL)
+            try await server.start()
+            #expect(try await server.execute("SELECT t FROM accelerometer ORDER BY t") == ["1", "2", "3"])
+            let again = try ClickHouseStore(address).write(IngestGroup(batches: [received([3, 4], seq: 2)]))
+            #expect(again.devices[device] == IngestResult.Counts(stored: 1, duplicates: 1))
+        }
+    }
+
     @Test("a request goes to the next server if one accepts connections and does not answer")
     func hangingServer() async throws {
         try await withClickHouse { server in

@@ -81,6 +81,50 @@ struct GatewayIntakeTests {
     }
 
     @Test(
+        "a message that repeats the fix of the one before, and tells no other time, has values of the time of arrival")
+    func repeatedFix() async throws {
+        try await withTemporaryFolder { folder in
+            var configuration = GatewayConfiguration(
+                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
+                outboxPath: folder + "/g.db")
+            configuration.mapping = DeviceMapping(acceptsAny: true)
+            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+            var intake = GatewayIntake(configuration)
+            let fix = receipt.microseconds / 1_000_000 - 3600
+            func send(_ battery: Int, after seconds: Int64, fix: Int64, isRetained: Bool = false) throws {
+                let text = #"{"_type":"location","tst":\#(fix),"lat":1,"lon":2,"batt":\#(battery)}"#
+                _ = try intake.ingest(
+                    ForeignMessage(
+                        origin: .topic("owntracks/u/d"), payload: Array(text.utf8), isRetained: isRetained,
+                        receivedAt: Timestamp(microseconds: receipt.microseconds + seconds * 1_000_000)),
+                    outbox: outbox)
+            }
+            func times(_ stream: SensorStream, isLate: Bool) -> [Int64] {
+                additions.filter { $0.samples.stream == stream && $0.isLate == isLate }
+                    .flatMap { $0.samples.times.map { ($0 - receipt.microseconds) / 1_000_000 } }.sorted()
+            }
+            // From here on, the phone lies still.
+            try send(90, after: 0, fix: fix - 60)
+            try send(80, after: 1, fix: fix)
+            try send(60, after: 600, fix: fix)
+            try send(12, after: 1200, fix: fix)
+            try send(12, after: 1300, fix: fix, isRetained: true)
+            var additions = intake.takeAdditions()
+            #expect(
+                times(.battery, isLate: true) == [-3660, -3600, -3600] && times(.battery, isLate: false) == [600, 1200])
+            #expect(
+                times(.location, isLate: true).allSatisfy { $0 < 0 }
+                    && times(.location, isLate: false) == [-3600, -3600])
+            // A message that is sent again after others, such as by a broker after a restart of the gateway, has its time.
+            intake = GatewayIntake(configuration)
+            try send(90, after: 1400, fix: fix - 60)
+            try send(80, after: 1401, fix: fix)
+            additions = intake.takeAdditions()
+            #expect(times(.battery, isLate: true) == [-3660, -3600] && times(.battery, isLate: false).isEmpty)
+        }
+    }
+
+    @Test(
         "samples in the future are accepted while the gateway's clock may be wrong, and refused when others agree with it"
     )
     func clockBehind() async throws {

@@ -150,8 +150,12 @@ struct OwnTracksTests {
             topic, "[\(steps(10, 1_795_570_000)),\(steps(20, 1_795_575_000)),\(steps(25, 1_795_575_000))]")
         #expect(totals.readings("x/owntracks/steps").map(\.time) == [1_795_570_000_000_000, 1_795_575_000_000_000])
         #expect(totals.readings("x/owntracks/steps").map { $0.number("steps") } == [10, 25])
-        let past = try adapter.translate(topic, steps(30, 1_795_575_000, to: 1_795_570_000))
-        #expect(past.readings("x/owntracks/steps").first?.time == 1_795_570_000_000_000)
+        let past = try [(1000, 1_795_573_000), (1200, 1_795_574_000), (1500, 1_795_575_000)].flatMap {
+            try adapter.translate(topic, steps($0, $1, to: 1_795_570_000)).readings("x/owntracks/steps")
+        }
+        #expect(past.map(\.time) == [1_795_573_000_000_000, 1_795_574_000_000_000, 1_795_575_000_000_000])
+        #expect(past.map { $0.number("steps") } == [1000, 1200, 1500])
+        #expect(past.allSatisfy { $0.number("to_time") == 1_795_570_000_000_000 })
         let untimed = #"{"_type":"steps","steps":5,"from":1795564800,"to":1795651200}"#
         #expect(try adapter.translate(topic, untimed).readings("x/owntracks/steps").first?.time == receipt.microseconds)
     }
@@ -197,8 +201,9 @@ struct OwnTracksTests {
             topic + "/step",
             #"{"_type":"steps","tst":1795575600,"steps":1234,"from":1795500000,"to":1795575500,"distance":900}"#)
         let counted = try #require(steps.readings("x/owntracks/steps").first)
-        #expect(counted.time == 1_795_575_500_000_000)
+        #expect(counted.time == 1_795_575_600_000_000)
         #expect(counted.number("from_time") == 1_795_500_000_000_000)
+        #expect(counted.number("to_time") == 1_795_575_500_000_000)
         #expect(counted.number("steps") == 1234)
         let unsupported = try adapter.translate(topic + "/step", #"{"_type":"steps","tst":1,"steps":-1}"#)
         #expect(unsupported.readings("x/owntracks/steps").isEmpty)

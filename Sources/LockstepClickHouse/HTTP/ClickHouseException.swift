@@ -91,7 +91,8 @@ struct ServerVersion: CustomStringConvertible, Equatable {
     var settings: String {
         // Samples of a device whose clock was wrong may be in many partitions.
         let partitions = isAtLeast(19, 4) ? "&max_partitions_per_insert_block=0" : ""
-        // An asynchronous insert would be answered before its rows are stored.
+        // Without `wait_for_async_insert`, an asynchronous insert is answered before its rows are stored. With it, it only waits
+        // for inserts of others, though a commit already has the rows of all devices.
         return partitions + (isAtLeast(21, 12) ? "&async_insert=0" : "")
     }
 

@@ -145,6 +145,7 @@ enum MCAPOpcode: UInt8 {
     case chunkIndex = 0x08
     case statistics = 0x0B
     case metadata = 0x0C
+    case metadataIndex = 0x0D
     case summaryOffset = 0x0E
     case dataEnd = 0x0F
 }

@@ -19,6 +19,8 @@ struct MCAPWriter: ExportWriter {
     private var chunk = MCAPChunk()
     private var chunkIndex: [UInt8] = []
     private var chunks: UInt32 = 0
+    private var metadataIndex: [UInt8] = []
+    private var metadataCount: UInt32 = 0
     private var times: ClosedRange<UInt64>?
     /// The number of bytes before the next record, and their checksum.
     private var offset: UInt64 = 0
@@ -151,16 +153,9 @@ struct MCAPWriter: ExportWriter {
 
     /// Writes labels as metadata, and markers as messages of a channel of their own.
     private mutating func write(_ session: RecordingSession, into output: inout OutputBuffer) {
-        var bytes: [UInt8] = []
-        bytes.append(record: .metadata) { bytes in
-            bytes.append(text: "session")
-            bytes.append(map: session.properties)
-        }
+        writeMetadata("session", session.properties, into: &output)
         for (id, device) in session.devices.sorted(by: { $0.key < $1.key }) {
-            bytes.append(record: .metadata) { bytes in
-                bytes.append(text: "device \(id)")
-                bytes.append(map: device.properties)
-            }
+            writeMetadata("device \(id)", device.properties, into: &output)
         }
         var record: [UInt8] = []
         record.append(record: .channel) { bytes in
@@ -171,7 +166,7 @@ struct MCAPWriter: ExportWriter {
             bytes.append(map: [])
         }
         channels.append(Channel(record: record))
-        emit(bytes + record, into: &output)
+        emit(record, into: &output)
         for marker in session.markers {
             let (seconds, fraction) = max(0, marker.time.microseconds).quotientAndRemainder(dividingBy: 1_000_000)
             var text = "{\"timestamp\":{\"sec\":\(seconds),\"nsec\":\(fraction * 1000)}"
@@ -188,6 +183,24 @@ struct MCAPWriter: ExportWriter {
         }
     }
 
+    /// Writes a metadata record, and notes where it is: readers that use the index find no others.
+    private mutating func writeMetadata(
+        _ name: String, _ properties: [(key: String, value: String)], into output: inout OutputBuffer
+    ) {
+        var record: [UInt8] = []
+        record.append(record: .metadata) { bytes in
+            bytes.append(text: name)
+            bytes.append(map: properties)
+        }
+        metadataIndex.append(record: .metadataIndex) { bytes in
+            bytes.append(number: offset)
+            bytes.append(number: UInt64(record.count))
+            bytes.append(text: name)
+        }
+        metadataCount += 1
+        emit(record, into: &output)
+    }
+
     private func statistics() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(record: .statistics) { bytes in
@@ -195,7 +208,7 @@ struct MCAPWriter: ExportWriter {
             bytes.append(number: UInt16(kinds.joined().count + (session == nil ? 0 : 1)))
             bytes.append(number: UInt32(channels.count))
             bytes.append(number: UInt32(0))
-            bytes.append(number: UInt32(session.map { 1 + $0.devices.count } ?? 0))
+            bytes.append(number: metadataCount)
             bytes.append(number: chunks)
             bytes.append(number: times?.lowerBound ?? 0)
             bytes.append(number: times?.upperBound ?? 0)
@@ -213,7 +226,7 @@ struct MCAPWriter: ExportWriter {
     private func summary() -> [UInt8] {
         let groups: [(MCAPOpcode, [UInt8])] = [
             (.schema, schemas()), (.channel, channels.flatMap(\.record)), (.statistics, statistics()),
-            (.chunkIndex, chunkIndex),
+            (.chunkIndex, chunkIndex), (.metadataIndex, metadataIndex),
         ]
         var bytes: [UInt8] = []
         var offsets: [UInt8] = []

@@ -4,8 +4,8 @@ import LockstepStore
 /// Writes samples as XDF 1.0 (https://github.com/sccn/xdf/wiki/Specifications): one stream for each stream of each device,
 /// with numbers in 64 bits, and one of markers with texts.
 ///
-/// Times are seconds since 1970. They are written as they are given, mostly on the collector's clock, so there are no chunks
-/// of clock offsets. The nominal rate is 0, irregular, so that readers do not smooth the times.
+/// Times are seconds since 1970. They are written as they are given, mostly on the collector's clock. So the clock offset of
+/// each stream is 0: without one, readers that synchronize clocks take the stream for one that cannot be. The nominal rate is 0, irregular, so that readers do not smooth the times.
 struct XDFWriter: ExportWriter {
     private enum Tag: UInt16 { case fileHeader = 1, streamHeader, samples, clockOffset, boundary, streamFooter }
 
@@ -66,9 +66,16 @@ struct XDFWriter: ExportWriter {
         for index in series.indices {
             flush(index, into: &output)
             let times = series[index].times ?? (0, 0)
+            var offset = ""
+            if series[index].written > 0 {
+                var content: [UInt8] = []
+                for value in [times.first, 0] { content.append(number: value.bitPattern) }
+                chunk(.clockOffset, of: series[index].id, content, into: &output)
+                offset = Self.element("offset", Self.elements([("time", "\(times.first)"), ("value", "0")]))
+            }
             let info =
                 "<first_timestamp>\(times.first)</first_timestamp><last_timestamp>\(times.last)</last_timestamp>"
-                + "<sample_count>\(series[index].written)</sample_count><clock_offsets></clock_offsets>"
+                + "<sample_count>\(series[index].written)</sample_count>" + Self.element("clock_offsets", offset)
             chunk(.streamFooter, of: series[index].id, Self.xml(info), into: &output)
         }
     }

@@ -48,7 +48,8 @@ struct OwnTracksMessage {
     }
 
     /// Adds a location. Each value has the time at which it was measured: position and movement that of the fix, all others
-    /// that of the message. A position that cannot be read does not cost the others.
+    /// that of the message. A position that cannot be read does not cost the others. A message without a time of its own
+    /// has that of the fix, unless the gateway has already seen this fix: see ``ForeignReport/timeOfFix``.
     /// - Returns: the time at which the message was written.
     private func addLocation(
         _ fields: inout FieldReader, created: Int64?, to report: inout ForeignReport
@@ -69,6 +70,7 @@ struct OwnTracksMessage {
             location.set("course", fields.notNegative("cog", atMost: 360))
             report.readings.append(location)
         } catch { problem = error }
+        if created == nil { report.timeOfFix = fixed }
         guard let time = created ?? fixed else { throw problem ?? Refusal(.malformed, "the location has no time") }
         addBattery(&fields, at: time, to: &report)
         // kPa
@@ -154,7 +156,7 @@ struct OwnTracksMessage {
         report.readings.append(reading)
     }
 
-    /// Adds a count of steps. The app sends running totals, also of a day that has not ended: the time of such a count is
+    /// Adds a count of steps. The app sends running totals of a day, also of one that has ended: the time of a count is
     /// that of the message, so that each is a row of its own and the newest one counts.
     private func addSteps(
         _ fields: inout FieldReader, created: Int64?, to report: inout ForeignReport
@@ -164,8 +166,9 @@ struct OwnTracksMessage {
         let from = try time(content["from"], "from")
         let to = try time(content["to"], "to")
         let told = fields.time("tst", in: .seconds) ?? created ?? receivedAt.microseconds
-        var reading = Reading("x/owntracks/steps", at: min(to, told))
+        var reading = Reading("x/owntracks/steps", at: told)
         reading.set("from_time", Double(from))
+        reading.set("to_time", Double(to))
         reading.set("steps", steps)
         reading.set("distance", fields.notNegative("distance"))
         reading.set("up", fields.notNegative("floorsup"))

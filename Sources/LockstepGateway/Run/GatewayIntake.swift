@@ -19,6 +19,8 @@ struct GatewayIntake {
     private var pairs: [Int: AccelerationPairs] = [:]
     private var committedPairs: [Int: AccelerationPairs] = [:]
     private var sequences = MessageSequences()
+    /// The last position of each sender whose messages tell no other time: see ``ForeignReport/timeOfFix``.
+    private var fixes: [ForeignName: Int64] = [:]
     private var friends = FriendTable()
     private var clocks: SenderClocks
     /// The last sample in the future that was accepted because the gateway's clock may be wrong, until it is logged.
@@ -137,6 +139,10 @@ struct GatewayIntake {
                     "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")
             }
         }
+        var report = report
+        if let fix = report.timeOfFix, fix == fixes[report.sender], !message.isRetained {
+            report.moveFromFix(to: message.receivedAt)
+        }
         let latest = latestTime(of: report, from: address, known, at: message.receivedAt)
         // A time that the gateway has given shows nothing of the sender's clock.
         let written = message.isRetained || report.hasGatewayTime ? nil : report.writtenAt
@@ -165,6 +171,7 @@ struct GatewayIntake {
             throw lastRefusal
         }
         let device = outbox.index(of: address, sender: report.sender)
+        if let fix = report.timeOfFix { fixes[report.sender] = fix }
         if known == nil, let written, written != message.receivedAt {
             clocks.note(written, of: device, at: message.receivedAt)
         }

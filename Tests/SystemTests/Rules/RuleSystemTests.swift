@@ -103,6 +103,43 @@ struct RuleSystemTests {
         }
     }
 
+    @Test(
+        "a recipient whom the mail server refuses does not keep a mail from the others, and is given up with the reply",
+        .enabled(if: Programs.referencePython != nil, "Python with the reference packages is missing: run deploy/check")
+    )
+    func refusedRecipient() async throws {
+        try await withSystem { system in
+            let port = try freePort()
+            let server = try RunningProgram(
+                Programs.referencePython ?? "", [Programs.source("Tests/SystemTests/Rules/smtp_server.py"), "\(port)"])
+            defer { server.signal(SIGKILL) }
+            #expect(await server.waitForOutput("listening"), "\(server.text)")
+            let file = try rules(
+                system,
+                """
+                ways: {post: {mail: "smtp://127.0.0.1:\(port)", from: lockstep@example.org, to: [ann@example.org, unknown@example.org, ben@example.org]}}
+                rules: {high: {when: {value: pressure.pressure, above: 10}, to: post}}
+                """)
+            let collector = try system.startCollector(["--rules", file])
+            try await system.waitForSubscription()
+            let client = try await system.connect(["nothing"])
+            #expect(await client.publish(Self.topic, batch(1, at: 0, [5, 11], start: now)))
+            let reader = try await system.reader()
+            try await expectEventually("\(collector.text)\(server.text)") {
+                try reader.deliveries(.dead).count == 1 && reader.deliveries(.pending).isEmpty
+            }
+            for name in ["ann", "ben"] {
+                #expect(server.text.contains("message to \(name)@example.org Subject: "), "\(server.text)")
+            }
+            let attempts = server.text.split(separator: "\n").count { $0 == "recipient unknown@example.org" }
+            #expect(attempts == 1, "\(server.text)")
+            let dead = try await RunningProgram.run(
+                Programs.built("lockstep"), ["deliveries", "--dead", "--store", "sqlite:\(system.storePath)"])
+            #expect(dead.text.contains("post/unknown@example.org"), "\(dead.text)")
+            #expect(dead.text.contains("the mail server answered: 550 5.1.1 no such user here"), "\(dead.text)")
+        }
+    }
+
     @Test("a faulty file is refused at SIGHUP, and a good one replaces the rules")
     func reload() async throws {
         try await withSystem { system in
