@@ -74,6 +74,7 @@ struct RuleTests {
                     result([], [], announced, of: device).deliveries == expected.deliveries,
                     "\(table), group \(failing)")
                 #expect(Set(announced.map(\.id)).count == announced.count)
+                #expect(try reader.eventCounts(of: device) == (all: 7, open: 7))
             }
         }
     }

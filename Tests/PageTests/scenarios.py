@@ -79,15 +79,8 @@ def plots_show_the_past(system, browser):
     system.wait(lambda: len((system.get(seconds) or {}).get("rows", [])) >= 20, "samples of 20 s are stored", 120)
     page = browser.page(height=1700)
     open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length === 2")
-    page.evaluate("[...document.querySelectorAll('#plots [role=radio]')].find((button) => button.textContent === '5 min').click()")
-    page.expect("!document.querySelector('.chart[data-loading]') && document.querySelector('.chart-note').hidden", 60, "loaded samples")
-    painted = """(() => { const canvas = document.querySelector('.chart-canvas'); const c = canvas.getContext('2d');
-        const { data } = c.getImageData(60, 0, canvas.width - 60, canvas.height - 24); let coloured = 0;
-        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) coloured += 1;
-        return coloured; })()"""
-    page.expect("performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && /accelerometer.*points=/.test(name))", 60, "a request for minima and maxima")
-    page.expect(f"{painted} > 100", 60, "a curve")
-    # The system is younger than five minutes: the time before it is a gap.
+    page.evaluate("[...document.querySelectorAll('#plots [role=radio]')].find((button) => button.textContent === '6 h').click()")
+    # The system is younger than six hours: the time before it is a gap.
     page.expect("""(() => { const canvas = document.querySelector('.chart-canvas');
         const { data } = canvas.getContext('2d').getImageData(60, 0, canvas.width - 60, canvas.height - 24);
         const probe = document.createElement('canvas').getContext('2d');
@@ -96,6 +89,14 @@ def plots_show_the_past(system, browser):
         const [r, g, b] = probe.getImageData(0, 0, 1, 1).data; let shaded = 0;
         for (let i = 0; i < data.length; i += 4) if (data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255) shaded += 1;
         return shaded > data.length / 4 / 5; })()""", 20, "a gap that is drawn as a gap")
+    page.evaluate("[...document.querySelectorAll('#plots [role=radio]')].find((button) => button.textContent === '5 min').click()")
+    page.expect("!document.querySelector('.chart[data-loading]') && document.querySelector('.chart-note').hidden", 60, "loaded samples")
+    painted = """(() => { const canvas = document.querySelector('.chart-canvas'); const c = canvas.getContext('2d');
+        const { data } = c.getImageData(60, 0, canvas.width - 60, canvas.height - 24); let coloured = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 60 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) coloured += 1;
+        return coloured; })()"""
+    page.expect("performance.getEntriesByType('resource').some(({ name, responseEnd }) => responseEnd > 0 && /accelerometer.*points=/.test(name))", 60, "a request for minima and maxima")
+    page.expect(f"{painted} > 100", 60, "a curve")
     wanted = "([...document.querySelectorAll('#plots .card-note')][0].textContent)"
     page.expect(f"/5 min 00 s$/.test({wanted})")
     page.expect(f"/ ± [0-9.]+ ms/.test({text('#health')})", what="the comparison of clocks")
