@@ -84,7 +84,8 @@ struct VerifyCommand: ParsableCommand {
             report.devices = devices.filter { !omitted.contains($0.address) }
             report.forgotten = omitted.count
             report.isEmpty = known.isEmpty
-            report.expiries = try reader.expiries()
+            let addresses = Set(report.devices.map(\.address))
+            report.expiries = try reader.expiries().filter { addresses.contains($0.device) }
         } catch {
             guard !report.findings.isEmpty else { throw error }
             // A damaged file may be unreadable in part, but the damage must still be reported.

@@ -139,7 +139,7 @@ extension CollectorLoop {
     }
 
     /// Replaces the last will of the connection that was just dropped, if it says that the collector is offline. The next
-    /// connection may take half a minute, and the session cannot be used meanwhile: its messages could not be stored.
+    /// connection may take some seconds, and the session cannot be used meanwhile: its messages could not be stored.
     private func reportStall() {
         // A share is lost with its connection.
         guard !ownership.endsWithConnection, report.isStalled, report.willSaysOffline else { return }

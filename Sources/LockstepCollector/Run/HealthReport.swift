@@ -63,7 +63,7 @@ final class HealthReport {
         willSaysOffline = !isStalled
         let will = CollectorHealth(
             status: isStalled ? .stalled : .offline, at: Moment.now().wall, problem: problem,
-            store: isStalled ? store : nil, groups: configuration.reportedGroups, rules: reportedRules)
+            store: isStalled ? store : nil, groups: configuration.reportedGroups)
         var options = configuration.broker.options(
             clientID: configuration.share?.clientID ?? MQTTOptions.clientID("collector", configuration.id.rawValue),
             version: version, keepsSession: true, will: message(will))

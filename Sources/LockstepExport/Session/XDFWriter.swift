@@ -5,7 +5,8 @@ import LockstepStore
 /// with numbers in 64 bits, and one of markers with texts.
 ///
 /// Times are seconds since 1970. They are written as they are given, mostly on the collector's clock. So the clock offset of
-/// each stream is 0: without one, readers that synchronize clocks take the stream for one that cannot be. The nominal rate is 0, irregular, so that readers do not smooth the times.
+/// each stream is 0; without one, readers report that they cannot synchronise the stream. The nominal rate is 0, irregular, so
+/// that readers do not smooth the times.
 struct XDFWriter: ExportWriter {
     private enum Tag: UInt16 { case fileHeader = 1, streamHeader, samples, clockOffset, boundary, streamFooter }
 

@@ -113,7 +113,10 @@ struct RecordingRoutes {
 
     private static func json(of sessions: some Sequence<RecordingSession>, isCut: Bool) -> [UInt8] {
         let list = sessions.map { SessionJSON.encodeWithKey($0, markers: []) }.joined(separator: Array(",".utf8))
-        return Array("{\"sessions\":[".utf8) + list + Array("],\"is_cut\":\(isCut)}\n".utf8)
+        var json = Array("{\"sessions\":[".utf8)
+        json += list
+        json += Array("],\"is_cut\":\(isCut)}\n".utf8)
+        return json
     }
 
     // MARK: Requests

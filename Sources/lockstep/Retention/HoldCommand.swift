@@ -1,6 +1,7 @@
 import ArgumentParser
 import LockstepClickHouse
 import LockstepCommandLine
+import LockstepExport
 import LockstepModel
 import LockstepStore
 import LockstepWire
@@ -10,7 +11,7 @@ struct HoldCommand: ParsableCommand {
         commandName: "hold", abstract: "Let samples of a time range stay, whatever the rules of --keep say.",
         usage: """
             lockstep hold [--store <store>] <device> --from <from> --to <to> --reason <reason> [--stream <stream>]
-            lockstep hold [--store <store>] --session <session> [--reason <reason>]
+            lockstep hold [--store <store>] --session <session> [--reason <reason>] [--stream <stream>]
             lockstep hold [--store <store>] --list [--json]
             lockstep hold [--store <store>] --remove <number>
             """,
@@ -82,13 +83,20 @@ struct HoldCommand: ParsableCommand {
         }
         if let session {
             let found = try reader.sessions().only(session)
-            guard let start = found.start, let end = found.end, start < end else {
+            guard let start = found.start, let end = found.end else {
                 throw CommandFailure("the session '\(found.name)' has not ended yet: hold it afterwards")
             }
-            let addresses = found.devices.keys.map { DeviceAddress(group: found.key.group, device: $0) }
             // Others have sent nothing.
-            for address in Set(try reader.devices().map(\.address)).intersection(addresses).sorted() {
-                try hold(address, from: start, to: end, reason: reason ?? "session \(found.name)")
+            let devices = try Set(reader.devices().map(\.address)).intersection(found.addresses)
+            guard start < end, !devices.isEmpty else {
+                throw CommandFailure("the session '\(found.name)' has no samples")
+            }
+            // Samples have the times of their devices.
+            let time = try CollectorTime(of: found.addresses, from: start, to: end, in: reader)
+            for device in devices.sorted() {
+                let range = time.deviceRange(of: device)
+                try hold(
+                    device, from: range.from ?? start, to: range.to ?? end, reason: reason ?? "session \(found.name)")
             }
         } else if let device {
             let (from, to) = try timeRange.range(now: now)

@@ -26,6 +26,7 @@ struct ReadOnlyOutboxTests {
             #expect(doctor.status == 1 && doctor.text.contains("outbox"), "\(doctor.text)")
             await client.expectMessage { $0.topic.hasSuffix("/event") && $0.text.contains(#""rule":"quiet""#) }
 
+            #expect(!collector.text.contains("to=background"), "\(collector.text)")
             // A new client, whose first message has the problem.
             let observer = try await system.connect(["lockstep/default/walker/presence"])
             await observer.expectMessage { $0.isRetained && $0.text.contains(#""problem":"#) }

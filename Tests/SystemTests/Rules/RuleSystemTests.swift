@@ -129,7 +129,7 @@ struct RuleSystemTests {
                 try reader.deliveries(.dead).count == 1 && reader.deliveries(.pending).isEmpty
             }
             for name in ["ann", "ben"] {
-                #expect(server.text.contains("message to \(name)@example.org Subject: "), "\(server.text)")
+                #expect(await server.waitForOutput("message to \(name)@example.org Subject: "), "\(server.text)")
             }
             let attempts = server.text.split(separator: "\n").count { $0 == "recipient unknown@example.org" }
             #expect(attempts == 1, "\(server.text)")

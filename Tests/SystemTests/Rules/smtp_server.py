@@ -25,7 +25,7 @@ class Handler:
         return "250 OK"
 
 
-controller = Controller(Handler(), hostname="127.0.0.1", port=int(sys.argv[1]))
+controller = Controller(Handler(), hostname="127.0.0.1", port=int(sys.argv[1]), ready_timeout=60)
 controller.start()
 print("listening", flush=True)
 signal.sigwait([signal.SIGTERM])
