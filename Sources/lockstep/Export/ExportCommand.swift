@@ -14,7 +14,7 @@ struct ExportCommand: ParsableCommand {
               track    the positions of the stream location
               motion   motion/device, accelerometer, gyroscope and magnetometer, by time
               steps_refined, attitude_refined, location_refined
-                       what 'lockstep refine' has computed (csv, ndjson and parquet only)
+                       what 'lockstep refine' has computed (csv, ndjson and parquet; location_refined also geojson and gpx)
               session  all samples of a session of 'lockstep record', whose name follows, on the collector's clock, with its
                        labels, markers and clock bounds: a folder with csv files, or one file as mcap or xdf
 
