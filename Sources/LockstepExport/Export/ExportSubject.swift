@@ -54,9 +54,9 @@ public enum ExportSubject: Sendable, Hashable {
         let columns = streams[0].columns.map(ExportColumn.init) + bound
         switch format {
         case .csv where streams.count > 1: return MotionCSVWriter(streams: streams, bound: bound)
-        case .csv: return RowExport(rows: CSVWriter(columns: columns))
+        case .csv: return RowExport(rows: CSVWriter(columns: columns, stream: streams[0].name))
         case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams, bound: bound)
-        case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns))
+        case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns, stream: streams[0].name))
         case .parquet: return RowExport(rows: ParquetWriter(columns: columns, creator: creator))
         case .geojson: return GeoJSONWriter(gap: gap, columns: TrackColumns(streams[0]))
         case .gpx: return GPXWriter(gap: gap, creator: creator, columns: TrackColumns(streams[0]))
