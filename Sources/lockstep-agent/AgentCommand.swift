@@ -27,9 +27,12 @@ struct AgentCommand: AsyncParsableCommand {
                                    machine; list them with 'lockstep-agent sensors'
               battery              batteries of this machine
               gpsd[://host:port]   location from a GPS receiver
-              replay:FILE.csv      a recording with columns such as t_us,x_g,y_g,z_g
-              simulate[:seed]      a simulated walk: motion sensors, location,
-                                   pressure and battery
+              replay:FILE          a recording: CSV with columns such as t_us,x_g,y_g,z_g;
+                                   what 'lockstep export' wrote as csv or ndjson; GPX
+              simulate[:seed][:motion]
+                                   a simulated person: motion sensors, location,
+                                   pressure and battery; the motion is walk, shake,
+                                   turn, drive or fall (default: walk)
               none                 nothing: deliver the samples in the outbox, and exit
 
             DERIVED STREAMS (published if their inputs are available)
