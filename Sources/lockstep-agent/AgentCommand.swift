@@ -57,13 +57,13 @@ struct AgentCommand: AsyncParsableCommand {
             """,
         version: "lockstep-agent \(lockstepVersion)", subcommands: [SensorsCommand.self])
 
-    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Agent") var options: Options<AgentSettings>
     @OptionGroup(title: "Sources") var selection: Options<SourceSettings>
     @OptionGroup(title: "Rates") var rateOptions: Options<RateSettings>
     @OptionGroup(title: "Derived streams") var derivedOptions: Options<DerivedStreamSettings>
     @OptionGroup(title: "Logging") var log: LogOptions
-    @OptionGroup var file: SettingsFile
-    @OptionGroup var options: Options<AgentSettings>
+    @OptionGroup(title: "Settings file") var file: SettingsFile
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
 
     static func main() async { await runProgram() }
 

@@ -6,10 +6,10 @@ struct ServerSettings: SettingGroup {
         "listen",
         """
         Address and port for HTTP, or only a port of 127.0.0.1 (default: none, only MQTT). Other addresses than \
-        those of this machine itself require --token-file.
+        those of this machine itself require --users-file.
         """, listenAddress)
-    let tokenFile = Setting.file(
-        "token-file",
+    let usersFile = Setting.file(
+        "users-file",
         """
         File with lines 'USER TOKEN' of those who may send by HTTP, readable only by its owner (default: none, \
         everyone on this machine). The token is also the password of basic authentication.
@@ -35,7 +35,7 @@ extension Options<ServerSettings> {
     /// Returns the settings of the server, or nil without an address.
     /// - Parameter maxPayload: the maximum size of a request body in bytes.
     func configuration(_ settings: Settings, maxPayload: Int) throws -> GatewayServerConfiguration? {
-        let users = try settings.value(self.tokenFile)
+        let users = try settings.value(self.usersFile)
         let tls = try self.certificate.files(settings)
         let page = try settings.value(self.page)
         let connections = try settings.value(self.maxConnections)

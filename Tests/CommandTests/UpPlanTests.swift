@@ -43,7 +43,7 @@ struct UpPlanTests {
         plan.phones = (8443, access)
         let parts = try parts(plan).mapValues { $0.joined(separator: " ") }
         let gateway =
-            "--accept any --listen 0.0.0.0:8443 --token-file users --tls-certificate web.pem --tls-key web.key"
+            "--accept any --listen 0.0.0.0:8443 --users-file users --server-cert-file web.pem --server-key-file web.key"
         #expect(parts["gateway"]?.hasSuffix(gateway) == true)
         #expect(parts["page"]?.hasSuffix("--join-url https://lab:8443") == true)
         #expect(access.address == "https://lab:8443/join#token=abc")

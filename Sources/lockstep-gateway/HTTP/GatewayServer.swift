@@ -68,7 +68,8 @@ public struct GatewayServer: Service {
         if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
         if configuration.users != nil, configuration.tls == nil, !configuration.listen.isLoopback {
-            logger.warning("tokens are sent without TLS: set --tls-certificate and --tls-key, or use a proxy with TLS")
+            logger.warning(
+                "tokens are sent without TLS: set --server-cert-file and --server-key-file, or use a proxy with TLS")
         }
     }
 }
@@ -96,7 +97,7 @@ public struct GatewayServerConfiguration: Sendable {
         guard !listen.isLoopback else { return nil }
         if users == nil {
             return "--listen \(listen): without tokens, everyone who reaches this address could send samples: name a "
-                + "file with users and tokens with --token-file, or listen on 127.0.0.1"
+                + "file with users and tokens with --users-file, or listen on 127.0.0.1"
         }
         return nil
     }

@@ -71,8 +71,8 @@ final class UpSession {
         if command.broker == nil { try startBroker() }
         if command.phones {
             let port = command.phonesPort ?? 8443
-            let files = command.tlsCertificate.flatMap { certificate in
-                command.tlsKey.map { (certificateFile: certificate, keyFile: $0) }
+            let files = command.serverCertFile.flatMap { certificate in
+                command.serverKeyFile.map { (certificateFile: certificate, keyFile: $0) }
             }
             plan.phones = (port, try PhoneAccess(folder: folder.subfolder("phones"), port: port, files: files))
         }
