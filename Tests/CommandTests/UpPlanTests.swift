@@ -47,6 +47,13 @@ struct UpPlanTests {
         #expect(parts["gateway"]?.hasSuffix(gateway) == true)
         #expect(parts["page"]?.hasSuffix("--join-url https://lab:8443") == true)
         #expect(access.address == "https://lab:8443/join#token=abc")
+        // A certificate of the user is trusted already.
+        #expect(access.trustSteps.isEmpty)
+        let own = PhoneAccess(
+            certificate: ("web.pem", "web.key"), authority: "ca.pem", tokenFile: "users", page: "https://lab:8443",
+            token: "abc")
+        plan.phones = (8443, own)
+        #expect(try self.parts(plan)["gateway"]?.suffix(2) == ["--authority-file", "ca.pem"])
         plan.exists = { $0 == "/data/gateway.yaml" }
         #expect(throws: CommandFailure.self) { try self.parts(plan) }
     }

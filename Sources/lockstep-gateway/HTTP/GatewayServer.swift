@@ -82,6 +82,8 @@ public struct GatewayServerConfiguration: Sendable {
     public var users: GatewayUsers?
     /// The PEM files of the server's certificate and its key, or nil for HTTP without TLS.
     public var tls: (certificateFile: String, keyFile: String)?
+    /// The certificate of the authority in PEM, which phones install; nil for one that they trust already.
+    public var authority: [UInt8]?
     /// The folder with the files of the page `/join`, or nil if it was not found.
     public var pageFolder: String?
     /// The limits of connections and requests.

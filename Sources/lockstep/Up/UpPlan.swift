@@ -77,6 +77,7 @@ struct UpPlan {
                 arguments += ["--accept", "any", "--listen", "0.0.0.0:\(port)", "--users-file", access.tokenFile]
                 arguments += ["--server-cert-file", access.certificate.certificateFile]
                 arguments += ["--server-key-file", access.certificate.keyFile]
+                if let authority = access.authority { arguments += ["--authority-file", authority] }
             }
             parts.append(part("gateway", gateway, arguments))
         }

@@ -308,6 +308,7 @@ struct GatewayHTTPTests {
                 (["--listen", "0", "--users-file", file], 0o644, "chmod 600"),
                 (["--listen", "0", "--users-file", file], 0o600, "line 1: the token must have"),
                 (["--listen", "0", "--server-cert-file", file], 0o600, "must be used together"),
+                (["--listen", "0", "--authority-file", file], 0o600, "give ca.pem, and never a key"),
                 (["--listen", "0", "--page", folder], 0o600, "index.html"),
                 (["--listen", "0", "--max-connections", "0"], 0o600, "whole number"),
             ]
