@@ -43,7 +43,7 @@ final class DoctorSession {
             if now >= end { break }
             progress.show(Self.line(isConnected: connectedAt != nil, left: end - now))
             // Again soon, so that the line shows the time that is left.
-            link.wait(until: progress.isShown ? min(end, now + .seconds(1)) : end)
+            link.wait(until: progress.isShown ? min(end, now + .milliseconds(200)) : end)
             for event in link.read(limit: 1000) + link.write() { try handle(event) }
         }
         link.stop(until: .now + .seconds(1))
