@@ -186,7 +186,7 @@ let package = Package(
         tests("MQTTTests", "Model MQTT Sensors TestSupport"),
         tests("StoreTests", "Model SQLite Store TestSupport"),
         tests("ClickHouseTests", "Model Store ClickHouse Sensors Rules Collector CommandLine TestSupport"),
-        tests("ExportTests", "Model Store Export"),
+        tests("ExportTests", "Model Store Sensors Export TestSupport"),
         tests("MotionTests", "Model Motion Sensors SensorTestSupport", exclude: ["Attitude/reference.py"]),
         tests("SensorsTests", "Model Motion Sensors TestSupport SensorTestSupport"),
         tests("DeviceTests", "Model Store Motion Sensors Device TestSupport SensorTestSupport"),

@@ -43,6 +43,17 @@ release_notes() {
         "$root/docs/changelog.md" || fail "docs/changelog.md has no section '## ${1%%-*}'"
 }
 
+# source_archive FOLDER: packs the sources of the commit, with the same bytes each time, and a file with its checksum.
+source_archive() {
+    local version name
+    version=$(sed -n 's/^## \([0-9][0-9.]*\)$/\1/p' "$root/docs/changelog.md" | head -n 1)
+    [[ -n $version ]] || fail "docs/changelog.md has no version"
+    name=lockstep-$version
+    # gzip would write the time.
+    git -C "$root" archive --format=tar --prefix="$name/" HEAD | gzip --no-name -9 >"$1/$name.tar.gz"
+    (cd -- "$1" && sha256sum -- "$name.tar.gz" >"$name.tar.gz.sha256")
+}
+
 # make_repository FOLDER: makes the folder of packages a repository of apt, which can be copied to any web server, with
 # checksums of all files. Its time is SOURCE_DATE_EPOCH.
 make_repository() {

@@ -149,7 +149,8 @@ extension Unicode.Scalar {
 
 /// A line on standard error that shows progress, only on a terminal.
 public struct ProgressLine {
-    private let isShown: Bool
+    /// Whether there is a terminal for it.
+    public let isShown: Bool
     private var last: ContinuousClock.Instant?
 
     /// - Parameter isShown: false if the terminal has other output.

@@ -27,9 +27,12 @@ struct AgentCommand: AsyncParsableCommand {
                                    machine; list them with 'lockstep-agent sensors'
               battery              batteries of this machine
               gpsd[://host:port]   location from a GPS receiver
-              replay:FILE.csv      a recording with columns such as t_us,x_g,y_g,z_g
-              simulate[:seed]      a simulated walk: motion sensors, location,
-                                   pressure and battery
+              replay:FILE          a recording: CSV with columns such as t_us,x_g,y_g,z_g;
+                                   what 'lockstep export' wrote as csv or ndjson; GPX
+              simulate[:seed][:motion]
+                                   a simulated person: motion sensors, location,
+                                   pressure and battery; the motion is walk, shake,
+                                   turn, drive or fall (default: walk)
               none                 nothing: deliver the samples in the outbox, and exit
 
             DERIVED STREAMS (published if their inputs are available)
@@ -54,13 +57,13 @@ struct AgentCommand: AsyncParsableCommand {
             """,
         version: "lockstep-agent \(lockstepVersion)", subcommands: [SensorsCommand.self])
 
-    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Agent") var options: Options<AgentSettings>
     @OptionGroup(title: "Sources") var selection: Options<SourceSettings>
     @OptionGroup(title: "Rates") var rateOptions: Options<RateSettings>
     @OptionGroup(title: "Derived streams") var derivedOptions: Options<DerivedStreamSettings>
     @OptionGroup(title: "Logging") var log: LogOptions
-    @OptionGroup var file: SettingsFile
-    @OptionGroup var options: Options<AgentSettings>
+    @OptionGroup(title: "Settings file") var file: SettingsFile
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
 
     static func main() async { await runProgram() }
 

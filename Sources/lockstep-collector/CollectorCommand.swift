@@ -34,10 +34,10 @@ struct CollectorCommand: AsyncParsableCommand {
             """,
         version: "lockstep-collector \(lockstepVersion)")
 
-    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Collector") var options: Options<CollectorSettings>
     @OptionGroup(title: "Logging") var log: LogOptions
-    @OptionGroup var file: SettingsFile
-    @OptionGroup var options: Options<CollectorSettings>
+    @OptionGroup(title: "Settings file") var file: SettingsFile
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
 
     static func main() async { await runProgram() }
 

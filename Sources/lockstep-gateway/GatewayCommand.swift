@@ -40,20 +40,20 @@ struct GatewayCommand: AsyncParsableCommand {
             EXAMPLES
               lockstep-gateway --broker mqtt://localhost --outbox gateway.db --accept any
               lockstep-gateway --broker mqtt://localhost --outbox gateway.db \\
-                  --listen 0.0.0.0:8443 --token-file users \\
-                  --tls-certificate server.pem --tls-key server.key
+                  --listen 0.0.0.0:8443 --users-file users \\
+                  --server-cert-file server.pem --server-key-file server.key
             """,
         version: "lockstep-gateway \(lockstepVersion)")
 
-    @OptionGroup(title: "Broker") var broker: BrokerOptions
-    @OptionGroup(title: "Logging") var log: LogOptions
-    @OptionGroup var file: SettingsFile
-    @OptionGroup var options: Options<GatewaySettings>
+    @OptionGroup(title: "Gateway") var options: Options<GatewaySettings>
     @OptionGroup(title: "HTTP") var server: Options<ServerSettings>
     @OptionGroup(title: "Formats") var formats: Options<FormatSettings>
     @OptionGroup(title: "Home Assistant") var homeAssistant: Options<HomeAssistantSettings>
     @OptionGroup(title: "Sparkplug B") var sparkplug: Options<SparkplugSettings>
     @OptionGroup(title: "Phyphox") var phyphox: Options<PhyphoxSettings>
+    @OptionGroup(title: "Logging") var log: LogOptions
+    @OptionGroup(title: "Settings file") var file: SettingsFile
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
 
     static func main() async { await runProgram() }
 

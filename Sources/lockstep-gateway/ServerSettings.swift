@@ -6,15 +6,21 @@ struct ServerSettings: SettingGroup {
         "listen",
         """
         Address and port for HTTP, or only a port of 127.0.0.1 (default: none, only MQTT). Other addresses than \
-        those of this machine itself require --token-file.
+        those of this machine itself require --users-file.
         """, listenAddress)
-    let tokenFile = Setting.file(
-        "token-file",
+    let usersFile = Setting.file(
+        "users-file",
         """
         File with lines 'USER TOKEN' of those who may send by HTTP, readable only by its owner (default: none, \
         everyone on this machine). The token is also the password of basic authentication.
         """, gatewayUsers)
     let certificate = CertificateSettings()
+    let authority = Setting.file(
+        "authority-file",
+        """
+        PEM file with the certificate of the authority that signed --server-cert-file. Phones download it at /ca.pem to \
+        trust the server (default: none).
+        """, AuthorityFile.read)
     let page = Setting(
         "page",
         "Folder with the files of the page /join (default: share/lockstep/join beside the program's folder).",
@@ -35,8 +41,9 @@ extension Options<ServerSettings> {
     /// Returns the settings of the server, or nil without an address.
     /// - Parameter maxPayload: the maximum size of a request body in bytes.
     func configuration(_ settings: Settings, maxPayload: Int) throws -> GatewayServerConfiguration? {
-        let users = try settings.value(self.tokenFile)
+        let users = try settings.value(self.usersFile)
         let tls = try self.certificate.files(settings)
+        let authority = try settings.value(self.authority)
         let page = try settings.value(self.page)
         let connections = try settings.value(self.maxConnections)
         let proxies = try settings.value(self.trustedProxy)
@@ -44,6 +51,7 @@ extension Options<ServerSettings> {
         var configuration = GatewayServerConfiguration(listen: listen)
         configuration.users = users
         configuration.tls = tls
+        configuration.authority = authority
         configuration.pageFolder = page ?? PageFolder(installed: "join", source: "Sources/LockstepGateway/Page").find()
         configuration.limits.body = maxPayload
         configuration.pendingBytes = max(configuration.pendingBytes, 2 * maxPayload)
@@ -51,6 +59,17 @@ extension Options<ServerSettings> {
         if let proxies { configuration.limits.trustedProxies = proxies }
         if let problem = configuration.safetyProblem { throw CommandFailure(problem) }
         return configuration
+    }
+}
+
+/// A file that everyone may download.
+private enum AuthorityFile {
+    static func read(_ path: String) throws -> [UInt8] {
+        let text = try TextFile.read(path, "the certificate of the authority")
+        guard text.contains("-----BEGIN CERTIFICATE-----"), !text.contains("PRIVATE KEY") else {
+            throw CommandFailure("\(path) is not the certificate of an authority alone: give ca.pem, and never a key")
+        }
+        return Array(text.utf8)
     }
 }
 

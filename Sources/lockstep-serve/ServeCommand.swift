@@ -31,14 +31,14 @@ struct ServeCommand: AsyncParsableCommand {
             EXAMPLES
               lockstep-serve --broker mqtt://localhost --store sqlite:samples.db
               lockstep-serve --listen 0.0.0.0:8443 --token-file tokens \\
-                  --tls-certificate server.pem --tls-key server.key
+                  --server-cert-file server.pem --server-key-file server.key
             """,
         version: "lockstep-serve \(lockstepVersion)")
 
-    @OptionGroup(title: "Broker") var broker: BrokerOptions
+    @OptionGroup(title: "Page") var options: Options<ServeSettings>
     @OptionGroup(title: "Logging") var log: LogOptions
-    @OptionGroup var file: SettingsFile
-    @OptionGroup var options: Options<ServeSettings>
+    @OptionGroup(title: "Settings file") var file: SettingsFile
+    @OptionGroup(title: "Broker") var broker: BrokerOptions
 
     private static let page = PageFolder(installed: "page", source: "Sources/LockstepServe/Page")
 

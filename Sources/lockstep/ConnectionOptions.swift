@@ -12,9 +12,9 @@ struct TopicSettings: SettingGroup {
 
 /// The options of a command that connects to a broker.
 struct ConnectionOptions: ParsableArguments {
-    @OptionGroup var broker: BrokerOptions
-    @OptionGroup var file: SettingsFile
     @OptionGroup var topics: Options<TopicSettings>
+    @OptionGroup var file: SettingsFile
+    @OptionGroup var broker: BrokerOptions
 
     /// Reads the settings of the connection and of the command.
     /// - Parameter groups: the settings that only this command has.

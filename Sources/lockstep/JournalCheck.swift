@@ -70,7 +70,8 @@ struct JournalCheck {
     }
 
     /// Looks up and compares every sample of the journal.
-    func run(_ reader: StoreReader) throws -> Outcome {
+    /// - Parameter update: called after each batch.
+    func run(_ reader: StoreReader, update: (Outcome) -> Void = { _ in }) throws -> Outcome {
         var outcome = Outcome(device: device)
         try Journal.read(path: path, streams: streams) { batch in
             let comparison = try reader.compare(batch.samples, of: device)
@@ -85,6 +86,7 @@ struct JournalCheck {
             if !comparison.different.isEmpty {
                 outcome.different.append(Mismatch(stream: batch.samples.stream, seq: seq, times: comparison.different))
             }
+            update(outcome)
         }
         return outcome
     }

@@ -75,11 +75,14 @@ struct VerifyCommand: ParsableCommand {
             let selection = device.isEmpty ? nil : try device.addresses(among: known.map(\.address))
             let forgotten = Set(selection == nil ? known.filter(\.isForgotten).map(\.address) : [])
             let devices = try reader.verification(devices: selection, counting: file)
+            var line = ProgressLine()
+            defer { line.end() }
             report.journals = try journal.map {
                 try JournalCheck(
                     specification: $0, devices: devices, selection: selection, streams: reader.catalog()
-                ).run(reader)
+                ).run(reader) { outcome in line.show(Self.line(outcome)) }
             }
+            line.end()
             let omitted = forgotten.subtracting(report.journals.map(\.device))
             report.devices = devices.filter { !omitted.contains($0.address) }
             report.forgotten = omitted.count
@@ -130,6 +133,11 @@ extension VerifyCommand {
         let table = progress.rest.first ?? "the file"
         guard let share, share > 0.01 else { return "checking \(table)" }
         return "checking \(table): \(percentage(share)), \(Int(seconds * (1 - share) / share)) s left"
+    }
+
+    /// Returns the line of progress of a journal: `comparing lab/left: 1200 samples`.
+    static func line(_ outcome: JournalCheck.Outcome) -> String {
+        "comparing \(outcome.device): \(counted(outcome.accepted, "sample"))"
     }
 
     /// Returns what an unfinished check has found.

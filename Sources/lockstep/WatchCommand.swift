@@ -16,8 +16,6 @@ struct WatchCommand: ParsableCommand {
             that line contains the samples, in JSON even if they were sent as CBOR.
             """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @Option(help: "Only devices of this group.", transform: groupID)
     var group: GroupID?
 
@@ -36,6 +34,8 @@ struct WatchCommand: ParsableCommand {
 
     @Flag(help: "Print lines instead of a table, including one for each batch of samples.")
     var batches = false
+
+    @OptionGroup var connection: ConnectionOptions
 
     func run() throws {
         try device?.check(group: group)

@@ -115,7 +115,7 @@ def main():
             start(programs / "lockstep-collector", "--broker", broker, "--store", "sqlite:samples.db")
             server = start(programs / "lockstep-serve", "--broker", broker, "--store", "sqlite:samples.db", "--listen", f"127.0.0.1:{http}")
             await_port(http, server)
-            load = start(programs / "lockstep", "simulate", "--broker", broker, "--devices", DEVICES, "--rate", 10, "--group", "simulation", "--minutes", arguments.minutes + 5)
+            load = start(programs / "lockstep", "simulate", "--broker", broker, "--devices", DEVICES, "--sample-rate", 10, "--group", "simulation", "--minutes", arguments.minutes + 5)
             clients = Clients(f"http://127.0.0.1:{http}")
             clients.start()
             if not arguments.json:

@@ -187,7 +187,7 @@ struct ClusterParts {
     func simulation(of group: String, devices: Int) -> [String] {
         [
             "simulate", "--broker", broker, "--group", group, "--devices", "\(devices)", "--connections",
-            "\((devices + 9) / 10)", "--minutes", "100000", "--rate", "10", "--patience", "300", "--json",
+            "\((devices + 9) / 10)", "--minutes", "100000", "--sample-rate", "10", "--patience", "300", "--json",
         ] + certificate("devices/lab/arm-left/device")
     }
 

@@ -106,7 +106,10 @@ struct AnalyzeStepsTests {
     func mistakes() async throws {
         let rest = "t_us,x_g,y_g,z_g\n0,0,0,-1\n"
         let cases: [(String, [String], String)] = [
-            ("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [], "walk.csv: no accelerometer columns; add x_g,y_g,z_g"),
+            (
+                "t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n", [],
+                "walk.csv: no accelerometer, only motion/gyroscope; add x_g,y_g,z_g"
+            ),
             ("t_us,magnitude_g\n", [], "walk.csv: no rows after the header"),
             ("t_us,magnitude_g\n0,1\n1,one\n2,1\n", [], "walk.csv, line 3: 'one' is not a number"),
             ("t_us,magnitude_g\n5,1\n1,1\n", ["--strict"], "line 3: time goes back"),

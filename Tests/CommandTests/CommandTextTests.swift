@@ -29,6 +29,27 @@ struct CommandTextTests {
         }
     }
 
+    /// The commands and programs that connect to a broker.
+    static let connecting =
+        [
+            ["watch"], ["doctor"], ["command", "x"], ["forget"], ["delete"], ["archive"], ["record", "start"],
+            ["record", "mark"], ["record", "stop"], ["record", "edit"], ["simulate"],
+        ].map { ["lockstep"] + $0 }
+        + [["lockstep-agent"], ["lockstep-collector"], ["lockstep-serve"], ["lockstep-gateway"]]
+
+    @Test("the options of the broker are the last in the help", arguments: connecting)
+    func brokerLast(command: [String]) async throws {
+        let run = try await RunningProgram.run(Programs.built(command[0]), command.dropFirst() + ["--help"])
+        let options = run.text.split(separator: "\n").filter { $0.hasPrefix("  --") || $0.hasPrefix("  -h") }
+            .map { $0.trimmingCharacters(in: .whitespaces).prefix { $0 != " " && $0 != "," } }
+        let first = try #require(options.firstIndex(of: "--broker"))
+        let broker = [
+            "--broker", "--mqtt", "--keep-alive", "--user", "--password-file", "--client-id-file", "--ca-file",
+            "--cert-file", "--key-file", "--version", "-h",
+        ]
+        #expect(options[first...].allSatisfy { broker.contains(String($0)) }, "\(options[first...])")
+    }
+
     @Test(
         "mistakes on the command line are explained",
         arguments: [

@@ -339,6 +339,12 @@ struct DoctorCommandTests {
             let doctor = ["doctor", "--broker", system.broker.url, "--seconds", "1"]
             let empty = try await RunningProgram.run(Programs.built("lockstep"), doctor)
             #expect(empty.status == 1 && empty.text.contains("no collector has connected to this broker yet"))
+            if Programs.isInstalled("script") {
+                let command = ([Programs.built("lockstep")] + doctor).joined(separator: " ")
+                let shown = try await RunningProgram.run(
+                    "/usr/bin/script", ["-qec", command, "/dev/null"], environment: ["TERM": "xterm"])
+                #expect(shown.text.contains("listening for 1 s more"), "\(shown.text)")
+            }
             let collector = try system.startCollector()
             _ = try system.startAgent("walker")
             let client = try await system.connect()

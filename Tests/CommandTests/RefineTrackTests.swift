@@ -75,6 +75,12 @@ struct RefineTrackTests {
                 #expect(abs(row[4] - 1) < 0.5, "\(row)")
             }
             #expect(bridged.allSatisfy { min($0[5], 360 - $0[5]) < 10 })
+            let track = try await lockstep(["export", "location_refined", "--format", "gpx"], store)
+            #expect(
+                track.status == 0 && track.text.split(separator: "<trkpt ").count == rows.count + 1, "\(track.text)")
+            let binary = try await lockstep(["export", "location_refined", "--format", "mcap"], store)
+            #expect(
+                binary.status != 0 && binary.text.contains("csv, ndjson, geojson, gpx or parquet"), "\(binary.text)")
         }
     }
 

@@ -43,10 +43,17 @@ struct UpPlanTests {
         plan.phones = (8443, access)
         let parts = try parts(plan).mapValues { $0.joined(separator: " ") }
         let gateway =
-            "--accept any --listen 0.0.0.0:8443 --token-file users --tls-certificate web.pem --tls-key web.key"
+            "--accept any --listen 0.0.0.0:8443 --users-file users --server-cert-file web.pem --server-key-file web.key"
         #expect(parts["gateway"]?.hasSuffix(gateway) == true)
         #expect(parts["page"]?.hasSuffix("--join-url https://lab:8443") == true)
         #expect(access.address == "https://lab:8443/join#token=abc")
+        // A certificate of the user is trusted already.
+        #expect(access.trustSteps.isEmpty)
+        let own = PhoneAccess(
+            certificate: ("web.pem", "web.key"), authority: "ca.pem", tokenFile: "users", page: "https://lab:8443",
+            token: "abc")
+        plan.phones = (8443, own)
+        #expect(try self.parts(plan)["gateway"]?.suffix(2) == ["--authority-file", "ca.pem"])
         plan.exists = { $0 == "/data/gateway.yaml" }
         #expect(throws: CommandFailure.self) { try self.parts(plan) }
     }

@@ -150,6 +150,23 @@ struct VerifyCommandTests {
         }
     }
 
+    @Test(
+        "on a terminal, the comparison of a journal shows its progress",
+        .enabled(if: Programs.isInstalled("script"), "script is not installed"))
+    func progress() async throws {
+        try await withJournal { outbox, blocks, position, store in
+            try write(
+                IngestGroup(batches: [
+                    received(blocks[0], "left", position(1)), received(blocks[1], "left", position(2)),
+                ]), to: store)
+            let command = "'\(Programs.built("lockstep"))' verify --journal '\(outbox)'"
+            let run = try await RunningProgram.run(
+                "/usr/bin/script", ["-qec", command, "/dev/null"],
+                environment: ["LOCKSTEP_STORE": "sqlite:\(store)", "TERM": "xterm"])
+            #expect(run.status == 0 && run.text.contains("comparing default/left: "), "\(run.text)")
+        }
+    }
+
     @Test("the path of a journal may contain an equals sign")
     func equalsSign() async throws {
         try await withJournal(named: "run=1=a.outbox") { path, blocks, position, store in

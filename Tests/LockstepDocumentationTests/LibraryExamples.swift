@@ -33,6 +33,17 @@ enum LibraryExamples {
         // END
     }
 
+    static func gestures(_ hub: SensorHub) async throws {
+        // EXAMPLE gestures
+        let manager = MotionManager(hub: hub)
+        for try await shake in manager.shakes() { print("shaken with", shake.strength) }  // g
+
+        for try await orientation in manager.orientations() { print(orientation) }  // portrait, faceUp, …
+
+        for try await fall in manager.falls() { print("fallen, with an impact of", fall.strength) }  // g
+        // END
+    }
+
     static func pedometer(
         _ hub: SensorHub, device: DeviceAddress, morning: Timestamp, noon: Timestamp
     ) async throws {

@@ -3,8 +3,6 @@
 
 // EXAMPLE program
 import LockstepDevice
-import LockstepMotion
-import LockstepSensors
 
 /// Prints the attitude of the device ten times.
 // @main

@@ -42,6 +42,29 @@ struct TrackTests {
                 """.replacing(#"lon="-180""#, with: #"lon="-180.0""#))
     }
 
+    @Test("refined positions are a track, without dimensions", arguments: [ExportFormat.gpx, .geojson])
+    func refined(format: ExportFormat) throws {
+        let stream = RefinedKind.location.stream
+        let rows = (0..<2).map { second in
+            SampleRow(
+                device: DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left")),
+                time: Timestamp(microseconds: Self.start + Int64(second) * 1_000_000),
+                values: [46.5 + Double(second), 7.5, 2.5, 1.25, .nan, 1, 0])
+        }
+        var writer = ExportSubject.stream(stream).writer(format: format, gap: 60_000_000, creator: "test 1")
+        var output = OutputBuffer()
+        writer.begin(into: &output)
+        repeat { for row in rows { writer.write(row, stream: 0, into: &output) } } while writer.endPass(into: &output)
+        writer.end(into: &output)
+        let text = String(decoding: output.bytes, as: UTF8.self)
+        #expect(
+            text.contains(
+                format == .gpx
+                    ? #"<trkpt lat="46.5" lon="7.5"><time>2023-11-14T22:13:20Z</time><extensions>"#
+                        + "<gpxtpx:TrackPointExtension><gpxtpx:speed>1.25</gpxtpx:speed>"
+                    : #""coordinates":[[7.5,46.5],[7.5,47.5]]"#), "\(text)")
+    }
+
     @Test(
         "a decimal has no exponent",
         arguments: [

@@ -9,6 +9,8 @@ struct SourceSpecificationTests {
         "each form of specification creates a source with the full name",
         arguments: [
             ("iio", "iio"), ("battery", "battery"), ("simulate", "simulate:1"), ("simulate:7", "simulate:7"),
+            ("simulate:7:shake", "simulate:7:shake"), ("simulate:fall", "simulate:1:fall"),
+            ("simulate:7:walk", "simulate:7"),
             ("gpsd", "gpsd://localhost:2947"),
             ("gpsd://box", "gpsd://box:2947"), ("gpsd://192.0.2.7:3000", "gpsd://192.0.2.7:3000"),
             ("gpsd://[2001:db8::1]:3000", "gpsd://[2001:db8::1]:3000"), ("gpsd://[::1]", "gpsd://[::1]:2947"),
@@ -28,19 +30,20 @@ struct SourceSpecificationTests {
         arguments: [
             (
                 "foo",
-                "unknown source 'foo': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+                "unknown source 'foo': use iio, battery, simulate[:seed][:motion], replay:FILE or gpsd[://host:port[/device]]"
             ),
             (
                 "",
-                "unknown source '': use iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+                "unknown source '': use iio, battery, simulate[:seed][:motion], replay:FILE or gpsd[://host:port[/device]]"
             ),
             ("iio:0", "'iio:0': use 'iio' alone, it covers all sensors of this machine"),
             ("battery:BAT0", "'battery:BAT0': use 'battery' alone, it covers all batteries of this machine"),
-            ("replay", "'replay' names no file: use replay:FILE.csv"),
-            ("replay:", "'replay:' names no file: use replay:FILE.csv"),
+            ("replay", "'replay' names no file: use replay:FILE"),
+            ("replay:", "'replay:' names no file: use replay:FILE"),
             (
                 "simulate:x",
-                "the seed in 'simulate:x' is not a whole number from 0 to 18446744073709551615: use simulate[:seed]"
+                "'simulate:x' has no seed from 0 to 18446744073709551615 or no known motion: use simulate[:seed][:motion] "
+                    + "with the motion walk, shake, turn, drive, fall"
             ),
             ("gpsd:box", "'gpsd:box' is not an address of gpsd: use gpsd[://host:port[/device]]"),
             ("gpsd://box:0", "'gpsd://box:0' is not an address of gpsd: use gpsd[://host:port[/device]]"),

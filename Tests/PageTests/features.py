@@ -51,7 +51,7 @@ def what_is_shown_is_downloaded(system, browser):
     open_view(page, system, link, "document.querySelectorAll('.chart').length === 2 && /… |–/.test(document.querySelector('.card-plots').textContent)")
     page.evaluate("document.querySelector('[aria-label=\"Download what is shown\"]').click()")
     dialog = "document.querySelector('dialog[open]')"
-    for stream, extension, content in ((0, "csv", b"group,device,t,time,x,y,z\nlab,left,"), (0, "ndjson", b'{"group":"lab"'), (0, "mcap", b"\x89MCAP0"),
+    for stream, extension, content in ((0, "csv", b"group,device,stream,t,time,x,y,z\nlab,left,"), (0, "ndjson", b'{"group":"lab"'), (0, "mcap", b"\x89MCAP0"),
                                        (1, "gpx", b"<trkpt "), (1, "geojson", b'"FeatureCollection"'), (0, "png", b"\x89PNG")):
         page.expect(dialog)
         page.evaluate(f"(() => {{ const [stream, format] = {dialog}.querySelectorAll('select'); stream.value = '{stream}'; stream.dispatchEvent(new Event('change')); format.value = '{extension}'; format.dispatchEvent(new Event('change')); {dialog}.querySelector('form').requestSubmit(); }})()")

@@ -32,7 +32,7 @@ class Gateway(System):
         users.touch(0o600)
         users.write_text(f"alice {TOKEN}\n")
         self.start("gateway", self.programs / "lockstep-gateway", "--broker", self.broker, "--outbox", self.folder / "gateway.db", "--accept", "any",
-                   "--listen", f"127.0.0.1:{self.gateway_port}", "--token-file", users, "--page", ROOT / "Sources/LockstepGateway/Page")
+                   "--listen", f"127.0.0.1:{self.gateway_port}", "--users-file", users, "--page", ROOT / "Sources/LockstepGateway/Page")
         self.wait(lambda: self.is_open(self.gateway_port), "the gateway listens")
 
     def device(self):

@@ -364,7 +364,7 @@ def nothing_shifts(system, browser):
 def a_thousand_devices_are_usable(system, browser):
     """Search, order and scrolling, each up to the next frame."""
     with System(system.programs) as crowd:
-        crowd.start("simulation", system.programs / "lockstep", "simulate", "--broker", crowd.broker, "--devices", "1000", "--rate", "1", "--connections", "20", "--seconds", "300")
+        crowd.start("simulation", system.programs / "lockstep", "simulate", "--broker", crowd.broker, "--devices", "1000", "--sample-rate", "1", "--connections", "20", "--seconds", "300")
         page = browser.page()
         open_view(page, crowd, "#/", "document.querySelector('.fleet-count')?.textContent.replace(/\\s/g, '') === '1000devices'")
         assert page.evaluate("document.querySelectorAll('.fleet-row').length") < 60, "rows out of view are in the document"

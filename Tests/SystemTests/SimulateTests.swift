@@ -72,7 +72,8 @@ struct SimulateTests {
                 of: simulate(
                     system,
                     [
-                        "--devices", "\(devices)", "--connections", "\(connections)", "--seconds", "3", "--rate", "5",
+                        "--devices", "\(devices)", "--connections", "\(connections)", "--seconds", "3", "--sample-rate",
+                        "5",
                         "--streams", "motion/accelerometer,steps", "--backlog", "4",
                     ]))
             // Two streams, seven windows of five samples.
@@ -99,7 +100,7 @@ struct SimulateTests {
             let first = try system.startCollector()
             #expect(await first.waitForOutput("connected to"))
             let simulation = try simulate(
-                system, ["--devices", "60", "--connections", "6", "--seconds", "8", "--rate", "5"])
+                system, ["--devices", "60", "--connections", "6", "--seconds", "8", "--sample-rate", "5"])
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 600 }
             await first.stop(SIGKILL)
@@ -118,7 +119,7 @@ struct SimulateTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             #expect(await collector.waitForOutput("connected to"))
-            let simulation = try simulate(system, ["--devices", "40", "--seconds", "6", "--rate", "5"])
+            let simulation = try simulate(system, ["--devices", "40", "--seconds", "6", "--sample-rate", "5"])
             let reader = try await system.reader()
             try await expectEventually { try reader.devices().reduce(0) { $0 + $1.samples } > 400 }
             await system.broker.stop(SIGKILL)
@@ -185,7 +186,7 @@ struct SimulateTests {
             let collector = try system.startCollector()
             #expect(await collector.waitForOutput("connected to"))
             let report = try await report(
-                of: simulate(system, ["--devices", "1100", "--seconds", "2", "--rate", "1"]))
+                of: simulate(system, ["--devices", "1100", "--seconds", "2", "--sample-rate", "1"]))
             #expect(report.connections == 1100 && report.acknowledged.batches == 2200)
             let found = try await stored(in: system)
             #expect(found == (1100, 2200))
@@ -227,8 +228,8 @@ struct SimulateTests {
             (["--connections", "101"], "--connections must be from 1 to --devices"),
             (["--minutes", "1", "--seconds", "1"], "not both"),
             (["--streams", ","], "--streams requires at least one stream"),
-            (["--rate", "0"], "--rate must be from 0.001 to 10000"),
-            (["--rate", "10000", "--window", "2"], "must be at most 10000"),
+            (["--sample-rate", "0"], "--sample-rate must be from 0.001 to 10000"),
+            (["--sample-rate", "10000", "--window", "2"], "must be at most 10000"),
             (["--streams", "telepathy"], "unknown stream 'telepathy'; known streams: motion/accelerometer"),
         ])
     func wrongOption(arguments: [String], reason: String) async throws {

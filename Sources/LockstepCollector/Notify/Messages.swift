@@ -49,7 +49,7 @@ func fill(_ argument: String, _ event: StoredEvent) -> String {
     let values = [
         "{message}": event.text, "{rule}": event.rule, "{id}": "\(event.id)",
         "{device}": event.device?.description ?? "collector", "{time}": "\(event.time)",
-        "{value}": event.value.map { "\($0)" } ?? "",
+        "{value}": event.value.map(shortNumber) ?? "",
     ]
     while let open = rest.firstIndex(of: "{") {
         result += rest[..<open]

@@ -51,10 +51,10 @@ public struct PageFolder: Sendable {
 public struct CertificateSettings: SettingGroup {
     /// The certificate.
     public let certificate = Setting.file(
-        "tls-certificate", "PEM file with the certificate of the server and its intermediate certificates.")
+        "server-cert-file", "PEM file with the certificate of the server and its intermediate certificates.")
     /// The private key.
     public let key = Setting.file(
-        "tls-key", "PEM file with the private key of the server, readable only by its owner.", SecretFile.check)
+        "server-key-file", "PEM file with the private key of the server, readable only by its owner.", SecretFile.check)
 
     public init() {}
 }
@@ -66,7 +66,7 @@ extension Options<CertificateSettings> {
         switch (try settings.value(self.certificate), try settings.value(self.key)) {
         case (let certificate?, let key?): return (certificate, key)
         case (nil, nil): return nil
-        default: throw CommandFailure("--tls-certificate and --tls-key must be used together")
+        default: throw CommandFailure("--server-cert-file and --server-key-file must be used together")
         }
     }
 }

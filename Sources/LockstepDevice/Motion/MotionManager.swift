@@ -10,7 +10,7 @@ import Synchronization
 /// sequence releases the sensor when its loop ends. Polling releases it when it is stopped or the manager is
 /// deallocated. A change of an update interval applies to sequences and polling that start later.
 public final class MotionManager: Sendable {
-    private let hub: SensorHub
+    let hub: SensorHub
     private let settings = Mutex(Settings())
     private let latestAccelerometer = LatestValue<AccelerometerData>()
     private let latestGyro = LatestValue<GyroData>()

@@ -27,9 +27,11 @@ public enum ExportSubject: Sendable, Hashable {
     public var formats: [ExportFormat] {
         if session != nil { return [.mcap, .xdf] }
         return ExportFormat.allCases.filter {
-            $0 != .xdf && (!$0.needsPositions || streams == [.location]) && ($0 != .parquet || streams.count == 1)
+            $0 != .xdf && (!$0.needsPositions || hasPositions) && ($0 != .parquet || streams.count == 1)
         }
     }
+
+    private var hasPositions: Bool { streams == [.location] || streams == [RefinedKind.location.stream] }
 
     /// The session, or nil.
     private var session: RecordingSession? { if case .session(let session, _) = self { session } else { nil } }
@@ -52,12 +54,12 @@ public enum ExportSubject: Sendable, Hashable {
         let columns = streams[0].columns.map(ExportColumn.init) + bound
         switch format {
         case .csv where streams.count > 1: return MotionCSVWriter(streams: streams, bound: bound)
-        case .csv: return RowExport(rows: CSVWriter(columns: columns))
+        case .csv: return RowExport(rows: CSVWriter(columns: columns, stream: streams[0].name))
         case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams, bound: bound)
-        case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns))
+        case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns, stream: streams[0].name))
         case .parquet: return RowExport(rows: ParquetWriter(columns: columns, creator: creator))
-        case .geojson: return GeoJSONWriter(gap: gap)
-        case .gpx: return GPXWriter(gap: gap, creator: creator)
+        case .geojson: return GeoJSONWriter(gap: gap, columns: TrackColumns(streams[0]))
+        case .gpx: return GPXWriter(gap: gap, creator: creator, columns: TrackColumns(streams[0]))
         case .senml: return SenMLWriter(streams: streams, isCBOR: false)
         case .senmlCBOR: return SenMLWriter(streams: streams, isCBOR: true)
         case .mcap: return MCAPWriter(streams: streams, library: creator, session: session)

@@ -16,11 +16,12 @@ public protocol RowWriter: Sendable {
 
 /// Writes rows as CSV (RFC 4180, with line feeds) in UTF-8.
 ///
-/// The columns are `group`, `device`, `t` (µs since 1970), `time` (ISO 8601 in UTC), then those of the rows. Unknown
-/// values are empty.
+/// The columns are `group`, `device`, `stream` if given, `t` (µs since 1970), `time` (ISO 8601 in UTC), then those of the
+/// rows. Unknown values are empty.
 public struct CSVWriter: RowWriter {
     private let columns: [ExportColumn]
     private let hasDevice: Bool
+    private let stream: String?
     /// The device of the previous row, and the first bytes of its rows.
     private var device: DeviceAddress?
     private var prefix: [UInt8] = []
@@ -29,22 +30,26 @@ public struct CSVWriter: RowWriter {
     /// Creates a writer.
     /// - Parameters:
     ///   - columns: the columns after device and time.
-    ///   - hasDevice: whether there are the columns `group` and `device`.
-    public init(columns: [ExportColumn], hasDevice: Bool = true) {
+    ///   - stream: the name of the stream for the column `stream`, or nil to leave it out.
+    ///   - hasDevice: whether there are the columns `group`, `device` and `stream`.
+    public init(columns: [ExportColumn], stream: String? = nil, hasDevice: Bool = true) {
+        self.stream = stream
         self.columns = columns
         self.hasDevice = hasDevice
     }
 
     public func begin(into output: inout OutputBuffer) {
         let names =
-            (hasDevice ? ["group", "device"] : []) + ["t", "time"] + columns.map { OutputBuffer.csvField($0.name) }
+            (hasDevice ? ["group", "device"] + (stream == nil ? [] : ["stream"]) : []) + ["t", "time"]
+            + columns.map { OutputBuffer.csvField($0.name) }
         output.append(names.joined(separator: ",") + "\n")
     }
 
     public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
         if hasDevice, row.device != device {
             device = row.device
-            prefix = Array("\(row.device.group),\(row.device.device),".utf8)
+            let stream = stream.map { OutputBuffer.csvField($0) + "," } ?? ""
+            prefix = Array("\(row.device.group),\(row.device.device),\(stream)".utf8)
         }
         output.append(prefix)
         output.append(row.time.microseconds)

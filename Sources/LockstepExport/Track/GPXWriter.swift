@@ -11,11 +11,13 @@ struct GPXWriter: ExportWriter {
     static let namespace = "urn:x-lockstep:gpx:1"
 
     private let creator: String
+    private let columns: TrackColumns
     private var segmenter: TrackSegmenter
     private var device: DeviceAddress?
     private var times = TimeWriter(isShort: true)
 
-    init(gap: Int64, creator: String) {
+    init(gap: Int64, creator: String, columns: TrackColumns = .location) {
+        self.columns = columns
         segmenter = TrackSegmenter(gap: gap)
         self.creator = creator
     }
@@ -33,7 +35,7 @@ struct GPXWriter: ExportWriter {
     }
 
     mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
-        guard let fix = TrackFix(row) else { return }
+        guard let fix = TrackFix(row, columns) else { return }
         if fix.device != device {
             _ = endPass(into: &output)
             device = fix.device

@@ -18,6 +18,7 @@ struct GeoJSONWriter: ExportWriter {
         case lone
     }
 
+    private let columns: TrackColumns
     private var segmenter: TrackSegmenter
     private var cut = AntimeridianCut()
     private var pass = Pass.count
@@ -36,12 +37,15 @@ struct GeoJSONWriter: ExportWriter {
         var hasMeasure = TrackFix.measures.map { _ in false }
     }
 
-    init(gap: Int64) { segmenter = TrackSegmenter(gap: gap) }
+    init(gap: Int64, columns: TrackColumns = .location) {
+        self.columns = columns
+        segmenter = TrackSegmenter(gap: gap)
+    }
 
     func begin(into output: inout OutputBuffer) { output.append("{\"type\":\"FeatureCollection\",\"features\":[") }
 
     mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
-        guard let fix = TrackFix(row) else { return }
+        guard let fix = TrackFix(row, columns) else { return }
         device = fix.device
         for part in segmenter.add(fix) { write(part, into: &output) }
     }

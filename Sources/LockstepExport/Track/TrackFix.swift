@@ -1,7 +1,7 @@
 import LockstepModel
 import LockstepStore
 
-/// A row of the stream `location` that has a position.
+/// A row of the stream `location`, or of refined positions, that has a position.
 struct TrackFix: Equatable {
     var device: DeviceAddress
     var time: Timestamp
@@ -18,32 +18,41 @@ struct TrackFix: Equatable {
     static let measures = ["hacc", "vacc", "speed", "course"]
 
     /// Creates a fix, or returns nil if the row has no valid position.
-    init?(_ row: SampleRow) {
-        let (latitude, longitude) = (row.values[Columns.latitude], row.values[Columns.longitude])
+    init?(_ row: SampleRow, _ columns: TrackColumns = .location) {
+        let (latitude, longitude) = (row.values[columns.latitude], row.values[columns.longitude])
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
         device = row.device
         time = row.time
         self.latitude = latitude
         self.longitude = longitude
-        altitude = row.values[Columns.altitude].isFinite ? row.values[Columns.altitude] : nil
-        measures = Columns.measures.map { row.values[$0] }
-        dimensions = Int(exactly: row.values[Columns.fix])
+        altitude = columns.altitude.map { row.values[$0] }.flatMap { $0.isFinite ? $0 : nil }
+        measures = columns.measures.map { $0.map { row.values[$0] } ?? .nan }
+        dimensions = columns.fix.flatMap { Int(exactly: row.values[$0]) }
     }
 }
 
-/// The indices of columns of the stream `location`.
-private enum Columns {
-    static let latitude = index("lat")
-    static let longitude = index("lon")
-    static let altitude = index("alt")
-    static let measures = TrackFix.measures.map(index)
-    static let fix = index("fix")
+/// The indices of the columns of positions.
+struct TrackColumns: Sendable {
+    let latitude: Int
+    let longitude: Int
+    let altitude: Int?
+    /// The index of each of ``TrackFix/measures``.
+    let measures: [Int?]
+    /// The index of the dimensions of a fix.
+    let fix: Int?
 
-    private static func index(_ name: String) -> Int {
-        guard let index = SensorStream.location.columns.firstIndex(where: { $0.name == name }) else {
-            preconditionFailure("the stream location has no column \(name)")
+    static let location = TrackColumns(.location)
+
+    /// - Precondition: the stream has the columns `lat` and `lon`.
+    init(_ stream: SensorStream) {
+        func index(_ name: String) -> Int? { stream.columns.firstIndex { $0.name == name } }
+        guard let latitude = index("lat"), let longitude = index("lon") else {
+            preconditionFailure("the stream \(stream) has no positions")
         }
-        return index
+        (self.latitude, self.longitude, altitude) = (latitude, longitude, index("alt"))
+        measures = TrackFix.measures.map(index)
+        // In refined positions, this column says whether there was a fix.
+        fix = stream == .location ? index("fix") : nil
     }
 }
 

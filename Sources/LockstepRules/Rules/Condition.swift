@@ -126,7 +126,7 @@ public struct PlaceCondition: Sendable, Hashable {
 public enum HealthCondition: Sendable, Hashable {
     /// More than this number of batches of a device are missing.
     case gaps(Int64)
-    /// A device's agent dropped more than this number of samples.
+    /// A device's agent dropped more than this number of batches.
     case drops(Int64)
     /// Less than this share of the store's file system is free, 0 to 1.
     case disk(Double)

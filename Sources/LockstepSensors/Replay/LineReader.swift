@@ -1,6 +1,7 @@
 import Glibc
 
-/// Reads a file line by line with a buffer of bounded size. Owns the file descriptor.
+/// Reads a file line by line, or in pieces that end with another byte, with a buffer of bounded size. Owns the file
+/// descriptor.
 struct LineReader: ~Copyable {
     /// The longest line of a recording, in bytes.
     static let maxLineLength = 65_536
@@ -9,6 +10,8 @@ struct LineReader: ~Copyable {
     /// The number of the last line read, from 1.
     private(set) var line = 0
 
+    /// The byte at the end of each piece.
+    private let delimiter: UInt8
     private let descriptor: Int32
     /// The file offset of the next read.
     private var offset = 0
@@ -20,12 +23,15 @@ struct LineReader: ~Copyable {
 
     /// Opens a regular file.
     /// - Throws: ``ReplayError`` if the file cannot be opened or is not a regular file.
-    init(file: String) throws(ReplayError) { self.init(file: file, descriptor: try Self.openFile(file)) }
+    init(file: String, delimiter: UInt8 = UInt8(ascii: "\n")) throws(ReplayError) {
+        self.init(file: file, delimiter: delimiter, descriptor: try Self.openFile(file))
+    }
 
     /// Does not throw: Swift 6.2.3 compiles a throwing initializer of a noncopyable structure wrongly, so that optimized
     /// programs crash.
-    private init(file: String, descriptor: Int32) {
+    private init(file: String, delimiter: UInt8, descriptor: Int32) {
         self.file = file
+        self.delimiter = delimiter
         self.descriptor = descriptor
     }
 
@@ -48,16 +54,19 @@ struct LineReader: ~Copyable {
     /// after the last line.
     mutating func next() throws(ReplayError) -> ArraySlice<UInt8>? {
         while true {
-            if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) { return take(to: end) }
+            if let end = buffer[position...].firstIndex(of: delimiter) { return take(to: end) }
             if isRead { return position < buffer.count ? take(to: buffer.count) : nil }
             guard buffer.count - position < Self.maxLineLength else {
                 throw ReplayError(
                     file: file, line: line + 1,
-                    reason: "longer than \(Self.maxLineLength) bytes, so the file is not CSV")
+                    reason: "longer than \(Self.maxLineLength) bytes, so the file is not CSV, NDJSON or GPX")
             }
             try fill()
         }
     }
+
+    /// Returns the first bytes of the file, at most `count`.
+    func start(_ count: Int) throws(ReplayError) -> ArraySlice<UInt8> { try read(at: 0).prefix(count) }
 
     /// Returns whether only blank lines follow.
     mutating func isAtEnd() throws(ReplayError) -> Bool {
@@ -85,9 +94,10 @@ struct LineReader: ~Copyable {
     private mutating func take(to end: Int) -> ArraySlice<UInt8> {
         var found = buffer[position..<end]
         position = min(end + 1, buffer.count)
-        line += 1
+        let isFirst = line == 0
+        line += delimiter == UInt8(ascii: "\n") ? 1 : found.count { $0 == UInt8(ascii: "\n") } + (isFirst ? 1 : 0)
         if found.last == UInt8(ascii: "\r") { found.removeLast() }
-        if line == 1, found.starts(with: [0xEF, 0xBB, 0xBF]) { found.removeFirst(3) }
+        if isFirst, found.starts(with: [0xEF, 0xBB, 0xBF]) { found.removeFirst(3) }
         return found
     }
 
@@ -118,4 +128,4 @@ struct LineReader: ~Copyable {
 }
 
 /// Returns whether a byte is whitespace or a control character.
-private func isBlank(_ byte: UInt8) -> Bool { byte <= UInt8(ascii: " ") }
+func isBlank(_ byte: UInt8) -> Bool { byte <= UInt8(ascii: " ") }

@@ -15,8 +15,6 @@ public struct RecordingFormat: Sendable, Hashable {
     public var mappings: [Mapping] = []
     /// The unit of times; nil to find it from the header or the values.
     public var timeUnit: TimeUnit?
-    /// The stream of columns whose names belong to several streams, such as `x,y,z`; nil to refuse them.
-    public var preferred: SensorStream?
 
     /// Creates a format in which the header says everything.
     public init() {}

@@ -31,6 +31,10 @@ package struct RecordingLayout: Sendable {
     let timeUnit: TimeUnit?
     /// The index of the field with the device of a row, in an export of Lockstep.
     let deviceField: Int?
+    /// The index of the field with the stream of a row, in an export of one stream.
+    let streamField: Int?
+    /// The stream of all rows, if there is ``streamField``.
+    let streamName: String?
     /// The byte between fields. If it is not a comma, numbers may have a decimal comma.
     let separator: UInt8
     /// The streams in the recording.
@@ -38,7 +42,7 @@ package struct RecordingLayout: Sendable {
     /// The index of each additional column's field; nil for a missing column.
     let extraFields: [Int?]
 
-    /// Parses a header.
+    /// Parses a header of CSV.
     /// - Parameters:
     ///   - extras: The headers of additional columns.
     ///   - streams: The streams that the recording can contain.
@@ -48,12 +52,30 @@ package struct RecordingLayout: Sendable {
         header: String, file: String, extras: [String] = [], streams: StreamCatalog = .builtIn,
         format: RecordingFormat = RecordingFormat()
     ) throws(ReplayError) {
+        let (names, separator) = Self.names(of: header)
+        try self.init(
+            names: names, separator: separator, streamNames: [], file: file, extras: extras, streams: streams,
+            format: format)
+    }
+
+    /// Finds the streams of a recording whose fields have names.
+    /// - Parameters:
+    ///   - streamNames: The names of its streams, if the file says them.
+    ///   - extras: The names of additional columns.
+    ///   - streams: The streams that the recording can contain.
+    ///   - format: What the user says about the columns.
+    /// - Throws: ``ReplayError`` if the names lack the time, contain no stream, or contain a name twice.
+    init(
+        names: [String], separator: UInt8, streamNames: [String], file: String, extras: [String] = [],
+        streams: StreamCatalog = .builtIn, format: RecordingFormat = RecordingFormat()
+    ) throws(ReplayError) {
         func refusal(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
-        separator = Self.separator(of: header)
-        let names = header.utf8.split(separator: separator, omittingEmptySubsequences: false)
-            .map { String(Substring($0)).unquoted() }
+        self.separator = separator
+        fieldCount = names.count
+        let named: [String]
+        do throws(RowError) { named = try Self.withoutDevice(names, streams) } catch { throw refusal(error.reason) }
         var fieldIndices: [String: Int] = [:]
-        for (index, name) in names.enumerated() where !name.isEmpty {
+        for (index, name) in named.enumerated() where !name.isEmpty {
             guard fieldIndices.updateValue(index, forKey: name) == nil else {
                 throw refusal("the header contains '\(name)' twice")
             }
@@ -61,33 +83,83 @@ package struct RecordingLayout: Sendable {
         guard let time = Self.timeNames.first(where: { fieldIndices[$0.name] != nil }),
             let timeField = fieldIndices[time.name]
         else { throw refusal("the header is missing or has no time such as t_us; a recording has \(Self.known)") }
+        self.timeField = timeField
+        let isExport = fieldIndices["t"] != nil && (fieldIndices["device"] != nil || named != names)
+        timeUnit = format.timeUnit ?? time.unit ?? (isExport ? .microseconds : nil)
+        deviceField = fieldIndices["device"]
+        streamField = Self.streamField(fieldIndices)
+        streamName = streamField == nil ? nil : streamNames.first
+        for name in streamNames where streams.stream(named: name) == nil {
+            throw refusal(
+                "the samples are of '\(name)', which is none of the streams here: \(streams.unknownStreamMessage(for: name))"
+            )
+        }
         do throws(RowError) {
             let mapped = try format.parts(fieldIndices: fieldIndices)
-            let builtIn = (mapped + Self.forms.compactMap { $0.part(fieldIndices: fieldIndices) }).removingRepeats()
-            var found =
-                builtIn + (try DeclaredForm.parts(of: streams.declared, fieldIndices: fieldIndices, besides: builtIn))
-            if found.isEmpty {
-                found = streams.streams.compactMap { $0.part(fieldIndices: fieldIndices, prefix: $0.table + "_") }
+            if let stream = streamName.flatMap({ streams.stream(named: $0) }) {
+                parts = mapped.isEmpty ? stream.part(fieldIndices: fieldIndices).map { [$0] } ?? [] : mapped
+            } else {
+                parts = try Self.parts(fieldIndices, mapped: mapped, streams)
             }
-            if found.isEmpty {
-                // Only in an export of Lockstep are the units known to be its own.
-                let preferred = fieldIndices["device"] == nil ? nil : format.preferred
-                found = try Self.onlyPart(of: streams, fieldIndices, preferred: preferred)
-            }
-            parts = found
         } catch {
             throw refusal(error.reason)
         }
-        timeUnit = format.timeUnit ?? time.unit
-        deviceField = fieldIndices["device"]
         guard !parts.isEmpty else {
             throw refusal(
                 "the header contains no stream: name its columns with --map FIELD=STREAM.COLUMN[:UNIT], such as "
                     + "ax=accelerometer.x:m/s2; without it, a recording has \(Self.known)")
         }
-        self.timeField = timeField
         extraFields = extras.map { fieldIndices[$0] }
-        fieldCount = names.count
+    }
+
+    /// Returns the names of the fields of a header of CSV, and the byte between them.
+    static func names(of header: String) -> (names: [String], separator: UInt8) {
+        let separator = separator(of: header)
+        let names = header.utf8.split(separator: separator, omittingEmptySubsequences: false)
+            .map { String(Substring($0)).unquoted() }
+        return (names, separator)
+    }
+
+    /// Returns the field with the stream of each row, in an export of Lockstep.
+    static func streamField(_ fieldIndices: [String: Int]) -> Int? {
+        fieldIndices["device"] == nil || fieldIndices["t"] == nil ? nil : fieldIndices["stream"]
+    }
+
+    /// Returns the table of a stream, whether it is known here or not.
+    static func table(of stream: String) -> String {
+        StreamCatalog.builtIn.stream(named: stream)?.table ?? stream.replacing("/", with: "_")
+    }
+
+    /// Returns the names of a resampled table without the device, such as `accelerometer_x` for
+    /// `lab/arm/accelerometer_x`.
+    private static func withoutDevice(_ names: [String], _ streams: StreamCatalog) throws(RowError) -> [String] {
+        var devices: Set<String> = []
+        let named = names.map { name in
+            let parts = name.split(separator: "/", maxSplits: 2)
+            guard parts.count == 3, streams.streams.contains(where: { parts[2].hasPrefix($0.table + "_") }) else {
+                return name
+            }
+            devices.insert("\(parts[0])/\(parts[1])")
+            return String(parts[2])
+        }
+        guard devices.count < 2 else {
+            throw RowError(
+                "the table has several devices: \(devices.sorted().joined(separator: ", ")): export one device")
+        }
+        return named
+    }
+
+    /// Returns the streams to which the names of fields belong.
+    private static func parts(
+        _ fieldIndices: [String: Int], mapped: [Part], _ streams: StreamCatalog
+    ) throws(RowError) -> [Part] {
+        let builtIn = (mapped + forms.compactMap { $0.part(fieldIndices: fieldIndices) }).removingRepeats()
+        var found =
+            builtIn + (try DeclaredForm.parts(of: streams.declared, fieldIndices: fieldIndices, besides: builtIn))
+        if found.isEmpty {
+            found = streams.streams.compactMap { $0.part(fieldIndices: fieldIndices, prefix: $0.table + "_") }
+        }
+        return found.isEmpty ? try onlyPart(of: streams, fieldIndices) : found
     }
 
     /// The names of the field with the time, and their units.
@@ -104,13 +176,12 @@ package struct RecordingLayout: Sendable {
 
     /// Returns the only stream whose columns have the names of fields, such as in an export of one stream.
     private static func onlyPart(
-        of streams: StreamCatalog, _ fieldIndices: [String: Int], preferred: SensorStream?
+        of streams: StreamCatalog, _ fieldIndices: [String: Int]
     ) throws(RowError) -> [Part] {
         let parts = streams.streams.filter { $0.columns.allSatisfy { fieldIndices[$0.name] != nil } }
             .compactMap { $0.part(fieldIndices: fieldIndices) }
         let most = parts.map(\.fields.count).max() ?? 0
         let best = parts.filter { $0.fields.count == most }
-        if best.count > 1, let chosen = best.first(where: { $0.stream == preferred }) { return [chosen] }
         guard best.count <= 1 else {
             let names = best[0].stream.columns.map(\.name)
             throw RowError(

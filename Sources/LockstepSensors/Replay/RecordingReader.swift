@@ -17,7 +17,7 @@ struct RecordingReader: ~Copyable {
     static let maxEarlierRows = 10
 
     private let isStrict: Bool
-    private var lines: LineReader
+    private var rows: RecordingRows
     /// The rows that were read but not returned, with their lines: at most two.
     private var ahead: [(row: RecordingRow, line: Int)] = []
     /// The error behind ``ahead``.
@@ -27,10 +27,10 @@ struct RecordingReader: ~Copyable {
     /// The device of the rows so far.
     private var device: String?
 
-    private init(layout: RecordingLayout, lastTime: Int64, lines: consuming LineReader, isStrict: Bool) {
+    private init(layout: RecordingLayout, lastTime: Int64, rows: consuming RecordingRows, isStrict: Bool) {
         self.layout = layout
         self.lastTime = lastTime
-        self.lines = lines
+        self.rows = rows
         self.isStrict = isStrict
     }
 
@@ -43,19 +43,16 @@ struct RecordingReader: ~Copyable {
         _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn, isStrict: Bool = false,
         format: RecordingFormat = RecordingFormat()
     ) throws(ReplayError) -> RecordingReader {
-        var lines = try LineReader(file: file)
-        guard let header = try lines.next() else {
-            throw ReplayError(file: file, line: nil, reason: "the file is empty")
-        }
+        var rows = try RecordingRows.open(file)
         let layout = try RecordingLayout(
-            header: String(decoding: header, as: UTF8.self), file: file, extras: extras, streams: streams,
-            format: format)
-        guard try !lines.isAtEnd(), let last = try lines.last() else {
+            names: rows.names, separator: rows.separator, streamNames: try rows.streamNames(), file: file,
+            extras: extras, streams: streams, format: format)
+        guard let last = try rows.last() else {
             throw ReplayError(file: file, line: nil, reason: "no rows after the header")
         }
         do {
             return RecordingReader(
-                layout: layout, lastTime: try layout.time(ofRow: last), lines: lines, isStrict: isStrict)
+                layout: layout, lastTime: try layout.time(last[layout.timeField]), rows: rows, isStrict: isStrict)
         } catch {
             throw ReplayError(file: file, line: nil, reason: "the last line is incomplete: \(error.reason)")
         }
@@ -79,7 +76,7 @@ struct RecordingReader: ~Copyable {
             }
             guard !isStrict, earlierRows <= Self.maxEarlierRows else {
                 throw ReplayError(
-                    file: lines.file, line: line,
+                    file: rows.file, line: line,
                     reason: reason + (isStrict ? "" : " and stays there: split the recording at this line"))
             }
             skipped.add(line: line, reason: reason)
@@ -112,19 +109,17 @@ struct RecordingReader: ~Copyable {
     }
 
     private mutating func read() throws(ReplayError) -> (RecordingRow, Int)? {
-        guard let line = try lines.next() else { return nil }
-        // Blank lines are accepted only at the end of the file.
-        if line.allSatisfy({ $0 <= UInt8(ascii: " ") }), try lines.isAtEnd() { return nil }
+        guard let fields = try rows.next() else { return nil }
         do throws(RowError) {
-            let row = try layout.row(line, isStrict: isStrict)
+            let row = try layout.row(fields: fields, isStrict: isStrict)
             if let device, let other = row.device, other != device {
                 throw RowError(
                     "the file has samples of several devices, such as \(device) and \(other): export one device")
             }
             device = row.device
-            return (row, lines.line)
+            return (row, rows.line)
         } catch {
-            throw ReplayError(file: lines.file, line: lines.line, reason: error.reason)
+            throw ReplayError(file: rows.file, line: rows.line, reason: error.reason)
         }
     }
 }

@@ -19,7 +19,17 @@ extension RecordingLayout {
     /// - Parameter isStrict: Whether a value that is not finite, or missing, is an error. Otherwise the sample is left out.
     /// - Throws: The reason why it is malformed.
     package func row(_ line: ArraySlice<UInt8>, isStrict: Bool = false) throws(RowError) -> RecordingRow {
-        let fields = try fields(line)
+        try row(fields: line.split(separator: separator, omittingEmptySubsequences: false), isStrict: isStrict)
+    }
+
+    /// Parses the fields of one row.
+    func row(fields: [ArraySlice<UInt8>], isStrict: Bool) throws(RowError) -> RecordingRow {
+        guard fields.count == fieldCount else {
+            throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
+        }
+        if let streamField, let streamName, case let other = text(fields[streamField]), other != streamName {
+            throw RowError("the file begins with samples of \(streamName), this one is of \(other)")
+        }
         var values: [[Double]?] = []
         var invalid: [String] = []
         for part in parts {
@@ -44,20 +54,6 @@ extension RecordingLayout {
             device: deviceField.map { text(fields[$0]) })
     }
 
-    /// Parses only the time of a row, in µs.
-    /// - Throws: The reason why it is malformed.
-    func time(ofRow line: ArraySlice<UInt8>) throws(RowError) -> Int64 {
-        try time(fields(line)[timeField])
-    }
-
-    private func fields(_ line: ArraySlice<UInt8>) throws(RowError) -> [ArraySlice<UInt8>] {
-        let fields = line.split(separator: separator, omittingEmptySubsequences: false)
-        guard fields.count == fieldCount else {
-            throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")
-        }
-        return fields
-    }
-
     private func number(_ field: ArraySlice<UInt8>) throws(RowError) -> Double {
         let text = text(field)
         if text.isEmpty || isUnknown(text) { return .nan }
@@ -69,7 +65,9 @@ extension RecordingLayout {
 
     private var hasDecimalComma: Bool { separator != UInt8(ascii: ",") }
 
-    private func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
+    /// Parses the time of a row, in µs.
+    /// - Throws: The reason why it is malformed.
+    func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let text = text(field)
         if let number = Int64(text) {
             let unit = try unit(of: Double(number), text)

@@ -1,7 +1,8 @@
 public import LockstepModel
 
-/// A source that plays a recording, row by row, from a CSV file with a header.
+/// A source that plays a recording, row by row, from a CSV file with a header, from NDJSON or from GPX.
 ///
+/// NDJSON has an object for each row, and GPX the stream `location`, from the points of its tracks. In CSV,
 /// `t_us`, `t_ms`, `t_s` or `t_ns` is the time in this unit; `t`, `time` or `timestamp` is a time in ISO 8601 or in the only
 /// unit in which it is a date from 2000 to 2100. The other headers define the streams:
 ///
@@ -15,7 +16,9 @@ public import LockstepModel
 /// | `lat,lon` and any of `alt,hacc,vacc,speed,course,fix,at` | location |
 /// | `pressure_hPa` | pressure |
 /// | `accelerometer_x`, `steps_steps` and the like | the columns of any stream, as in an export of several |
-/// | the columns of one stream alone | that stream, as in an export of one; `x,y,z` may be several |
+/// | `stream`, and the columns of that stream | that stream, as in an export of one |
+/// | `lab/arm/accelerometer_x` and the like | the columns of any stream of one device, as in a resampled export |
+/// | the columns of one stream alone | that stream; `x,y,z` may be several |
 /// | the columns of a declared stream, as `ppm` or `x/co2.ppm` | that stream; see `DeclaredForm` |
 ///
 /// Other columns are ignored. If all fields of a stream are empty in a row, the row has no sample of the stream. An

@@ -1,7 +1,7 @@
 public import LockstepModel
 
 /// A simulated person with a device, in place of hardware: stands for 3 s, walks for about 28 s along a circle in a
-/// park, and repeats.
+/// park, and repeats; or does what another ``SimulatedMotion`` says.
 ///
 /// The native rates are ``rate`` for accelerometer, gyroscope and magnetometer, and 1 Hz for location and pressure. The
 /// battery is sampled on change and every five minutes. Samples lie on an exact grid of the boot clock that begins when
@@ -11,6 +11,8 @@ public import LockstepModel
 public struct SimulatedSource: SensorSource {
     /// The seed, which selects the person, the place, how the device is carried, and the noise.
     public let seed: UInt64
+    /// What the person does.
+    public let motion: SimulatedMotion
     /// The native rate of the motion streams, in samples/s.
     public let rate: Double
     /// The time for which samples are collected before they are delivered, in µs.
@@ -26,17 +28,22 @@ public struct SimulatedSource: SensorSource {
     ///   - seed: Selects the person, the place, how the device is carried, and the noise.
     ///   - rate: The native rate of each motion stream in samples/s: above 0, at most 10,000.
     ///   - linger: How long samples are collected before they are delivered, in µs; values below 1,000 become 1,000.
+    ///   - motion: What the person does.
     /// - Precondition: `rate` is within its range.
-    public init(seed: UInt64 = 1, rate: Double = 100, linger: Int64 = SourceOptions.defaultLinger) {
+    public init(
+        seed: UInt64 = 1, rate: Double = 100, linger: Int64 = SourceOptions.defaultLinger,
+        motion: SimulatedMotion = .walk
+    ) {
         precondition(rate > 0 && rate <= 10_000, "cannot simulate \(rate) samples/s")
         self.seed = seed
+        self.motion = motion
         self.rate = rate
         // The loop of run() polls at this interval.
         self.linger = max(linger, 1000)
     }
 
-    /// The name of the source, `simulate:SEED`.
-    public var name: String { "simulate:\(seed)" }
+    /// The name of the source, `simulate:SEED` for a walk, `simulate:SEED:MOTION` for another motion.
+    public var name: String { "simulate:\(seed)" + (motion == .walk ? "" : ":\(motion.rawValue)") }
 
     /// The simulated streams.
     public var streams: [SensorStream] { SimulatedSensor.streams }
@@ -60,7 +67,8 @@ public struct SimulatedSource: SensorSource {
 
     /// Delivers samples until the task is cancelled. Never throws.
     public func run(into sink: any SampleSink) async {
-        var schedule = SimulationSchedule(body: WalkingBody(seed: seed), rate: rate, start: Moment.now().boot)
+        var schedule = SimulationSchedule(
+            body: WalkingBody(seed: seed, motion: motion), rate: rate, start: Moment.now().boot)
         sink.report(.running, from: name)
         while !Task.isCancelled {
             if let rates = requested.takeChange() { schedule.setRates(rates) }

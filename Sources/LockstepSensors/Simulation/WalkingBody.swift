@@ -11,20 +11,26 @@ package struct WalkingBody: Sendable, Hashable {
     package let seed: UInt64
     /// The person, the place, and how the device is carried.
     package let person: WalkingPerson
+    /// What the person does.
+    package let motion: SimulatedMotion
     /// The cycle of standing and walking.
     package let pace: WalkingPace
 
     /// Creates the body of a seed: equal seeds have the same person, place, motion and noise.
-    package init(seed: UInt64) { self.init(seed: seed, person: WalkingPerson(seed: seed)) }
+    package init(seed: UInt64, motion: SimulatedMotion = .walk) {
+        self.init(seed: seed, person: WalkingPerson(seed: seed), motion: motion)
+    }
 
-    package init(seed: UInt64, person: WalkingPerson) {
+    package init(seed: UInt64, person: WalkingPerson, motion: SimulatedMotion = .walk) {
         self.seed = seed
         self.person = person
+        self.motion = motion
         pace = WalkingPace(cadence: person.cadence)
     }
 
     /// Returns the number of whole steps since the start.
     package func steps(at time: Double) -> Int {
+        guard motion == .walk else { return 0 }
         let (cycle, local) = pace.split(time)
         // The 1e-9 compensates for rounding errors, which could drop the last step of a walk.
         return cycle * pace.stepsPerCycle + Int((pace.phase(local) + 1e-9).rounded(.down))
@@ -38,38 +44,63 @@ package struct WalkingBody: Sendable, Hashable {
 
     /// Returns the speed along the circle, in m/s.
     package func speed(at time: Double) -> Double {
-        person.stepLength * person.cadence * pace.envelope(pace.split(time).time)
+        let local = split(time).time
+        switch motion {
+        case .walk: return person.stepLength * person.cadence * pace.envelope(local)
+        case .drive: return Drive.speed * Drive.envelope(local)
+        case .shake, .turn, .fall: return 0
+        }
     }
 
     /// Returns the course over ground in rad clockwise from north, 0…2π.
     package func course(at time: Double) -> Double {
-        let (cycle, local) = pace.split(time)
+        let (cycle, local) = split(time)
         return course(cycle: cycle, local: local)
     }
 
     /// Returns the position of the device in m east, north and up of the start, including the bobbing and swaying of
     /// the steps.
     package func position(at time: Double) -> SIMD3<Double> {
-        let (cycle, local) = pace.split(time)
+        let (cycle, local) = split(time)
         return position(cycle: cycle, local: local)
     }
 
     /// Returns the attitude: the rotation from the device axes (x right, y top edge, z out of the screen) to the earth
     /// (east, north, up).
     package func attitude(at time: Double) -> Quaternion {
-        let (cycle, local) = pace.split(time)
+        let (cycle, local) = split(time)
         return attitude(cycle: cycle, local: local)
     }
 }
 
 extension WalkingBody {
+    /// Returns the number of complete cycles before `time`, and the time within the current one, in s.
+    func split(_ time: Double) -> (cycle: Int, time: Double) {
+        motion == .walk ? pace.split(time) : motion.split(time)
+    }
+
     func course(cycle: Int, local: Double) -> Double {
+        guard motion == .walk else {
+            let distance = motion == .drive ? Double(cycle) * Drive.cycle + Drive.distance(local) : 0
+            return (person.startCourse + distance / Drive.radius).truncatingRemainder(dividingBy: 2 * .pi)
+        }
         let radiansPerStep = person.stepLength / person.radius
         let start = person.startCourse + Double(cycle * pace.stepsPerCycle) * radiansPerStep
         return (start + pace.phase(local) * radiansPerStep).truncatingRemainder(dividingBy: 2 * .pi)
     }
 
     func position(cycle: Int, local: Double) -> SIMD3<Double> {
+        switch motion {
+        case .walk: break
+        case .shake: return SIMD3(SimulatedShake.position(local), 0, 0)
+        case .turn: return .zero
+        case .drive:
+            let course = course(cycle: cycle, local: local)
+            return SIMD3(
+                Drive.radius * (cos(person.startCourse) - cos(course)),
+                Drive.radius * (sin(course) - sin(person.startCourse)), Drive.vibration(local))
+        case .fall: return SIMD3(0, 0, SimulatedFall.height(local))
+        }
         let envelope = pace.envelope(local)
         let phase = pace.phase(local)
         let course = course(cycle: cycle, local: local)
@@ -83,6 +114,18 @@ extension WalkingBody {
     }
 
     func attitude(cycle: Int, local: Double) -> Quaternion {
+        let start = Quaternion(angle: -course(cycle: cycle, local: local), axis: SIMD3(0, 0, 1))
+        let (pitch, roll) = (SIMD3<Double>(1, 0, 0), SIMD3<Double>(0, 1, 0))
+        switch motion {
+        case .walk: break
+        case .turn:
+            let angle = (Double(cycle % 4) + WalkingPace.smoothStep(local - 4)) * .pi / 2
+            return start * Quaternion(angle: .pi / 2, axis: pitch) * Quaternion(angle: angle, axis: SIMD3(0, 0, 1))
+        case .shake, .drive, .fall:
+            let fallen = motion == .fall ? SimulatedFall.turn(local) * .pi / 2 : 0
+            return start * Quaternion(angle: person.pitch + fallen, axis: pitch)
+                * Quaternion(angle: person.roll, axis: roll)
+        }
         let envelope = pace.envelope(local)
         let phase = pace.phase(local)
         let wobble =
@@ -189,7 +232,7 @@ extension WalkingBody {
 
     /// Returns the acceleration of the device in m/s² east, north, up.
     package func acceleration(at time: Double) -> SIMD3<Double> {
-        let (cycle, local) = pace.split(time)
+        let (cycle, local) = split(time)
         let before = position(cycle: cycle, local: local - Self.half)
         let now = position(cycle: cycle, local: local)
         let after = position(cycle: cycle, local: local + Self.half)
@@ -205,7 +248,7 @@ extension WalkingBody {
 
     /// Returns the rotation rate in rad/s about the device axes.
     package func rotationRate(at time: Double) -> SIMD3<Double> {
-        let (cycle, local) = pace.split(time)
+        let (cycle, local) = split(time)
         let before = attitude(cycle: cycle, local: local - Self.half)
         let after = attitude(cycle: cycle, local: local + Self.half)
         return (before.inverse * after).rotationVector / (2 * Self.half)

@@ -107,13 +107,13 @@ package struct WalkingPace: Sendable, Hashable {
     }
 
     /// The quintic smooth step 6u⁵ - 15u⁴ + 10u³, constant outside of 0…1.
-    private static func smoothStep(_ position: Double) -> Double {
+    static func smoothStep(_ position: Double) -> Double {
         let u = min(max(position, 0), 1)
         return u * u * u * (u * (u * 6 - 15) + 10)
     }
 
     /// The integral of the smooth step from 0: u⁶ - 3u⁵ + 2.5u⁴, and a line of slope 1 beyond 1.
-    private static func smoothStepIntegral(_ position: Double) -> Double {
+    static func smoothStepIntegral(_ position: Double) -> Double {
         let u = min(max(position, 0), 1)
         return u * u * u * u * (u * (u - 3) + 2.5) + max(0, position - 1)
     }

@@ -11,7 +11,7 @@ public struct SourceSpecificationError: Error, Hashable, CustomStringConvertible
 /// Creates sources from the specifications that `--source` accepts.
 public enum SensorSources {
     /// The forms that ``make(_:options:)`` accepts, for help texts.
-    public static let forms = "iio, battery, simulate[:seed], replay:FILE.csv or gpsd[://host:port[/device]]"
+    public static let forms = "iio, battery, simulate[:seed][:motion], replay:FILE or gpsd[://host:port[/device]]"
 
     /// Creates the source of a specification such as `simulate:7`, `replay:walk.csv` or `gpsd://localhost:2947`.
     ///
@@ -36,7 +36,7 @@ public enum SensorSources {
             return BatterySource(sysfsRoot: options.sysfsRoot)
         case "simulate": return try simulator(rest, in: text, options: options)
         case "replay":
-            guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE.csv") }
+            guard rest.count > 1 else { throw SourceSpecificationError("'\(text)' names no file: use replay:FILE") }
             return try ReplaySource(
                 file: String(rest.dropFirst()), speed: options.speed, stamping: options.stamping,
                 linger: options.linger, streams: options.streams, isStrict: options.isStrict,
@@ -52,12 +52,16 @@ public enum SensorSources {
         guard rate > 0, rate <= 10_000 else {
             throw SourceSpecificationError("cannot simulate \(rate) samples/s: use a rate above 0, at most 10000")
         }
-        if rest.isEmpty { return SimulatedSource(rate: rate, linger: options.linger) }
-        guard let seed = UInt64(rest.dropFirst()) else {
+        var parts = rest.split(separator: ":", omittingEmptySubsequences: false).dropFirst()
+        let motion = parts.last.flatMap { SimulatedMotion(rawValue: String($0)) }
+        if motion != nil { parts.removeLast() }
+        let seed = parts.isEmpty ? 1 : parts.count == 1 ? UInt64(parts[parts.startIndex]) : nil
+        guard let seed else {
             throw SourceSpecificationError(
-                "the seed in '\(text)' is not a whole number from 0 to \(UInt64.max): use simulate[:seed]")
+                "'\(text)' has no seed from 0 to \(UInt64.max) or no known motion: use simulate[:seed][:motion] with the "
+                    + "motion \(SimulatedMotion.allCases.map(\.rawValue).joined(separator: ", "))")
         }
-        return SimulatedSource(seed: seed, rate: rate, linger: options.linger)
+        return SimulatedSource(seed: seed, rate: rate, linger: options.linger, motion: motion ?? .walk)
     }
 
     private static func address(_ rest: Substring, in text: String) throws -> GpsdAddress {

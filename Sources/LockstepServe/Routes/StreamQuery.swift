@@ -200,7 +200,7 @@ struct StreamQuery: Hashable, Sendable {
         switch format {
         case .json:
             RowExport(rows: JSONRowsWriter(members: members(width: width ?? envelope.width), columns: exportColumns))
-        case .csv: RowExport(rows: CSVWriter(columns: exportColumns))
+        case .csv: RowExport(rows: CSVWriter(columns: exportColumns, stream: stream.name))
         case .ndjson: RowExport(rows: NDJSONWriter(columns: exportColumns, stream: stream.name))
         case .geojson, .gpx, .mcap:
             ExportSubject.stream(stream).writer(

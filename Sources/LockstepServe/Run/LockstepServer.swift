@@ -98,7 +98,8 @@ public struct LockstepServer: Service {
         if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
         if configuration.tokens != nil, configuration.tls == nil, !configuration.listen.isLoopback {
-            logger.warning("tokens are sent without TLS: set --tls-certificate and --tls-key, or use a proxy with TLS")
+            logger.warning(
+                "tokens are sent without TLS: set --server-cert-file and --server-key-file, or use a proxy with TLS")
         }
     }
 }

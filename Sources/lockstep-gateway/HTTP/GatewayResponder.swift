@@ -84,14 +84,25 @@ struct GatewayResponder: HTTPResponder {
             guard request.method == .post else { throw methodProblem(request, allowed: "POST") }
             return try await submit(request, from: client, target, path, adapter)
         }
-        guard target.segments.first == "join" || path == "/healthz" else {
+        guard target.segments.first == "join" || path == "/healthz" || path == "/ca.pem" else {
             let paths = adapters.keys.sorted().joined(separator: ", ")
             throw Problem.notFound("there is no '\(path.prefix(200))': the resources are /join, \(paths)")
         }
         guard request.method == .get || request.method == .head else {
             throw methodProblem(request, allowed: "GET, HEAD")
         }
+        if path == "/ca.pem" { return try authority() }
         return path == "/healthz" ? healthy : try await page(target, request)
+    }
+
+    /// Phones begin the installation of a certificate with this type.
+    private func authority() throws -> Response {
+        guard let certificate = configuration.authority else {
+            throw Problem.notFound("this server has no certificate of an authority: set --authority-file")
+        }
+        var response = Response(status: .ok, body: .init(byteBuffer: ByteBuffer(bytes: certificate)))
+        response.headers[.contentType] = "application/x-x509-ca-cert"
+        return response
     }
 
     /// The page uses sensors and works offline, but loads nothing from elsewhere.

@@ -68,7 +68,8 @@ public struct GatewayServer: Service {
         if configuration.pageFolder == nil { metadata["page"] = "missing" }
         logger.info("server started", metadata: metadata)
         if configuration.users != nil, configuration.tls == nil, !configuration.listen.isLoopback {
-            logger.warning("tokens are sent without TLS: set --tls-certificate and --tls-key, or use a proxy with TLS")
+            logger.warning(
+                "tokens are sent without TLS: set --server-cert-file and --server-key-file, or use a proxy with TLS")
         }
     }
 }
@@ -81,6 +82,8 @@ public struct GatewayServerConfiguration: Sendable {
     public var users: GatewayUsers?
     /// The PEM files of the server's certificate and its key, or nil for HTTP without TLS.
     public var tls: (certificateFile: String, keyFile: String)?
+    /// The certificate of the authority in PEM, which phones install; nil for one that they trust already.
+    public var authority: [UInt8]?
     /// The folder with the files of the page `/join`, or nil if it was not found.
     public var pageFolder: String?
     /// The limits of connections and requests.
@@ -96,7 +99,7 @@ public struct GatewayServerConfiguration: Sendable {
         guard !listen.isLoopback else { return nil }
         if users == nil {
             return "--listen \(listen): without tokens, everyone who reaches this address could send samples: name a "
-                + "file with users and tokens with --token-file, or listen on 127.0.0.1"
+                + "file with users and tokens with --users-file, or listen on 127.0.0.1"
         }
         return nil
     }

@@ -17,7 +17,8 @@ struct AnalyzeActivityCommand: ParsableCommand {
               lockstep analyze activity day.csv
             """)
 
-    @Argument(help: "Recording: a CSV file with a three-axis accelerometer, and lat,lon,speed_m_s if it has them.")
+    @Argument(
+        help: "Recording: a CSV or NDJSON file with a three-axis accelerometer, and lat,lon,speed_m_s if it has them.")
     var file: String
 
     @OptionGroup var recording: RecordingOptions
@@ -25,7 +26,8 @@ struct AnalyzeActivityCommand: ParsableCommand {
     func run() throws {
         let recording = try Recording(file: file, isStrict: self.recording.strict, format: self.recording.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
-            throw CommandFailure("\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
+            throw CommandFailure(
+                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
         }
         let intervals = ActivityInterval.all(in: samples, location: recording.samples(of: .location))
         let times = RecordingTimes(start: samples.times.first ?? 0)

@@ -5,7 +5,7 @@ struct AnalyzeCommand: ParsableCommand {
         commandName: "analyze",
         abstract: "Analyse a recording of sensor data, without a broker.",
         discussion: """
-            A recording is a CSV file. Its header names the columns:
+            A recording is a CSV file, or what 'lockstep export' has written as csv or ndjson. A header names the columns:
 
               t_us                         time in µs, required
               x_g,y_g,z_g                  accelerometer in g; at rest, the upward

@@ -19,7 +19,7 @@ struct AnalyzeStepsCommand: ParsableCommand {
               lockstep analyze steps walk.csv --step-length 0.72 --json
             """)
 
-    @Argument(help: "Recording: a CSV file with a three-axis accelerometer or its magnitude.")
+    @Argument(help: "Recording: a CSV or NDJSON file with a three-axis accelerometer or its magnitude.")
     var file: String
 
     @OptionGroup var length: StepLengthOptions
@@ -33,7 +33,8 @@ struct AnalyzeStepsCommand: ParsableCommand {
         let recording = try Recording(file: file, isStrict: recordings.strict, format: recordings.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
-                "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
+                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g"
+            )
         }
         let report = StepReport(
             samples: samples, walks: WalkingInterval.all(in: samples, options: length.pedometer),

@@ -22,7 +22,9 @@ struct AnalyzeWalkCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "Recording: a CSV file with a three-axis accelerometer or its magnitude; not together with --device.")
+        help:
+            "Recording: a CSV or NDJSON file with a three-axis accelerometer or its magnitude; not together with --device."
+    )
     var file: String?
 
     @OptionGroup var options: StoreOptions
@@ -62,7 +64,8 @@ struct AnalyzeWalkCommand: ParsableCommand {
         let recording = try Recording(file: file, isStrict: recordings.strict, format: recordings.format())
         guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
             throw CommandFailure(
-                "\(file): no accelerometer columns; add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g")
+                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g"
+            )
         }
         var refiner = StepRefiner(options: length.pedometer)
         return (refiner.update(samples) + refiner.finish(), RecordingNotes(recording, [samples]))

@@ -49,12 +49,11 @@ struct RecordingOptions: ParsableArguments {
             """)
     var strict = false
 
-    /// Returns what the user says about the columns. Those whose stream the header does not say are of the accelerometer.
+    /// Returns what the user says about the columns.
     func format() throws -> RecordingFormat {
         var format = RecordingFormat()
         format.mappings = try maps.map { try RecordingFormat.Mapping($0, streams: .builtIn) }
         format.timeUnit = timeUnit
-        format.preferred = .accelerometer
         return format
     }
 }
@@ -85,7 +84,8 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
             !recording.hasOnlyMagnitude
         else {
             throw CommandFailure(
-                "\(file): no three-axis accelerometer; \(purpose) requires x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
+                "\(file): no three-axis accelerometer\(recording.insteadText); \(purpose) requires x_g,y_g,z_g or "
+                    + "ax_m_s2,ay_m_s2,az_m_s2")
         }
         guard self == .specificForce else { return (recording, samples) }
         guard !metricColumns.contains(where: { recording.column($0) != nil }) else {
@@ -94,6 +94,14 @@ enum RecordingSign: String, CaseIterable, ExpressibleByArgument {
         }
         let negated = samples.columns.map { column in column.map { -$0 } }
         return (recording, SampleBlock(stream: .accelerometer, times: samples.times, columns: negated))
+    }
+}
+
+extension Recording {
+    /// The streams of a recording without an accelerometer, for error texts: `, only motion/gyroscope`.
+    var insteadText: String {
+        let others = blocks.map(\.stream).filter { $0 != .accelerometer }
+        return others.isEmpty ? "" : ", only \(others.map(\.name).joined(separator: ", "))"
     }
 }
 

@@ -27,8 +27,6 @@ struct ArchiveCommand: ParsableCommand {
               lockstep archive --before 90d --to archive --stream accelerometer --delete
             """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @OptionGroup var store: Options<StoreSettings>
 
     @Option(help: "Only samples before this time, or older than this duration, such as 90d.")
@@ -49,6 +47,8 @@ struct ArchiveCommand: ParsableCommand {
 
     @Flag(help: "Delete what is archived from the store.")
     var delete = false
+
+    @OptionGroup var connection: ConnectionOptions
 
     func run() throws {
         let settings = try connection.settings(including: [StoreSettings.self])

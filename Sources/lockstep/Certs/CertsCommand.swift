@@ -183,12 +183,12 @@ struct CertsWebCommand: ParsableCommand {
         let certificates = try options.open(creating: true)
         let file = certificates.path + "/web"
         try certificates.issue(file, name: hosts[0], for: .server, hosts: hosts)
-        let tls = "--tls-certificate \(file).pem --tls-key \(file).key"
+        let tls = "--server-cert-file \(file).pem --server-key-file \(file).key"
         Terminal.output.write(
             """
 
             Page:     lockstep-serve --listen 0.0.0.0:8444 --token-file TOKENS \(tls) …
-            Gateway:  lockstep-gateway --listen 0.0.0.0:8443 --token-file USERS \(tls) …
+            Gateway:  lockstep-gateway --listen 0.0.0.0:8443 --users-file USERS \(tls) …
             Phones:   install \(certificates.authority)
 
             """)

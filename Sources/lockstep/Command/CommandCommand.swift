@@ -22,8 +22,6 @@ struct CommandCommand: ParsableCommand {
               lockstep command arm-left --phase background
             """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @Argument(
         help: "Device, as [GROUP/]DEVICE; without a group, in any group.", transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument
@@ -59,6 +57,8 @@ struct CommandCommand: ParsableCommand {
 
     @Flag(help: "Print the agent's reply as one JSON object.")
     var json = false
+
+    @OptionGroup var connection: ConnectionOptions
 
     func run() throws {
         let settings = try connection.settings()

@@ -26,8 +26,6 @@ struct DeleteCommand: ParsableCommand {
               lockstep delete --list
             """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @OptionGroup var store: Options<StoreSettings>
 
     @Option(help: "The device, as [GROUP/]DEVICE.", transform: DeviceArgument.init(parsing:))
@@ -55,6 +53,8 @@ struct DeleteCommand: ParsableCommand {
 
     @Flag(help: "Print what was deleted earlier.")
     var list = false
+
+    @OptionGroup var connection: ConnectionOptions
 
     func run() throws {
         let settings = try connection.settings(including: [StoreSettings.self])

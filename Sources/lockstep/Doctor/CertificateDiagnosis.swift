@@ -29,7 +29,7 @@ struct CertificateDiagnosis {
         case .broker: "the broker's certificate"
         case .ca: "the certificate of the trusted authority (--ca-file)"
         case .client: "the client certificate (--cert-file)"
-        case .server: "the certificate of its server (--tls-certificate)"
+        case .server: "the certificate of its server (--server-cert-file)"
         case nil: "a certificate"
         }
     }

@@ -34,8 +34,6 @@ struct DoctorCommand: ParsableCommand {
               lockstep doctor --broker mqtts://broker.local --seconds 30 --json
             """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @OptionGroup var store: Options<DoctorStoreSettings>
 
     @Option(help: "Duration of the check in seconds, 1 to 3600.")
@@ -45,6 +43,8 @@ struct DoctorCommand: ParsableCommand {
 
     @Flag(help: "Print the findings as one JSON array.")
     var json = false
+
+    @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
         guard (1...3600).contains(seconds) else { throw ValidationError("--seconds must be from 1 to 3600") }

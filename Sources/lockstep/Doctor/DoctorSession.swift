@@ -35,15 +35,25 @@ final class DoctorSession {
 
     /// Observes for `seconds` after connecting. Gives up connecting after ten seconds, or two seconds after an error.
     func run(seconds: Double, _ interrupt: Interrupt) throws -> Observations {
+        var progress = ProgressLine()
+        defer { progress.end() }
         while !interrupt.isSet, !isRefused {
             let end = connectedAt.map { $0 + .seconds(seconds) } ?? connectDeadline
-            if ContinuousClock.now >= end { break }
-            link.wait(until: end)
+            let now = ContinuousClock.now
+            if now >= end { break }
+            progress.show(Self.line(isConnected: connectedAt != nil, left: end - now))
+            // Again soon, so that the line shows the time that is left.
+            link.wait(until: progress.isShown ? min(end, now + .milliseconds(200)) : end)
             for event in link.read(limit: 1000) + link.write() { try handle(event) }
         }
         link.stop(until: .now + .seconds(1))
         observations.seconds = connectedAt.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
         return observations
+    }
+
+    /// Returns the line of progress: `listening for 5 s more`.
+    static func line(isConnected: Bool, left: Duration) -> String {
+        isConnected ? "listening for \(Int((left / .seconds(1)).rounded(.up))) s more" : "connecting to the broker"
     }
 
     private func handle(_ event: BrokerLink.Event) throws {

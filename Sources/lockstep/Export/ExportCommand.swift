@@ -14,7 +14,7 @@ struct ExportCommand: ParsableCommand {
               track    the positions of the stream location
               motion   motion/device, accelerometer, gyroscope and magnetometer, by time
               steps_refined, attitude_refined, location_refined
-                       what 'lockstep refine' has computed (csv, ndjson and parquet only)
+                       what 'lockstep refine' has computed (csv, ndjson and parquet; location_refined also geojson and gpx)
               session  all samples of a session of 'lockstep record', whose name follows, on the collector's clock, with its
                        labels, markers and clock bounds: a folder with csv files, or one file as mcap or xdf
 
@@ -22,7 +22,8 @@ struct ExportCommand: ParsableCommand {
             column, such as default/left/accelerometer_x. Numbers lie on the straight line between two samples, attitudes and \
             angles on the shorter way round; words and whole numbers are those of the nearer sample. Gaps stay empty.
 
-            csv, ndjson and mcap contain any of them, parquet one stream. geojson and gpx contain a track.
+            csv, ndjson and mcap contain any of them, parquet one stream. geojson and gpx contain a track. 'lockstep-agent --source replay:FILE' \
+            and 'lockstep analyze' read csv and ndjson of one device again.
             Times: 2026-11-21T09:30:00Z, 2026-11-21T10:30+01:00, µs since 1970, now, or a duration before now such as -5m. \
             With --local, times without a zone are local.
 

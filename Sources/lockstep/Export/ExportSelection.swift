@@ -21,8 +21,10 @@ struct ExportSelection {
         }
         let kind = RefinedKind(view: name)
         let subject = try kind.map { .stream($0.stream) } ?? Self.subject(name, in: reader.catalog())
-        if kind != nil, !format.hasColumns {
-            throw CommandFailure("\(name) can be exported as csv, ndjson or parquet, not as \(format)")
+        if let kind, !format.hasColumns, kind != .location || !format.needsPositions {
+            throw CommandFailure(
+                "\(name) can be exported as csv, ndjson\(kind == .location ? ", geojson, gpx" : "") or parquet, not as \(format)"
+            )
         }
         if kind != nil, time == .collector { throw CommandFailure("--time collector is not for '\(name)'") }
         guard subject.formats.contains(format) else {

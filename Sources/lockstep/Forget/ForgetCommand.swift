@@ -24,8 +24,6 @@ struct ForgetCommand: ParsableCommand {
               lockstep forget --gateway phones
             """)
 
-    @OptionGroup var connection: ConnectionOptions
-
     @Argument(
         help: "Device, as [GROUP/]DEVICE; without a group, in the group 'default'.",
         transform: DeviceArgument.init(parsing:))
@@ -40,6 +38,8 @@ struct ForgetCommand: ParsableCommand {
         help: ArgumentHelp("Gateway, as [GROUP/]ID, as 'lockstep doctor' names it.", valueName: "id"),
         transform: DeviceArgument.init(parsing:))
     var gateway: DeviceArgument?
+
+    @OptionGroup var connection: ConnectionOptions
 
     func run() throws {
         let settings = try connection.settings()

@@ -10,8 +10,6 @@ struct RecordMarkCommand: ParsableCommand {
             of an earlier one replaces it, also after the end of the session.
             """)
 
-    @OptionGroup var options: SessionOptions
-
     @Argument(help: "Text of the marker.")
     var text: String
 
@@ -32,6 +30,8 @@ struct RecordMarkCommand: ParsableCommand {
 
     @Option(help: "Id of the marker, unique within the session (default: random).")
     var id: String?
+
+    @OptionGroup var options: SessionOptions
 
     func run() throws {
         let now = Moment.now().wall
@@ -63,10 +63,10 @@ struct RecordStopCommand: ParsableCommand {
                  they arrive
             """)
 
-    @OptionGroup var options: SessionOptions
-
     @Argument(help: "Name or id of the session (default: the only one that is running).")
     var session: String?
+
+    @OptionGroup var options: SessionOptions
 
     func run() throws {
         try options.run { exchange in
@@ -95,8 +95,6 @@ struct RecordEditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "edit", abstract: "Change name, labels and note of a session.")
 
-    @OptionGroup var options: SessionOptions
-
     @Argument(help: "Name or id of the session.")
     var session: String
 
@@ -113,6 +111,8 @@ struct RecordEditCommand: ParsableCommand {
 
     @Option(help: "New note; an empty one removes it.")
     var note: String?
+
+    @OptionGroup var options: SessionOptions
 
     func validate() throws {
         guard name != nil || note != nil || !label.isEmpty || !removeLabel.isEmpty else {
@@ -140,10 +140,10 @@ struct RecordDeleteCommand: ParsableCommand {
         commandName: "delete", abstract: "Delete a session with its labels and markers. Its samples stay.",
         discussion: "To delete samples, use 'lockstep delete'.")
 
-    @OptionGroup var options: SessionOptions
-
     @Argument(help: "Name or id of the session.")
     var session: String
+
+    @OptionGroup var options: SessionOptions
 
     func run() throws {
         try options.run { exchange in

@@ -29,10 +29,10 @@ struct RecordCommand: ParsableCommand {
 
 /// The broker and the session of a command that changes one.
 struct SessionOptions: ParsableArguments {
-    @OptionGroup var connection: ConnectionOptions
-
     @Option(help: "Group of the session (default: any; of a new session: default).", transform: groupID)
     var group: GroupID?
+
+    @OptionGroup var connection: ConnectionOptions
 
     /// Runs a command over a connection. Ctrl-C ends the command, not the session.
     func run(_ body: (SessionExchange) throws -> Void) throws {
@@ -62,8 +62,6 @@ struct RecordStartCommand: ParsableCommand {
 
             With --for, the command waits for the end, and its exit status is that of 'lockstep record stop'.
             """)
-
-    @OptionGroup var options: SessionOptions
 
     @Argument(help: "Name of the session.")
     var name: String
@@ -95,6 +93,8 @@ struct RecordStartCommand: ParsableCommand {
 
     @Option(help: "Time that devices have to become ready (default: 30s).")
     var within: String?
+
+    @OptionGroup var options: SessionOptions
 
     func run() throws {
         var session = RecordingSession(

@@ -22,24 +22,22 @@ struct SimulateCommand: ParsableCommand {
             as missing.
 
             EXAMPLES
-              lockstep simulate --devices 2000 --rate 10 --minutes 10
-              lockstep simulate --devices 10000 --connections 50 --rate 2 --json
-              lockstep simulate --devices 1000 --backlog 3600 --window 10 --minutes 5
+              lockstep simulate --devices 2000 --sample-rate 10 --minutes 10
+              lockstep simulate --devices 10000 --connections 50 --sample-rate 2 --json
+              lockstep simulate --devices 1000 --backlog 3600 --window 10s --minutes 5
             """)
-
-    @OptionGroup var connection: ConnectionOptions
 
     @Option(help: "Number of devices, 1 to 100000.")
     var devices = 100
 
     @Option(help: "Sampling rate of each stream in Hz, 0.001 to 10000.")
-    var rate = 10.0
+    var sampleRate = 10.0
 
     @Option(help: "Streams of each device, separated by commas (default: motion/accelerometer).", transform: streamList)
     var streams = [SensorStream.accelerometer]
 
-    @Option(help: "Time in seconds for which a device collects samples in one batch.")
-    var window = 1.0
+    @Option(help: "Time for which a device collects samples in one batch (default: 1s).", transform: parseDuration)
+    var window: Int64?
 
     @Option(help: "Duration of the live data in minutes.")
     var minutes: Double?
@@ -72,13 +70,17 @@ struct SimulateCommand: ParsableCommand {
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
+    @OptionGroup var connection: ConnectionOptions
+
     func validate() throws {
         func check(_ isValid: Bool, _ text: String) throws { if !isValid { throw ValidationError(text) } }
         try check((1...100_000).contains(devices), "--devices must be from 1 to 100000")
-        try check((0.001...10_000).contains(rate), "--rate must be from 0.001 to 10000")
+        try check((0.001...10_000).contains(sampleRate), "--sample-rate must be from 0.001 to 10000")
         try check(!streams.isEmpty, "--streams requires at least one stream")
-        try check((0.01...3600).contains(window), "--window must be from 0.01 to 3600")
-        try check(rate * window <= 10_000, "--rate times --window must be at most 10000, the samples of one batch")
+        try check((10_000...3_600_000_000).contains(batchWindow), "--window must be from 10ms to 1h")
+        try check(
+            sampleRate * Double(batchWindow) <= 10_000e6,
+            "--sample-rate times --window must be at most 10000, the samples of one batch")
         try check(minutes == nil || seconds == nil, "use either --minutes or --seconds, not both")
         try check((0.1...31_536_000).contains(duration), "the duration must be from 0.1 s to one year")
         try check(
@@ -87,13 +89,15 @@ struct SimulateCommand: ParsableCommand {
         try check((1...86_400).contains(patience), "--patience must be from 1 to 86400")
     }
 
+    /// The time of one batch, in µs.
+    private var batchWindow: Int64 { window ?? 1_000_000 }
     /// The duration of live data, in s.
     private var duration: Double { minutes.map { $0 * 60 } ?? seconds ?? 60 }
 
     func run() throws {
         let settings = try connection.settings()
         let plan = FleetPlan(
-            devices: devices, group: group, streams: streams, rate: rate, window: Int64(window * 1e6),
+            devices: devices, group: group, streams: streams, rate: sampleRate, window: batchWindow,
             duration: Int64(duration * 1e6), backlog: Int64(backlog * 1e6), seed: seed, run: Moment.now().wall)
         let access = try connection.broker.access(settings)
         var configuration = FleetConfiguration(

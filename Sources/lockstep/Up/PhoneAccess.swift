@@ -39,6 +39,33 @@ extension PhoneAccess {
             tokenFile: tokenFile, page: "https://\(HostAddress.own ?? HostAddress.name):\(port)", token: token)
     }
 
+    /// The fingerprint of the authority (SHA-256), as phones show it; nil without one.
+    var fingerprint: String? {
+        guard let authority, let openssl = ProgramLocation.system("openssl"),
+            let run = try? RunningProgram(openssl, ["x509", "-in", authority, "-noout", "-fingerprint", "-sha256"]),
+            run.waitForEnd() == 0
+        else { return nil }
+        return run.text.split(separator: "=").last.map { $0.filter { !$0.isWhitespace } }
+    }
+
+    /// What a person does once on a phone to trust the authority, one line for each kind of phone.
+    var trustSteps: [(name: String, text: String)] {
+        guard authority != nil else { return [] }
+        let open = "open \(page)/ca.pem"
+        return [
+            (
+                "trust on iPhones",
+                "\(open) in Safari; then in Settings: Profile Downloaded > Install; then General > About > "
+                    + "Certificate Trust Settings > Lockstep authority"
+            ),
+            (
+                "trust on Android",
+                "\(open); then in Settings: Security > Encryption & credentials > Install a certificate > CA "
+                    + "certificate > ca.pem"
+            ),
+        ] + (fingerprint.map { [("fingerprint to compare", $0)] } ?? [])
+    }
+
     /// The address as a QR code for a terminal; nil if qrencode is not installed.
     var code: String? {
         guard let qrencode = ProgramLocation.system("qrencode"),

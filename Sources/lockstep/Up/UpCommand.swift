@@ -70,10 +70,10 @@ struct UpCommand: ParsableCommand {
     var phonesPort: Int?
 
     @Option(help: "PEM file with a certificate that phones trust already, for this machine's name.")
-    var tlsCertificate: String?
+    var serverCertFile: String?
 
-    @Option(help: "PEM file with the key of --tls-certificate.")
-    var tlsKey: String?
+    @Option(help: "PEM file with the key of --server-cert-file.")
+    var serverKeyFile: String?
 
     @Option(help: "Number of simulated devices, 1 to 50.")
     var demo: Int?
@@ -97,9 +97,11 @@ struct UpCommand: ParsableCommand {
         try check(
             phonesPort.map { (1...65_535).contains($0) } ?? true, "--phones-port must be from 1 to 65535")
         try check(
-            phones || phonesPort == nil && tlsCertificate == nil && tlsKey == nil,
-            "--phones-port, --tls-certificate and --tls-key are for --phones")
-        try check((tlsCertificate == nil) == (tlsKey == nil), "--tls-certificate and --tls-key must be used together")
+            phones || phonesPort == nil && serverCertFile == nil && serverKeyFile == nil,
+            "--phones-port, --server-cert-file and --server-key-file are for --phones")
+        try check(
+            (serverCertFile == nil) == (serverKeyFile == nil),
+            "--server-cert-file and --server-key-file must be used together")
         try check(!phones || demo == nil, "use either --phones or --demo, not both")
         try check(broker == nil || port == nil && !network, "--port and --network are for a broker on this machine")
         try check(broker == nil || demo == nil, "--demo has a broker of its own")

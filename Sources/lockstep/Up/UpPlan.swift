@@ -74,9 +74,10 @@ struct UpPlan {
                 "lockstep-gateway", else: "install it beside lockstep, or leave out gateway.yaml and --phones")
             var arguments = ["--broker", broker, "--outbox", "\(folder)/gateway.db"]
             if let (port, access) = phones {
-                arguments += ["--accept", "any", "--listen", "0.0.0.0:\(port)", "--token-file", access.tokenFile]
-                arguments += ["--tls-certificate", access.certificate.certificateFile]
-                arguments += ["--tls-key", access.certificate.keyFile]
+                arguments += ["--accept", "any", "--listen", "0.0.0.0:\(port)", "--users-file", access.tokenFile]
+                arguments += ["--server-cert-file", access.certificate.certificateFile]
+                arguments += ["--server-key-file", access.certificate.keyFile]
+                if let authority = access.authority { arguments += ["--authority-file", authority] }
             }
             parts.append(part("gateway", gateway, arguments))
         }

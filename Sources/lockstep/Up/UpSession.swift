@@ -71,8 +71,8 @@ final class UpSession {
         if command.broker == nil { try startBroker() }
         if command.phones {
             let port = command.phonesPort ?? 8443
-            let files = command.tlsCertificate.flatMap { certificate in
-                command.tlsKey.map { (certificateFile: certificate, keyFile: $0) }
+            let files = command.serverCertFile.flatMap { certificate in
+                command.serverKeyFile.map { (certificateFile: certificate, keyFile: $0) }
             }
             plan.phones = (port, try PhoneAccess(folder: folder.subfolder("phones"), port: port, files: files))
         }
@@ -94,7 +94,10 @@ final class UpSession {
         guard !interrupt.isSet else { return }
         isUp = true
         log.ready(addresses)
-        if !command.json, let code = plan.phones?.access.code { output.write(code) }
+        if !command.json, let access = plan.phones?.access {
+            output.write(
+                access.code ?? "To see the address for phones as a QR code: sudo apt-get install qrencode\n")
+        }
     }
 
     /// A demo does not mix its samples with those of real devices.
@@ -168,7 +171,7 @@ final class UpSession {
         }
         if let access = plan.phones?.access {
             lines.append(("phones", access.address))
-            if let authority = access.authority { lines.append(("install on phones", authority)) }
+            lines += access.trustSteps
         }
         lines.append(("broker", plan.broker))
         lines.append(("store", plan.store))

@@ -11,7 +11,9 @@ struct ExportCommandTests {
         try await withStore { store in
             let run = try await lockstep(["export", "accelerometer"], store)
             #expect(run.status == 0)
-            #expect(run.text == (try await lockstep(["query", "accelerometer", "--csv"], store)).text)
+            // An export also says its stream, so that it can be read again.
+            let rows = run.text.replacing(",stream,", with: ",").replacing(",motion/accelerometer,", with: ",")
+            #expect(rows == (try await lockstep(["query", "accelerometer", "--csv"], store)).text)
             #expect(run.text.split(separator: "\n").count == 4)
         }
     }
@@ -23,7 +25,7 @@ struct ExportCommandTests {
             #expect(run.status == 0)
             #expect(
                 run.text == """
-                    {"group":"default","device":"left","t":1700000000000000,"time":"2023-11-14T22:13:20.000000Z",\
+                    {"group":"default","device":"left","stream":"location","t":1700000000000000,"time":"2023-11-14T22:13:20.000000Z",\
                     "lat":46.5,"lon":7.5,"alt":null,"hacc":null,"vacc":null,"speed":null,"course":null,"fix":3,"at":null}
 
                     """)
@@ -177,6 +179,25 @@ struct ExportCommandTests {
         }
     }
 
+    @Test("an exported stream is analysed without options, and another one than the required is refused")
+    func comesBack() async throws {
+        try await withStore { store in
+            let folder = URL(fileURLWithPath: store).deletingLastPathComponent().path
+            for name in ["accelerometer.csv", "accelerometer.ndjson", "location.csv", "location.gpx"] {
+                let file = "\(folder)/\(name)"
+                let stream = String(name.prefix { $0 != "." })
+                let export = try await lockstep(["export", stream, "--device", "left", "--out", file], store)
+                #expect(export.status == 0, "\(export.text)")
+                let analysis = try await lockstep(["analyze", "steps", file], store)
+                if stream == "location" {
+                    #expect(analysis.text.contains("no accelerometer, only location"), "\(analysis.text)")
+                } else {
+                    #expect(analysis.text.contains("no steps in 2 samples over 0.01 s"), "\(analysis.text)")
+                }
+            }
+        }
+    }
+
     @Test("a pipe that is closed early ends the export without an error")
     func brokenPipe() async throws {
         try await withStore { store in
@@ -186,7 +207,7 @@ struct ExportCommandTests {
                 ["-c", "set -o pipefail; '\(Programs.built("lockstep"))' export accelerometer | head -n 1"],
                 environment: ["LOCKSTEP_STORE": "sqlite:\(store)"])
             #expect(run.status == 0)
-            #expect(run.text == "group,device,t,time,x,y,z\n")
+            #expect(run.text == "group,device,stream,t,time,x,y,z\n")
         }
     }
 

@@ -104,6 +104,8 @@ import Testing
         event.text = "{rule}\0x"
         let stored = StoredEvent(id: 3, event: event)
         #expect(fill("<{message}> {id} {device} {unknown}", stored) == "<{rule}x> 3 lab/left {unknown}")
+        event.value = 36.94499999999999
+        #expect(fill("{value}", StoredEvent(id: 3, event: event)) == "36.945")
         event.text = "--force"
         let option = StoredEvent(id: 3, event: event)
         #expect(fill("{message}", option) == " --force", "a text is no option")

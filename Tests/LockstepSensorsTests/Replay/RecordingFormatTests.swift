@@ -89,9 +89,82 @@ struct RecordingFormatTests {
         #expect(several.samples(of: .gyroscope)?.columns == [[1], [2], [3]])
         let one = "group,device,t,time,x,y,z\nlab,arm,1795575590250000,2026-11-25T02:59:50.250000Z,0,0,-1\n"
         #expect(await reason(one).contains("motion/accelerometer, motion/gyroscope, motion/magnetometer"))
-        var format = RecordingFormat()
-        format.preferred = .accelerometer
-        #expect(try await read(one, format).samples(of: .accelerometer)?.columns == [[0], [0], [-1]])
+    }
+
+    private static let zero = "1795575590250000,2026-11-25T02:59:50.250000Z"
+
+    @Test("an export of one stream says which it is, as CSV and as NDJSON")
+    func oneStream() async throws {
+        let csv = "group,device,stream,t,time,x,y,z\nlab,arm,motion/gyroscope,\(Self.zero),1,2,3\n"
+        let json =
+            #"{"group":"lab","device":"arm","stream":"motion/gyroscope","t":1795575590250000,"time":"2026","x":1,"y":2.5,"z":-3}"#
+        #expect(try await read(csv).blocks.map(\.stream) == [.gyroscope])
+        #expect(try await read(csv).samples(of: .gyroscope)?.columns == [[1], [2], [3]])
+        let recording = try await read(json + "\n")
+        #expect(recording.times == [1_795_575_590_250_000])
+        #expect(recording.samples(of: .gyroscope)?.columns == [[1], [2.5], [-3]])
+        let other = "lab,arm,motion/accelerometer,\(Self.zero),1,2,3\n"
+        #expect(
+            await reason(csv + other).contains("begins with samples of motion/gyroscope, this one is of motion/acc"))
+        #expect(
+            await reason(csv.replacing("motion/gyroscope", with: "x/co2")).contains("the stream 'x/co2' is not decl"))
+        #expect(
+            await reason(json.replacing("motion/gyroscope", with: "x/co2")).contains("the stream 'x/co2' is not decl"))
+    }
+
+    @Test("the streams of NDJSON may be mixed")
+    func mixedStreams() async throws {
+        let recording = try await read(
+            """
+            {"device":"arm","stream":"motion/accelerometer","t":1795575590250000,"x":0,"y":0,"z":-1}
+            {"device":"arm","stream":"pressure","t":1795575590260000,"pressure":1013.25}
+            {"device":"arm","stream":"location","t":1795575590270000,"lat":46.5,"lon":7.5,"alt":null}
+
+            """)
+        #expect(recording.samples(of: .accelerometer)?.count == 1)
+        #expect(recording.samples(of: .pressure)?.columns == [[1013.25]])
+        #expect(recording.samples(of: .location)?.columns[0] == [46.5])
+        #expect(await reason("{\"t\":1795575590250000,\"pressure\":1}\n{\"t\":17\n").contains("JSON"))
+    }
+
+    @Test("a resampled table of one device is read, and of several is refused")
+    func resampled() async throws {
+        let header = "t,time,lab/arm/accelerometer_x,lab/arm/accelerometer_y,lab/arm/accelerometer_z"
+        let table = try await read("\(header),lab/arm/pressure_pressure\n\(Self.zero),0,0,-1,\n")
+        #expect(table.samples(of: .accelerometer)?.columns == [[0], [0], [-1]])
+        #expect(table.samples(of: .pressure)?.count == 0)
+        #expect(
+            await reason("\(header),lab/leg/pressure_pressure\n\(Self.zero),0,0,-1,\n")
+                .contains("several devices: lab/arm, lab/leg: export one device"))
+    }
+
+    @Test("the points of the tracks of GPX are the stream location")
+    func gpx() async throws {
+        let text = """
+            <?xml version="1.0"?>
+            <gpx version="1.1" creator="x"><!-- <trkpt lat="1" lon="1"> --><wpt lat="1" lon="2"><name>a</name></wpt>
+            <trk><name>walk</name><trkseg><trkpt lat="46.5" lon='7.5'><ele>520.5</ele><time>2026-11-25T02:59:50Z</time>
+            <fix>3d</fix><extensions><gpxtpx:speed>1.5</gpxtpx:speed></extensions></trkpt></trkseg><trkseg>
+            <trkpt lon="7.6" lat="-46.6">
+              <time> 2026-11-25T02:59:51.5Z </time>
+            </trkpt></trkseg></trk></gpx>
+            """
+        let recording = try await read(text)
+        #expect(recording.times == [1_795_575_590_000_000, 1_795_575_591_500_000])
+        let columns = try #require(recording.samples(of: .location)?.columns)
+        #expect(Array(columns[0...1]) == [[46.5, -46.6], [7.5, 7.6]])
+        let names = SensorStream.location.columns.map(\.name)
+        for (name, value) in [("alt", 520.5), ("speed", 1.5), ("fix", 3)] {
+            let column = columns[try #require(names.firstIndex(of: name))]
+            #expect(column[0] == value && column[1].isNaN, "\(name)")
+        }
+        #expect(await reason("<gpx><trk><trkseg><trkpt lat='1' lon='2'/></trkseg></trk></gpx>").contains("has no time"))
+        #expect(await reason("<html><p>a</p></html>").contains("no GPX with the points of a track"))
+    }
+
+    @Test("files in other forms are refused with advice", arguments: ["PAR1\u{15}", "SQLite format 3\0"])
+    func otherForms(start: String) async {
+        #expect(await reason(start).contains("use 'lockstep export' with --format csv or ndjson"))
     }
 
     @Test("an export of several devices is refused with advice")

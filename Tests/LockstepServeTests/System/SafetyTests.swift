@@ -118,7 +118,7 @@ struct SafetyTests {
             let cases: [(arguments: [String], text: String)] = [
                 (["--listen", "0.0.0.0:0"], "--token-file"), (["--listen", "[::]:0"], "--token-file"),
                 (["--token-file", open], "chmod 600"), (["--token-file", folder + "/none"], "cannot read"),
-                (["--tls-certificate", open], "must be used together"), (["--listen", "x"], "not an address"),
+                (["--server-cert-file", open], "must be used together"), (["--listen", "x"], "not an address"),
                 (["--tiles", "javascript:x"], "not an address of tiles"), (["--page", folder], "index.html"),
                 (["--join-url", "https://h/join#token=x"], "not the address of a gateway"),
                 (["--store", "x.db"], "sqlite:PATH"), (["--max-connections", "0"], "whole number"),
@@ -139,7 +139,7 @@ struct SafetyTests {
             let server = try await TestServer(
                 system,
                 [
-                    "--tls-certificate", certificate, "--tls-key", key, "--token-file",
+                    "--server-cert-file", certificate, "--server-key-file", key, "--token-file",
                     try tokenFile(in: system.folder),
                 ], listen: "0.0.0.0:0")
             #expect(server.scheme == "https")

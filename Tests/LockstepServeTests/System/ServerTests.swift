@@ -45,7 +45,7 @@ struct ServerTests {
             #expect(average["step"] as? Int == 3_600_000_000 && (average["rows"] as? [[Any]])?.first?.count == 5)
             let csv = try await server.get("\(path)?format=csv&limit=1")
             #expect(csv.headers["content-type"]?.hasPrefix("text/csv") == true)
-            #expect(csv.body.hasPrefix("group,device,t,time,x,y,z\nlab,arm,"))
+            #expect(csv.body.hasPrefix("group,device,stream,t,time,x,y,z\nlab,arm,"))
             #expect(try await server.get("\(path)?format=ndjson&limit=1").body.hasPrefix("{\"group\":\"lab\""))
             #expect(try await server.get("\(path)?format=mcap").headers["content-type"] == "application/octet-stream")
             #expect(try await server.get("\(path)?format=gpx").status == 400)
@@ -100,7 +100,7 @@ struct ServerTests {
                 try await server.get(query).json["rows"].map { ($0 as? [Any])?.count == 60_000 } ?? false
             }
             let csv = try await server.get("\(query)&format=csv").body.split(separator: "\n").dropFirst()
-            let times = csv.compactMap { Int($0.split(separator: ",")[2]) }
+            let times = csv.compactMap { Int($0.split(separator: ",")[3]) }
             #expect(times == Array(stride(from: 1000, through: 60_000_000, by: 1000)))
         }
     }

@@ -17,7 +17,8 @@ struct CopySystemTests {
                 let load = try await RunningProgram.run(
                     Programs.built("lockstep"),
                     [
-                        "simulate", "--broker", system.broker.url, "--devices", "20", "--rate", "50", "--seconds", "2",
+                        "simulate", "--broker", system.broker.url, "--devices", "20", "--sample-rate", "50",
+                        "--seconds", "2",
                         "--backlog", "200", "--backlog-rate", "4M",
                     ], within: .seconds(300))
                 #expect(load.status == 0, "\(load.text)")

@@ -168,7 +168,7 @@ struct GatewayHTTPTests {
             try "# users\nalice alice-token-0123456789\nbob bob-token-0123456789\n".write(
                 toFile: file, atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-            let gateway = try await HTTPGateway(system, ["--accept", "any", "--token-file", file])
+            let gateway = try await HTTPGateway(system, ["--accept", "any", "--users-file", file])
             func basic(_ text: String) -> [String] { ["Authorization: Basic \(Data(text.utf8).base64EncodedString())"] }
             let refused: [[String]] = [
                 [], ["Authorization: Bearer wrong-token-0123456789"], basic("alice:bob-token-0123456789"),
@@ -213,7 +213,7 @@ struct GatewayHTTPTests {
                 toFile: file, atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
             let gateway = try await HTTPGateway(
-                system, ["--accept", "any", "--token-file", file, "--max-payload", "8M"])
+                system, ["--accept", "any", "--users-file", file, "--max-payload", "8M"])
             func begin(_ user: String) throws -> HTTPConnection {
                 let connection = try HTTPConnection(port: gateway.port)
                 connection.write(
@@ -245,7 +245,7 @@ struct GatewayHTTPTests {
             let settings = system.folder + "/gateway.yaml"
             try "map:\n  senml/alice/attic: home/attic\n".write(toFile: settings, atomically: true, encoding: .utf8)
             let gateway = try await HTTPGateway(
-                system, ["--accept", "any", "--token-file", file, "--max-user-devices", "2", "--config", settings])
+                system, ["--accept", "any", "--users-file", file, "--max-user-devices", "2", "--config", settings])
             func post(_ user: String, _ device: String) throws -> Int {
                 let headers = ["Authorization: Bearer \(user)-token-0123456789"]
                 return try gateway.post("/senml?d=\(device)", #"[{"n":"pressure","v":1013}]"#, headers).status
@@ -304,10 +304,11 @@ struct GatewayHTTPTests {
             let file = folder + "/users"
             try "alice short\n".write(toFile: file, atomically: true, encoding: .utf8)
             let cases: [(arguments: [String], mode: Int, text: String)] = [
-                (["--listen", "0.0.0.0:0"], 0o600, "--token-file"), (["--listen", "x"], 0o600, "not an address"),
-                (["--listen", "0", "--token-file", file], 0o644, "chmod 600"),
-                (["--listen", "0", "--token-file", file], 0o600, "line 1: the token must have"),
-                (["--listen", "0", "--tls-certificate", file], 0o600, "must be used together"),
+                (["--listen", "0.0.0.0:0"], 0o600, "--users-file"), (["--listen", "x"], 0o600, "not an address"),
+                (["--listen", "0", "--users-file", file], 0o644, "chmod 600"),
+                (["--listen", "0", "--users-file", file], 0o600, "line 1: the token must have"),
+                (["--listen", "0", "--server-cert-file", file], 0o600, "must be used together"),
+                (["--listen", "0", "--authority-file", file], 0o600, "give ca.pem, and never a key"),
                 (["--listen", "0", "--page", folder], 0o600, "index.html"),
                 (["--listen", "0", "--max-connections", "0"], 0o600, "whole number"),
             ]
@@ -334,7 +335,8 @@ struct GatewayHTTPTests {
             let gateway = try await HTTPGateway(
                 system,
                 [
-                    "--accept", "any", "--tls-certificate", files.certificate, "--tls-key", files.key, "--page",
+                    "--accept", "any", "--server-cert-file", files.certificate, "--server-key-file", files.key,
+                    "--page",
                     system.folder + "/page",
                 ])
             func curl(_ path: String, _ arguments: [String] = []) async throws -> String {

@@ -77,7 +77,7 @@ struct GatewayTests {
             let own = try await TestCertificate(in: system.folder)
             let other = try await TestCertificate("other", in: system.folder)
             let gateway = try system.startGateway([
-                "--listen", "0", "--tls-certificate", own.certificate, "--tls-key", other.key,
+                "--listen", "0", "--server-cert-file", own.certificate, "--server-key-file", other.key,
             ])
             #expect(await gateway.waitForExit() != 0)
             #expect(gateway.text.hasPrefix("Error: cannot use the certificate \(own.certificate)"), "\(gateway.text)")

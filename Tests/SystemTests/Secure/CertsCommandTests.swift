@@ -68,8 +68,8 @@ struct CertsCommandTests {
                 let refused = try await RunningProgram.run(
                     Programs.built(program[0]),
                     program.dropFirst() + [
-                        "--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--tls-certificate",
-                        folder + "/serve.pem", "--tls-key", folder + "/serve.key",
+                        "--broker", "mqtt://127.0.0.1:1", "--listen", "127.0.0.1:0", "--server-cert-file",
+                        folder + "/serve.pem", "--server-key-file", folder + "/serve.key",
                     ])
                 #expect(refused.status == 1)
                 #expect(refused.text.contains("is not for servers"), "\(refused.text)")

@@ -61,7 +61,18 @@ struct UpTests {
     func phones() async throws {
         let port = try freePort()
         try await withUp(["--phones", "--phones-port", "\(port)"]) { up in
-            #expect(await up.program.waitForOutput("install on phones"), "\(up.text)")
+            #expect(await up.program.waitForOutput("fingerprint to compare  "), "\(up.text)")
+            for step in ["trust on iPhones ", "trust on Android ", ":\(port)/ca.pem"] {
+                #expect(up.text.contains(step), "\(up.text)")
+            }
+            let fingerprint = try await RunningProgram.run(
+                "/usr/bin/openssl",
+                ["x509", "-in", up.folder + "/phones/ca.pem", "-noout", "-fingerprint", "-sha256"])
+            let digits = try #require(fingerprint.text.split(separator: "=").last)
+            #expect(up.text.contains(digits.trimmingCharacters(in: .newlines)), "\(up.text)")
+            let certificate = try await RunningProgram.run(
+                "/usr/bin/curl", ["--silent", "--insecure", "https://localhost:\(port)/ca.pem"])
+            #expect(certificate.text == (try String(contentsOfFile: up.folder + "/phones/ca.pem", encoding: .utf8)))
             let token = try #require(up.text.firstMatch(of: /:\d+\/join#token=([0-9a-f]{32})/)).1
             let now = Int64(Date().timeIntervalSince1970 * 1000)
             let sample = "[\(now)000,0,0,-1]"

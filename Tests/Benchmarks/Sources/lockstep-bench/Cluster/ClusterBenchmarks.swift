@@ -183,7 +183,7 @@ struct ClusterBenchmarks {
                 programs + "/lockstep",
                 [
                     "simulate", "--broker", broker.url, "--json", "--devices", "1000", "--connections", "10",
-                    "--rate", "10", "--seconds", "\(max(5, Int(20 * length)))",
+                    "--sample-rate", "10", "--seconds", "\(max(5, Int(20 * length)))",
                 ])
             let report = try JSONDecoder().decode(FleetRun.Report.self, from: Data(text.utf8))
             guard report.complete else { throw Failure("lockstep simulate reports missing samples") }

@@ -22,7 +22,7 @@ struct FleetBenchmarks {
                     let cost = try FleetRun(programs: programs, sync: sync).steadyCost(
                         [
                             "--devices", "\(devices)", "--connections", "\(min(devices, 50))",
-                            "--rate", fixed(10_000 / Double(devices), digits: 3),
+                            "--sample-rate", fixed(10_000 / Double(devices), digits: 3),
                             "--window", fixed(Double(devices) / 1000, digits: 3), "--seconds", "600",
                         ], after: 100_000, for: Int(200_000 * length))
                     return [cost.cpu * 1e6, Double(cost.memory) / 1e6]
@@ -35,7 +35,7 @@ struct FleetBenchmarks {
     func outage() throws -> [Comparison] {
         let backlog = Int(3600 * length)
         let live = [
-            "--devices", "1000", "--connections", "50", "--rate", "10", "--seconds", "\(Int(30 * length))",
+            "--devices", "1000", "--connections", "50", "--sample-rate", "10", "--seconds", "\(Int(30 * length))",
         ]
         return try compare(
             "outage",

@@ -61,7 +61,8 @@ struct LatencyBenchmark {
             let others = try Launched(
                 programs + "/lockstep",
                 [
-                    "simulate", "--broker", broker.url, "--devices", "100", "--connections", "10", "--rate", "100",
+                    "simulate", "--broker", broker.url, "--devices", "100", "--connections", "10", "--sample-rate",
+                    "100",
                     "--streams", "motion/accelerometer,motion/gyroscope,motion/magnetometer", "--seconds", "600",
                 ])
             defer { others.stop() }

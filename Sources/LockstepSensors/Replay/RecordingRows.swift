@@ -1,0 +1,180 @@
+import LockstepModel
+
+/// Reads the rows of a recording as fields with names, from each form of file: CSV, NDJSON or GPX.
+struct RecordingRows: ~Copyable {
+    enum Form {
+        case csv(separator: UInt8)
+        case ndjson
+        case gpx
+    }
+
+    let form: Form
+    /// The names of the fields.
+    let names: [String]
+    /// The names of the streams in the objects of NDJSON.
+    private let namedStreams: [String]
+    private var lines: LineReader
+    private var points = GPXPoints()
+
+    private init(_ form: Form, names: [String], streams: [String] = [], lines: consuming LineReader) {
+        self.form = form
+        namedStreams = streams
+        self.names = names
+        self.lines = lines
+    }
+
+    var file: String { lines.file }
+    /// The number of the line that was read last.
+    var line: Int { lines.line }
+    /// The byte between the fields of ``next()``, if they are those of CSV.
+    var separator: UInt8 { if case .csv(let separator) = form { separator } else { UInt8(ascii: ",") } }
+
+    /// Opens a file and finds out its form and the names of its fields.
+    static func open(_ file: String) throws(ReplayError) -> RecordingRows {
+        var lines = try LineReader(file: file)
+        let start = try lines.start(16)
+        for (mark, name) in [("PAR1", "Parquet"), ("\u{89}MCAP", "MCAP"), ("SQLite format 3", "an SQLite database")] {
+            // Latin-1, because the mark of MCAP is no UTF-8.
+            guard start.starts(with: mark.unicodeScalars.map { UInt8($0.value) }) else { continue }
+            throw ReplayError(
+                file: file, line: nil,
+                reason: "the file is \(name), which cannot be read: use 'lockstep export' with --format csv or ndjson")
+        }
+        switch start.first(where: { !isBlank($0) && !byteOrderMark.contains($0) }) {
+        case UInt8(ascii: "{"):
+            let (names, streams) = try NDJSONFields.names(of: file)
+            return RecordingRows(.ndjson, names: names, streams: streams, lines: lines)
+        case UInt8(ascii: "<"):
+            return RecordingRows(
+                .gpx, names: GPXPoints.names, lines: try LineReader(file: file, delimiter: UInt8(ascii: ">")))
+        default:
+            guard let header = try lines.next() else {
+                throw ReplayError(file: file, line: nil, reason: "the file is empty")
+            }
+            let (names, separator) = RecordingLayout.names(of: String(decoding: header, as: UTF8.self))
+            return RecordingRows(.csv(separator: separator), names: names, lines: lines)
+        }
+    }
+
+    /// Returns the names of the streams in the file, if it says them: those of all rows of NDJSON, and that of the first row
+    /// of CSV.
+    func streamNames() throws(ReplayError) -> [String] {
+        guard case .csv = form,
+            let field = RecordingLayout.streamField(
+                Dictionary(zip(names, names.indices), uniquingKeysWith: { first, _ in first }))
+        else { return namedStreams }
+        var lines = try LineReader(file: file)
+        _ = try lines.next()
+        guard let line = try lines.next(), let fields = try? fields(of: line) else { return [] }
+        return [String(decoding: fields[field], as: UTF8.self)]
+    }
+
+    /// Returns the fields of the next row; nil after the last.
+    mutating func next() throws(ReplayError) -> [ArraySlice<UInt8>]? {
+        guard case .gpx = form else {
+            guard let line = try lines.next() else { return nil }
+            // Blank lines are accepted only at the end of the file.
+            if line.allSatisfy(isBlank), try lines.isAtEnd() { return nil }
+            do throws(RowError) { return try fields(of: line) } catch { throw failure(error) }
+        }
+        while let piece = try lines.next() {
+            do throws(RowError) { if let fields = try points.add(piece) { return fields } } catch {
+                throw failure(error)
+            }
+        }
+        guard points.hasTrack else {
+            throw ReplayError(file: file, line: nil, reason: "the file is no GPX with the points of a track")
+        }
+        return nil
+    }
+
+    private func failure(_ error: RowError) -> ReplayError {
+        ReplayError(file: file, line: line, reason: error.reason)
+    }
+
+    /// Returns the fields of the last row, without changing the position of ``next()``; nil if there are no rows.
+    /// - Throws: ``ReplayError`` if the last row is incomplete.
+    mutating func last() throws(ReplayError) -> [ArraySlice<UInt8>]? {
+        if case .gpx = form {
+            var all = try Self.open(file)
+            var last: [ArraySlice<UInt8>]?
+            while let fields = try all.next() { last = fields }
+            return last
+        }
+        if case .csv = form, try lines.isAtEnd() { return nil }
+        guard let line = try lines.last() else { return nil }
+        do throws(RowError) { return try fields(of: line) } catch {
+            throw ReplayError(file: file, line: nil, reason: "the last line is incomplete: \(error.reason)")
+        }
+    }
+
+    private func fields(of line: ArraySlice<UInt8>) throws(RowError) -> [ArraySlice<UInt8>] {
+        guard case .csv(let separator) = form else { return try NDJSONFields.fields(of: line, names) }
+        let fields = line.split(separator: separator, omittingEmptySubsequences: false)
+        guard fields.count == names.count else {
+            throw RowError("the header has \(names.count) fields, this line has \(fields.count)")
+        }
+        return fields
+    }
+}
+
+private let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+/// The objects of NDJSON as rows with fields.
+///
+/// The columns of an object with a member `stream` get names as in a CSV export of several streams, such as
+/// `accelerometer_x`.
+enum NDJSONFields {
+    /// The members of an export that are no columns.
+    private static let common: Set = ["group", "device", "stream", "t", "time"]
+
+    /// Returns the names of all fields of a file, and of its streams.
+    static func names(of file: String) throws(ReplayError) -> (fields: [String], streams: [String]) {
+        var lines = try LineReader(file: file)
+        var names: [String] = []
+        var known: Set<String> = []
+        var streams: [String] = []
+        while let line = try lines.next() {
+            if line.allSatisfy(isBlank), try lines.isAtEnd() { break }
+            do throws(RowError) {
+                let (members, stream) = try members(of: line)
+                for name in members.keys.sorted() where known.insert(name).inserted { names.append(name) }
+                if let stream, !streams.contains(stream) { streams.append(stream) }
+            } catch {
+                // A line that is damaged is refused when its row is read, after those before it.
+                guard lines.line == 1 else { break }
+                throw ReplayError(file: file, line: 1, reason: error.reason)
+            }
+        }
+        return (names, streams)
+    }
+
+    /// Returns the fields of an object; those that it does not have are empty.
+    static func fields(of line: ArraySlice<UInt8>, _ names: [String]) throws(RowError) -> [ArraySlice<UInt8>] {
+        let members = try members(of: line).members
+        return names.map { name in
+            switch members[name] {
+            case .integer(let number)?: ArraySlice(number.description.utf8)
+            case .real(let number)?: ArraySlice(number.description.utf8)
+            case .string(let text)?: ArraySlice(text.utf8)
+            case .bool(let value)?: ArraySlice((value ? "true" : "false").utf8)
+            default: []
+            }
+        }
+    }
+
+    private static func members(
+        of line: ArraySlice<UInt8>
+    ) throws(RowError) -> (members: [String: JSONValue], stream: String?) {
+        let value: JSONValue
+        do { value = try JSONParser.parse(Array(line)) } catch { throw RowError("no JSON object: \(error)") }
+        guard case .object(let members) = value else { throw RowError("no JSON object") }
+        guard let stream = members["stream"]?.string else { return (members, nil) }
+        let table = RecordingLayout.table(of: stream)
+        var named: [String: JSONValue] = [:]
+        for (name, value) in members where name != "stream" {
+            named[common.contains(name) ? name : "\(table)_\(name)"] = value
+        }
+        return (named, stream)
+    }
+}
