@@ -35,7 +35,8 @@ func target(_ name: String) -> String {
 /// The dependencies of a target, from the names of the modules that it imports.
 func dependencies(_ names: String) -> [Target.Dependency] {
     names.split(separator: " ").map(String.init).map { name in
-        products[name].map { .product(name: name, package: $0) } ?? .target(name: target(name))
+        products[name].map { .product(name: name, package: $0, condition: .when(traits: ["Programs"])) }
+            ?? .target(name: target(name))
     }
 }
 
@@ -91,6 +92,12 @@ let package = Package(
     name: "lockstep",
     products: libraries.map { .library(name: $0, targets: [$0]) }
         + programs.map { .executable(name: $0, targets: [$0]) },
+    traits: [
+        .default(enabledTraits: ["Programs"]),
+        .trait(
+            name: "Programs",
+            description: "All modules. Without it, a package that needs only LockstepDevice fetches no other package."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),

@@ -43,6 +43,41 @@ struct LibraryTests {
         return ["docs/library.md"] + articles.map { String($0.dropFirst(Page.root.path.count + 1)) }
     }
 
+    @Test("a package that needs only the device library fetches no other package")
+    func dependencies() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lockstep-\(UUID())")
+        try FileManager.default.createDirectory(
+            at: folder.appendingPathComponent("user/Sources/user"), withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // The name of the folder is that of the package.
+        try FileManager.default.createSymbolicLink(
+            at: folder.appendingPathComponent("lockstep"), withDestinationURL: Page.root)
+        let manifest = """
+            // swift-tools-version: 6.2
+            import PackageDescription
+            let package = Package(
+                name: "user", dependencies: [.package(path: "../lockstep", traits: [])],
+                targets: [
+                    .executableTarget(
+                        name: "user", dependencies: [.product(name: "LockstepDevice", package: "lockstep")])
+                ])
+            """
+        try manifest.write(
+            to: folder.appendingPathComponent("user/Package.swift"), atomically: true, encoding: .utf8)
+        try "import LockstepDevice".write(
+            to: folder.appendingPathComponent("user/Sources/user/main.swift"), atomically: true, encoding: .utf8)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["swift", "package", "--package-path", folder.path + "/user", "show-dependencies"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(text.contains("lockstep<") && !text.contains("swift-nio"), "\(text)")
+    }
+
     @Test("the complete program runs")
     func program() async throws { try await Program.main() }
 
