@@ -110,8 +110,8 @@ struct GatewayIntakeTests {
             try send(12, after: 1200, fix: fix)
             try send(12, after: 1300, fix: fix, isRetained: true)
             var additions = intake.takeAdditions()
-            #expect(
-                times(.battery, isLate: true) == [-3660, -3600, -3600] && times(.battery, isLate: false) == [600, 1200])
+            #expect(times(.battery, isLate: true) == [-3660, -3600, 1200], "the retained one is the last one again")
+            #expect(times(.battery, isLate: false) == [600, 1200])
             #expect(
                 times(.location, isLate: true).allSatisfy { $0 < 0 }
                     && times(.location, isLate: false) == [-3600, -3600])
@@ -121,6 +121,51 @@ struct GatewayIntakeTests {
             try send(80, after: 1401, fix: fix)
             additions = intake.takeAdditions()
             #expect(times(.battery, isLate: true) == [-3660, -3600] && times(.battery, isLate: false).isEmpty)
+        }
+    }
+
+    @Test("a message that is sent again has the time of the first time, unless its commit failed")
+    func redeliveredFix() async throws {
+        try await withTemporaryFolder { folder in
+            var configuration = GatewayConfiguration(
+                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
+                outboxPath: folder + "/g.db")
+            configuration.mapping = DeviceMapping(acceptsAny: true)
+            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+            var intake = GatewayIntake(configuration)
+            let fix = receipt.microseconds / 1_000_000 - 3600
+            /// Returns the times of the batteries and of the positions in seconds after the receipt.
+            func commit(
+                _ messages: [(fix: Int64, battery: Int)], after seconds: Int64, succeeds: Bool = true
+            ) throws -> [[Int64]] {
+                for (fix, battery) in messages {
+                    let text = #"{"_type":"location","tst":\#(fix),"lat":1,"lon":2,"batt":\#(battery)}"#
+                    let arrival = Timestamp(microseconds: receipt.microseconds + seconds * 1_000_000)
+                    _ = try intake.ingest(
+                        ForeignMessage(
+                            origin: .topic("owntracks/u/d"), payload: Array(text.utf8), receivedAt: arrival),
+                        outbox: outbox)
+                }
+                let additions = intake.takeAdditions()
+                intake.didCommit(succeeds)
+                return [SensorStream.battery, .location].map { stream in
+                    additions.filter { $0.samples.stream == stream }
+                        .flatMap { $0.samples.times.map { ($0 - receipt.microseconds) / 1_000_000 } }.sorted()
+                }
+            }
+            // The outbox cannot be written twice.
+            let first = [(fix: fix, battery: 80)]
+            for seconds: Int64 in [1, 2] {
+                #expect(try commit(first, after: seconds, succeeds: false) == [[-3600], [-3600]])
+            }
+            let messages = first + [(fix, 79), (fix + 60, 78), (fix + 60, 77)]
+            let times: [[Int64]] = [[-3600, -3540, 10, 10], [-3600, -3600, -3540, -3540]]
+            #expect(try commit(messages, after: 9, succeeds: false)[0] == [-3600, -3540, 9, 9])
+            #expect(try commit(messages, after: 10) == times)
+            // The acknowledgements are lost twice.
+            #expect(try commit(messages, after: 20) == times)
+            #expect(try commit(messages, after: 30) == times)
+            #expect(try commit([(fix + 60, 76)], after: 40) == [[40], [-3540]], "the last fix is still known")
         }
     }
 

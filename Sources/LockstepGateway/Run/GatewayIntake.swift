@@ -19,8 +19,9 @@ struct GatewayIntake {
     private var pairs: [Int: AccelerationPairs] = [:]
     private var committedPairs: [Int: AccelerationPairs] = [:]
     private var sequences = MessageSequences()
-    /// The last position of each sender whose messages tell no other time: see ``ForeignReport/timeOfFix``.
-    private var fixes: [ForeignName: Int64] = [:]
+    /// The messages without times of their own, now and at the last commit.
+    private var fixes = RepeatedFixes()
+    private var committedFixes = RepeatedFixes()
     private var friends = FriendTable()
     private var clocks: SenderClocks
     /// The last sample in the future that was accepted because the gateway's clock may be wrong, until it is logged.
@@ -139,10 +140,10 @@ struct GatewayIntake {
                     "the user '\(user.prefix(100))' already has \(count) devices: raise --max-user-devices")
             }
         }
+        let translated = report
         var report = report
-        if let fix = report.timeOfFix, fix == fixes[report.sender], !message.isRetained {
-            report.moveFromFix(to: message.receivedAt)
-        }
+        let arrival = fixes.arrival(of: report, isRetained: message.isRetained, at: message.receivedAt)
+        if let arrival { report.moveFromFix(to: arrival) }
         let latest = latestTime(of: report, from: address, known, at: message.receivedAt)
         // A time that the gateway has given shows nothing of the sender's clock.
         let written = message.isRetained || report.hasGatewayTime ? nil : report.writtenAt
@@ -171,7 +172,7 @@ struct GatewayIntake {
             throw lastRefusal
         }
         let device = outbox.index(of: address, sender: report.sender)
-        if let fix = report.timeOfFix { fixes[report.sender] = fix }
+        fixes.note(translated, movedTo: arrival)
         if known == nil, let written, written != message.receivedAt {
             clocks.note(written, of: device, at: message.receivedAt)
         }
@@ -240,7 +241,11 @@ struct GatewayIntake {
 
     /// Records that the samples of this turn are in the outbox, or else that their messages will arrive again.
     mutating func didCommit(_ isCommitted: Bool) {
-        if isCommitted { committedPairs = pairs } else { pairs = committedPairs }
+        if isCommitted {
+            (committedPairs, committedFixes) = (pairs, fixes)
+        } else {
+            (pairs, fixes) = (committedPairs, committedFixes)
+        }
     }
 
     private mutating func add(_ fitted: [SampleFitter.Sample], isLate: Bool, of device: Int) {

@@ -42,7 +42,7 @@ public struct ForeignReport: Sendable, Equatable {
     public var sequence: MessageNumber?
     /// Whether the samples are late, or nil if ``writtenAt`` decides.
     public var isLate: Bool?
-    /// Whether ``writtenAt`` is on the clock of the gateway, because the message has no times of its own.
+    /// Whether ``writtenAt`` is on the clock of the gateway, because the message does not tell it.
     public var hasGatewayTime = false
     /// The time in µs since 1970 of the position, if the message tells no other time, so that all readings have it. A sender
     /// that lies still repeats it: then the others were measured later.
@@ -69,12 +69,13 @@ public struct ForeignReport: Sendable, Equatable {
 }
 
 extension ForeignReport {
-    /// Gives the readings that have the time of the position, except for the position itself, the time of arrival.
+    /// Gives the readings that have the time of the position, except for the position itself, a time of arrival.
     mutating func moveFromFix(to arrival: Timestamp) {
         for index in readings.indices where readings[index].time == timeOfFix && readings[index].stream != "location" {
             readings[index].time = arrival.microseconds
         }
         writtenAt = arrival
+        hasGatewayTime = true
     }
 
     /// Replaces the reading of the same stream and time, if there is one.
@@ -87,9 +88,9 @@ extension ForeignReport {
 }
 
 /// One sample of a stream, with its columns by name.
-public struct Reading: Sendable, Equatable {
+public struct Reading: Sendable, Hashable {
     /// A value of a column.
-    public enum Value: Sendable, Equatable {
+    public enum Value: Sendable, Hashable {
         /// A number in the unit of the column.
         case number(Double)
         /// A word of a column of kind `choice`.
@@ -137,6 +138,16 @@ public struct Reading: Sendable, Equatable {
     public static func == (left: Reading, right: Reading) -> Bool {
         left.stream == right.stream && left.time == right.time
             && left.values.elementsEqual(right.values) { $0.column == $1.column && $0.value == $1.value }
+    }
+
+    /// Adds stream, time and values to a hash.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(stream)
+        hasher.combine(time)
+        for (column, value) in values {
+            hasher.combine(column)
+            hasher.combine(value)
+        }
     }
 }
 
