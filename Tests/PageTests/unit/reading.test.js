@@ -1,7 +1,7 @@
 import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sources/LockstepServe/Page/assets/pure/download.js";
 import { changesOf, seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { seriesIn, shownUnit } from "../../../Sources/LockstepServe/Page/assets/pure/imperial.js";
-import { coveredBy, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
+import { coveredBy, measuredText, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
 import { paintSeries } from "../../../Sources/LockstepServe/Page/assets/plot/past-painter.js";
 import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
 import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
@@ -33,10 +33,14 @@ test("directions go through north", () => {
     near(samples.mean, 5, 1e-4);
     equal([samples.low, samples.high, samples.change, samples.count], [355, 15, 20, 4]);
     equal(of("samples", [[0, 0], [10, 180]]).mean, null);
-    const buckets = of("envelope", [[0, 5, 352, 358], [10, 9, 1, 359], [20, 5, 3, 8]]);
-    equal([buckets.low, buckets.high, buckets.mean, buckets.change, buckets.count], [352, 8, null, null, 19]);
+    const buckets = of("envelope", [[0, 5, 352, 358], [20, 5, 3, 8]]);
+    equal([buckets.low, buckets.high, buckets.mean, buckets.change, buckets.count], [352, 8, null, null, 10]);
+    // A device that turns around has the same buckets as one that points to the north.
+    const unknown = of("envelope", [[0, 5, 352, 358], [10, 9, 1, 359], [20, 5, 3, 8]]);
+    equal([unknown.low, unknown.high, unknown.mean, unknown.change, unknown.count], [1, 359, null, null, 19]);
     const around = of("samples", [[0, 0], [10, 100], [20, 200], [30, 300], [40, 40]]);
     equal([around.low, around.high], [0, 360]);
+    equal(measuredText(0.3, 359.8, 180, 1, true), "0.3 … 359.8");
     equal([turn(10, 350), turn(350, 10), turn(0, 90)], [-20, 20, 90]);
 });
 
