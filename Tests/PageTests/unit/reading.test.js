@@ -1,7 +1,7 @@
 import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sources/LockstepServe/Page/assets/pure/download.js";
 import { changesOf, seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { seriesIn, shownUnit } from "../../../Sources/LockstepServe/Page/assets/pure/imperial.js";
-import { coveredBy, measuredText, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
+import { coveredBy, meanWithin, measuredText, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
 import { paintSeries } from "../../../Sources/LockstepServe/Page/assets/plot/past-painter.js";
 import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
 import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
@@ -25,6 +25,14 @@ test("of buckets, what was not measured is not known", () => {
     const single = seriesOf({ kind: "envelope", step: 10, columns: ["x"], units: ["g"], rows: [[0, 1, 2, 2], [10, 1, 6, 6]], from: 0, to: 20 });
     equal(statisticsOf(single, 0, 20, [true]), [{ name: "x", unit: "g", count: 2, low: 2, high: 6, mean: 4, change: 4 }]);
     equal(changesOf({ columns: ["x", "y"], rows: [[0, 1, null]] }, { columns: ["x", "y"], rows: [[8, 2, 3], [9, 5, 4]] }), { x: 4 });
+});
+
+test("the mean of the server fits extremes of less precision, and a sum does not", () => {
+    const { low: [[low]], high: [[high]] } = seriesOf({ kind: "envelope", step: 10, columns: ["pressure"], units: ["hPa"], rows: [[0, 60, 1000.1, 1000.1]], from: 0, to: 10 });
+    equal([low > 1000.09 && low !== 1000.1, meanWithin(1000.1, low, high) === low], [true, true]);
+    equal([meanWithin(60_006, low, high), meanWithin(999, low, high), meanWithin(3, 2, 5)], [null, null, 3]);
+    equal([measuredText(2, 5, 3, 1, false), measuredText(2, 5, 9, 1, false), measuredText(2, 5, undefined, 1, false)], ["2.0 … 5.0, mean 3.0", "2.0 … 5.0", "2.0 … 5.0"]);
+    equal(measuredText(low, Math.fround(1000.2), 1000.1, 1, false), "1000.1 … 1000.2, mean 1000.1");
 });
 
 test("directions go through north", () => {

@@ -7,7 +7,7 @@ import { fixed, UNKNOWN } from "../pure/format.js";
 import { units } from "../core/units.js";
 import { seriesIn, shownUnit } from "../pure/imperial.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
-import { coveredBy, measuredText, statisticsOf, turn } from "../pure/statistics.js";
+import { coveredBy, meanWithin, measuredText, statisticsOf, turn } from "../pure/statistics.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
 import { paintSeries } from "./past-painter.js";
@@ -185,11 +185,11 @@ export class Curves {
         return found.map((item) => {
             const mean = measured?.means[item.name];
             const change = measured?.changes[item.name];
-            // Of counters, the server sums: that is no mean. Directions have none that is linear.
+            // Directions have no linear mean.
             const shownMean = mean === undefined || this.#isCircular(item.name) ? null : this.#converted(item.name, mean);
             return {
                 ...item,
-                mean: item.mean ?? (shownMean !== null && item.low <= shownMean && shownMean <= item.high ? shownMean : null),
+                mean: item.mean ?? (shownMean === null ? null : meanWithin(shownMean, item.low, item.high)),
                 change: item.change ?? (change === undefined ? null : (this.#isCircular(item.name) ? turn(0, change) : change * this.#shownUnit(item.name).factor)),
             };
         });

@@ -96,7 +96,16 @@ export function measuredText(low, high, mean, decimals, isDirection) {
     const range = `${fixed(low, decimals)} … ${fixed(high, decimals)}`;
     // A linear mean of directions is none. Whether they go through north or all around is not known.
     if (isDirection) return range;
-    // Of counters, the server sums: that is no mean.
-    const isMean = mean !== undefined && mean >= low && mean <= high;
-    return isMean ? `${range}, mean ${fixed(mean, decimals)}` : range;
+    const shown = mean === undefined ? null : meanWithin(mean, low, high);
+    return shown === null ? range : `${range}, mean ${fixed(shown, decimals)}`;
+}
+
+/**
+ * Returns a mean of the server if it can be that of values between two extremes, which a plot has with less precision; else
+ * null. Of counters, the server sums: that is no mean.
+ * @param {number} mean @param {number} low @param {number} high
+ */
+export function meanWithin(mean, low, high) {
+    const tolerance = 1e-6 * Math.max(Math.abs(low), Math.abs(high));
+    return mean >= low - tolerance && mean <= high + tolerance ? Math.min(high, Math.max(low, mean)) : null;
 }
