@@ -204,6 +204,7 @@ PAST_STATES = """(() => {
     const real = window.fetch;
     window.fetch = async (url, options) => {
         if (!/\\/states\\?/.test(String(url))) return real(url, options);
+        if (window.refused !== undefined) return window.refused += 1, { ok: false, status: 503, json: async () => ({ title: 'No store', detail: 'No store' }) };
         const query = new URL(url, location.href).searchParams;
         const found = states.filter(({ since }) => since >= Number(query.get('from') ?? 0) && since < Number(query.get('to')));
         return { ok: true, status: 200, json: async () => ({ states: found.slice(-Number(query.get('limit'))) }) };
@@ -227,6 +228,12 @@ def the_state_bar_follows_the_past(system, browser):
     page.expect(f"/ – .* · .*Active/.test({note}) && document.querySelectorAll('.segment').length === 3", 10, "the range in view after the mark is gone")
     page.key("End")
     page.expect("[...document.querySelectorAll('.segment')].at(-1).ariaLabel.includes('until now')", 10, "the present")
+    page.evaluate("window.refused = 0")
+    page.evaluate("document.querySelector('#states [data-value=\"604800\"]').click()")
+    page.expect("window.refused > 1", 20, "another question after one without an answer")
+    assert page.evaluate(f"/No store/.test({note}) && !document.querySelector('.bar-empty')"), "states that are not known are claimed to be none"
+    page.evaluate("delete window.refused")
+    page.expect("[...document.querySelectorAll('.segment')].map((part) => part.dataset.state).join() === 'none,inactive,active,background,active'", 10, "the states when the store is back")
     no_errors(page, ALLOWED)
     leave(page)
 
