@@ -204,6 +204,7 @@ PAST_STATES = """(() => {
     const real = window.fetch;
     window.fetch = async (url, options) => {
         if (!/\\/states\\?/.test(String(url))) return real(url, options);
+        if (window.refused !== undefined) return window.refused += 1, { ok: false, status: 503, json: async () => ({ title: 'No store', detail: 'No store' }) };
         const query = new URL(url, location.href).searchParams;
         const found = states.filter(({ since }) => since >= Number(query.get('from') ?? 0) && since < Number(query.get('to')));
         return { ok: true, status: 200, json: async () => ({ states: found.slice(-Number(query.get('limit'))) }) };
@@ -227,6 +228,12 @@ def the_state_bar_follows_the_past(system, browser):
     page.expect(f"/ – .* · .*Active/.test({note}) && document.querySelectorAll('.segment').length === 3", 10, "the range in view after the mark is gone")
     page.key("End")
     page.expect("[...document.querySelectorAll('.segment')].at(-1).ariaLabel.includes('until now')", 10, "the present")
+    page.evaluate("window.refused = 0")
+    page.evaluate("document.querySelector('#states [data-value=\"604800\"]').click()")
+    page.expect("window.refused > 1", 20, "another question after one without an answer")
+    assert page.evaluate(f"/No store/.test({note}) && !document.querySelector('.bar-empty')"), "states that are not known are claimed to be none"
+    page.evaluate("delete window.refused")
+    page.expect("[...document.querySelectorAll('.segment')].map((part) => part.dataset.state).join() === 'none,inactive,active,background,active'", 10, "the states when the store is back")
     no_errors(page, ALLOWED)
     leave(page)
 
@@ -338,6 +345,10 @@ def maps_without_tiles_show_the_world(system, browser):
     leave(page)
 
 
+# A map tells its end of a movement within this time.
+LATER = "new Promise((resolve) => setTimeout(resolve, 500))"
+
+
 def many_devices_are_grouped_on_the_map(system, browser):
     """230 devices: groups that zoom in, a list that says how many are not in it, and a link to the part of the world."""
     with System(system.programs) as own:
@@ -351,6 +362,8 @@ def many_devices_are_grouped_on_the_map(system, browser):
         open_view(page, own, "#/map", f"/^230 with a position/.test({text('.map-note')})")
         page.expect(f"{numbers}.reduce((sum, number) => sum + number, 0) === 230", 20, "groups of all devices")
         page.expect(f"document.querySelectorAll('.map-item').length === 200 && {text('.map-rest')} === '30 more in view: zoom in, or search in Fleet'", 10, "what the list lacks")
+        page.call("Emulation.setDeviceMetricsOverride", width=1300, height=1000, deviceScaleFactor=1, mobile=False)
+        page.evaluate(LATER)
         assert page.evaluate("location.hash === '#/map'"), "the page itself has changed the address"
         problems = page.evaluate((HERE / "accessibility.js").read_text())
         assert not problems, problems
@@ -361,6 +374,12 @@ def many_devices_are_grouped_on_the_map(system, browser):
         leave(page)
         other = browser.page()
         open_view(other, own, address, "document.querySelectorAll('.map-item').length === 20")
+        names = "[...document.querySelectorAll('.map-item-name')].map((name) => name.textContent)"
+        open_view(other, own, "#/map?lat=52.527&lon=13.424&zoom=17", f"{names}.length > 0 && {names}.length < 30")
+        for _ in range(4):
+            other.evaluate("document.querySelector('.leaflet-control-zoom-out').click()")
+            other.evaluate(LATER)
+        other.expect(f"{names}.join() === Array.from({{ length: 200 }}, (_, i) => `d${{i}}`).join()", 10, "the order of the list")
         no_errors(other)
         leave(other)
 

@@ -209,8 +209,10 @@ def tiles_come_from_the_named_server(system, browser):
         page.expect(f"{text('.leaflet-control-attribution')} === '© OpenStreetMap contributors'")
         page.close()
     page = browser.page()
-    open_view(page, system, "#/map", "document.querySelector('.map-item')")
+    # The list of few devices has also those that are not in view.
+    open_view(page, system, "#/map?lat=-50&lon=0&zoom=8", "document.querySelector('.leaflet-container') && document.querySelector('.map-item')")
     page.drain(1)
+    assert page.evaluate("document.querySelectorAll('.map-item').length > 0"), "devices out of view are missing in the list"
     assert not page.evaluate("document.querySelector('.leaflet-tile, .leaflet-control-attribution')"), "tiles without an address of tiles"
     same_origin(page, system)
     page.close()

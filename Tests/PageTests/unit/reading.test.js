@@ -1,7 +1,7 @@
 import { curlCommand, downloadAddress, fileName, formatsOf } from "../../../Sources/LockstepServe/Page/assets/pure/download.js";
 import { changesOf, seriesOf } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { seriesIn, shownUnit } from "../../../Sources/LockstepServe/Page/assets/pure/imperial.js";
-import { coveredBy, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
+import { coveredBy, meanWithin, measuredText, statisticsOf, turn } from "../../../Sources/LockstepServe/Page/assets/pure/statistics.js";
 import { paintSeries } from "../../../Sources/LockstepServe/Page/assets/plot/past-painter.js";
 import { Course, headingOf, valuesOf } from "../../../Sources/LockstepServe/Page/assets/pure/streams.js";
 import { outline } from "../../../Sources/LockstepServe/Page/assets/pure/world.js";
@@ -27,16 +27,28 @@ test("of buckets, what was not measured is not known", () => {
     equal(changesOf({ columns: ["x", "y"], rows: [[0, 1, null]] }, { columns: ["x", "y"], rows: [[8, 2, 3], [9, 5, 4]] }), { x: 4 });
 });
 
+test("the mean of the server fits extremes of less precision, and a sum does not", () => {
+    const { low: [[low]], high: [[high]] } = seriesOf({ kind: "envelope", step: 10, columns: ["pressure"], units: ["hPa"], rows: [[0, 60, 1000.1, 1000.1]], from: 0, to: 10 });
+    equal([low > 1000.09 && low !== 1000.1, meanWithin(1000.1, low, high) === low], [true, true]);
+    equal([meanWithin(60_006, low, high), meanWithin(999, low, high), meanWithin(3, 2, 5)], [null, null, 3]);
+    equal([measuredText(2, 5, 3, 1, false), measuredText(2, 5, 9, 1, false), measuredText(2, 5, undefined, 1, false)], ["2.0 … 5.0, mean 3.0", "2.0 … 5.0", "2.0 … 5.0"]);
+    equal(measuredText(low, Math.fround(1000.2), 1000.1, 1, false), "1000.1 … 1000.2, mean 1000.1");
+});
+
 test("directions go through north", () => {
     const of = (kind, rows) => statisticsOf(seriesOf({ kind, step: kind === "envelope" ? 10 : null, columns: ["magnetic"], units: ["°"], rows, from: 0, to: 90 }), 0, 90, [true])[0];
     const samples = of("samples", [[0, 355], [10, 0], [20, 10], [30, 15]]);
     near(samples.mean, 5, 1e-4);
     equal([samples.low, samples.high, samples.change, samples.count], [355, 15, 20, 4]);
     equal(of("samples", [[0, 0], [10, 180]]).mean, null);
-    const buckets = of("envelope", [[0, 5, 352, 358], [10, 9, 1, 359], [20, 5, 3, 8]]);
-    equal([buckets.low, buckets.high, buckets.mean, buckets.change, buckets.count], [352, 8, null, null, 19]);
+    const buckets = of("envelope", [[0, 5, 352, 358], [20, 5, 3, 8]]);
+    equal([buckets.low, buckets.high, buckets.mean, buckets.change, buckets.count], [352, 8, null, null, 10]);
+    // A device that turns around has the same buckets as one that points to the north.
+    const unknown = of("envelope", [[0, 5, 352, 358], [10, 9, 1, 359], [20, 5, 3, 8]]);
+    equal([unknown.low, unknown.high, unknown.mean, unknown.change, unknown.count], [1, 359, null, null, 19]);
     const around = of("samples", [[0, 0], [10, 100], [20, 200], [30, 300], [40, 40]]);
     equal([around.low, around.high], [0, 360]);
+    equal(measuredText(0.3, 359.8, 180, 1, true), "0.3 … 359.8");
     equal([turn(10, 350), turn(350, 10), turn(0, 90)], [-20, 20, 90]);
 });
 

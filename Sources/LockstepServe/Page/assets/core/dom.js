@@ -109,3 +109,12 @@ export function card({ title, className = "", tools, id }) {
         h("header", { class: "card-head" }, heading, note, h("span", { class: "spacer" }), tools), body);
     return { element, body, note, heading };
 }
+
+/** Changes the children of a list, and leaves those in place that stay. @param {HTMLElement} list @param {HTMLElement[]} wanted */
+export function arrange(list, wanted) {
+    const kept = new Set(wanted);
+    for (const child of [...list.children]) if (!kept.has(/** @type {HTMLElement} */ (child))) child.remove();
+    wanted.forEach((element, index) => {
+        if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
+    });
+}

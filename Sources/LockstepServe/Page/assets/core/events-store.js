@@ -29,6 +29,8 @@ class EventStore extends EventTarget {
     /** Open events of the store that are not loaded here. */
     openBeyond = 0;
     #countTimer = 0;
+    /** The number of the newest question how many events are open. */
+    #question = 0;
 
     start() {
         link.addEventListener("events", (event) => this.#receive(/** @type {CustomEvent} */ (event).detail));
@@ -42,9 +44,13 @@ class EventStore extends EventTarget {
     /** Asks how many events are open, if the server has more than it sends. @param {number} [delay] */
     #count(delay = SETTLE) {
         if (!this.hasLoaded || this.events.size < SENT || this.#countTimer) return;
+        this.#question += 1;
+        const question = this.#question;
         this.#countTimer = setTimeout(async () => {
-            const reply = await request("/events/count").catch(() => null);
             this.#countTimer = 0;
+            const reply = await request("/events/count").catch(() => null);
+            // After a change in the meantime, the answer does not fit what is loaded, and another question follows.
+            if (question !== this.#question) return;
             if (!reply) return this.#count(RETRY);
             const beyond = Math.max(0, reply.open - unacknowledged(this.events.values()).length);
             if (beyond === this.openBeyond) return;
@@ -69,6 +75,7 @@ class EventStore extends EventTarget {
             const { events, next } = await request("/events", { query: { limit: 1000, before: this.#next } });
             const unknown = events.filter((event) => !this.events.has(keyOf(event)));
             this.#limit = Math.max(KEPT, this.events.size + unknown.length);
+            this.openBeyond = Math.max(0, this.openBeyond - unacknowledged(unknown).length);
             this.#add(events);
             if (next === null) return false;
             this.#next = next;

@@ -9,6 +9,10 @@ import { timeTicks } from "../pure/scale.js";
 import { intervals, knownUntil, rangeEnd, reasonText, shares } from "../pure/timeline.js";
 
 const SPANS = [{ value: "3600", text: "1 h" }, { value: "21600", text: "6 h" }, { value: "86400", text: "24 h" }, { value: "604800", text: "7 d" }];
+/** Time between the last movement of the range and the request, in ms. */
+const SETTLE = 110;
+/** Time until a failed request is repeated, in ms. */
+const RETRY = 2_000;
 
 /** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment */
 export function timelineCard({ group, device }, moment) {
@@ -25,6 +29,7 @@ export function timelineCard({ group, device }, moment) {
     const ranges = segmented({ label: "Time range of the states", options: SPANS, value: String(span), onchange: (value) => {
         span = Number(value);
         end = rangeEnd(pastTime(), span * 1e6, null, now());
+        forget();
         load();
     } });
     const { element, body, note } = card({ title: "States", id: "states", className: "card-states", tools: ranges.element });
@@ -49,14 +54,27 @@ export function timelineCard({ group, device }, moment) {
         const next = rangeEnd(pastTime(), span * 1e6, end, now());
         if (next === end) return;
         end = next;
-        // What is loaded says nothing about another range.
+        forget();
+        loadIn(SETTLE);
+    }
+
+    /** What is loaded says nothing about another range. */
+    function forget() {
         transitions = null;
         cursor.hidden = true;
         setText(note, "Loading");
-        load();
+    }
+
+    let waiting = 0;
+
+    /** @param {number} delay in ms */
+    function loadIn(delay) {
+        clearTimeout(waiting);
+        waiting = setTimeout(load, delay);
     }
 
     async function load() {
+        clearTimeout(waiting);
         const time = end ?? now();
         const wanted = `${end} ${span}`;
         const ask = (query) => request(`${devicePath(group, device)}/states`, { query, signal: abort.signal });
@@ -73,8 +91,8 @@ export function timelineCard({ group, device }, moment) {
             isFirst = false;
         } catch (error) {
             if (isAbort(error) || wanted !== `${end} ${span}`) return;
-            transitions ??= [];
             setText(note, error.message);
+            return loadIn(RETRY);
         }
         draw();
     }
@@ -181,6 +199,7 @@ export function timelineCard({ group, device }, moment) {
         element,
         close() {
             clearInterval(timer);
+            clearTimeout(waiting);
             moment.removeEventListener("change", onmoment);
             moment.removeEventListener("view", follow);
             abort.abort();

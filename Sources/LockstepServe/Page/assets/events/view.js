@@ -1,6 +1,6 @@
 /** What rules have notified: the newest first, with what nobody has acknowledged yet. */
 
-import { emptyState, h, icon, segmented, select, setText } from "../core/dom.js";
+import { arrange, emptyState, h, icon, segmented, select, setText } from "../core/dom.js";
 import { now } from "../core/clock.js";
 import { ruleEvents, SENT } from "../core/events-store.js";
 import { oncePerFrame } from "../core/frames.js";
@@ -90,7 +90,7 @@ export function show(main, { query }) {
         }
         const focused = focusedKey();
         rows = next;
-        update(list, [...next.values()].map(({ element }) => element));
+        arrange(list, [...next.values()].map(({ element }) => element));
         more.hidden = groups.length <= portions * PORTION;
         if (!more.hidden) setText(more, `Show ${Math.min(PORTION, groups.length - portions * PORTION)} more of ${counted(groups.length, "row")}`);
         older.hidden = !more.hidden || !canLoad;
@@ -168,15 +168,6 @@ export function show(main, { query }) {
         parts.removeEventListener("change", drawSoon);
         bell.close();
     } };
-}
-
-/** Changes the children of a list, and leaves those in place that stay. @param {HTMLElement} list @param {HTMLElement[]} wanted */
-function update(list, wanted) {
-    const kept = new Set(wanted);
-    for (const child of [...list.children]) if (!kept.has(/** @type {HTMLElement} */ (child))) child.remove();
-    wanted.forEach((element, index) => {
-        if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
-    });
 }
 
 /** A choice of one of the values that occur. @param {string} label @param {(value: string) => void} onchange */

@@ -1,6 +1,6 @@
 /** A map of all devices that have a position. */
 
-import { emptyState, h, setText } from "../core/dom.js";
+import { arrange, emptyState, h, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { now } from "../core/clock.js";
 import { routeTo, showInAddress } from "../core/router.js";
@@ -56,8 +56,13 @@ export function show(main, { query }) {
         map.setView(chosen ? [chosen.lat, chosen.lon] : [0, 0], chosen?.zoom ?? 2);
         isFitted = chosen !== null;
         isMovedByPage = false;
+        // After the view, the map may still be on its way. In a window of another size, the map shows another part of the world.
+        let isResized = false;
+        map.on("resize", () => { isResized = true; });
         map.on("moveend", () => {
-            if (!isMovedByPage) showInAddress(placeParameters({ ...map.getCenter(), lon: map.getCenter().lng, zoom: map.getZoom() }));
+            if (isOver) return;
+            if (!isMovedByPage && !isResized) showInAddress(placeParameters({ ...map.getCenter(), lon: map.getCenter().lng, zoom: map.getZoom() }));
+            isResized = false;
             update();
         });
         update();
@@ -80,7 +85,8 @@ export function show(main, { query }) {
             isMovedByPage = false;
         }
         updateMarks(located);
-        updateList(located.filter(({ device }) => map.getBounds().contains([device.position.lat, device.position.lon])));
+        // A list of all devices does not depend on the part of the world.
+        updateList(located.length <= LISTED ? located : located.filter(({ device }) => map.getBounds().contains([device.position.lat, device.position.lon])));
         if (fleet.hasLoaded && !located.length) fail("No positions yet", "Devices appear on the map with their first fix. A device needs a location source, such as gpsd.");
         else if (located.length) notice.hidden = true;
     }
@@ -146,14 +152,13 @@ export function show(main, { query }) {
         return key;
     }
 
-    /** @param {import("../pure/selection.js").Entry[]} located those in view */
+    /** @param {import("../pure/selection.js").Entry[]} located those in view, if there is a map */
     function updateList(located) {
-        const listed = new Set();
+        const listed = new Map();
         rest.hidden = located.length <= LISTED;
-        setText(rest, `${whole(located.length - LISTED)} more in view: zoom in, or search in Fleet`);
+        setText(rest, `${whole(located.length - LISTED)} more${map ? " in view: zoom in, or" : ":"} search in Fleet`);
         for (const { device } of located.slice(0, LISTED)) {
             const key = `${device.group}/${device.device}`;
-            listed.add(key);
             let item = items.get(key);
             if (!item) {
                 const badge = stateBadge();
@@ -161,16 +166,13 @@ export function show(main, { query }) {
                 const element = h("li", null, h("button", { class: "map-item", type: "button", onclick: () => focusOn(key) }, h("span", { class: "map-item-name" }, device.device), badge.element, text));
                 item = { element, badge, text };
                 items.set(key, item);
-                list.append(element);
             }
+            listed.set(key, item.element);
             item.badge.update(device.state);
             setText(item.text, `${position(device.position.lat, device.position.lon, 4)} · ${age((now() - device.position.t) / 1e6)}`);
         }
-        for (const [key, { element }] of items) {
-            if (listed.has(key)) continue;
-            element.remove();
-            items.delete(key);
-        }
+        arrange(list, [...listed.values()]);
+        for (const key of items.keys()) if (!listed.has(key)) items.delete(key);
     }
 
     function focusOn(key) {

@@ -1,13 +1,13 @@
 /** The curves of one stream in a chart: its samples, live and past, and its part of the legend. */
 
 import { h, icon, setText } from "../core/dom.js";
-import { isCircular, isTurn, shownAtFirst, streamTitle } from "../pure/columns.js";
+import { isCircular, shownAtFirst, streamTitle } from "../pure/columns.js";
 import { extentOf, rowAt } from "../pure/envelope.js";
 import { fixed, UNKNOWN } from "../pure/format.js";
 import { units } from "../core/units.js";
 import { seriesIn, shownUnit } from "../pure/imperial.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
-import { coveredBy, statisticsOf, turn } from "../pure/statistics.js";
+import { coveredBy, meanWithin, measuredText, statisticsOf, turn } from "../pure/statistics.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
 import { paintSeries } from "./past-painter.js";
@@ -166,7 +166,7 @@ export class Curves {
         }
         const count = series.counts?.[i] ?? 1;
         const means = count > 1 ? this.past.meansAt(i) : null;
-        this.#values(series.columns.map((name, k) => summary(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals, this.#isCircular(name))), series.columns);
+        this.#values(series.columns.map((name, k) => measuredText(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals, this.#isCircular(name))), series.columns);
         return count;
     }
 
@@ -185,11 +185,11 @@ export class Curves {
         return found.map((item) => {
             const mean = measured?.means[item.name];
             const change = measured?.changes[item.name];
-            // Of counters, the server sums: that is no mean. Directions have none that is linear.
+            // Directions have no linear mean.
             const shownMean = mean === undefined || this.#isCircular(item.name) ? null : this.#converted(item.name, mean);
             return {
                 ...item,
-                mean: item.mean ?? (shownMean !== null && item.low <= shownMean && shownMean <= item.high ? shownMean : null),
+                mean: item.mean ?? (shownMean === null ? null : meanWithin(shownMean, item.low, item.high)),
                 change: item.change ?? (change === undefined ? null : (this.#isCircular(item.name) ? turn(0, change) : change * this.#shownUnit(item.name).factor)),
             };
         });
@@ -231,14 +231,4 @@ export class Curves {
             setText(this.items[i].value, this.shown[i] && texts ? (texts[names.indexOf(name)] ?? UNKNOWN) : "");
         });
     }
-}
-
-/** What was measured in a bucket: one value, or the range and the mean. */
-function summary(low, high, mean, decimals, isDirection) {
-    if (low === high || Number.isNaN(low)) return fixed(low, decimals);
-    // The directions of a bucket with both sides of north go through it; their linear mean is none.
-    if (isDirection) return isTurn(low, high) ? `${fixed(high, decimals)} … ${fixed(low, decimals)}` : `${fixed(low, decimals)} … ${fixed(high, decimals)}`;
-    // Of counters, the server sums: that is no mean.
-    const isMean = mean !== undefined && mean >= low && mean <= high;
-    return `${fixed(low, decimals)} … ${fixed(high, decimals)}${isMean ? `, mean ${fixed(mean, decimals)}` : ""}`;
 }

@@ -2,6 +2,7 @@
 
 import { isCircular, isTurn } from "./columns.js";
 import { lowerBound } from "./envelope.js";
+import { fixed } from "./format.js";
 
 /**
  * Returns the time that the rows between two times cover: their buckets, or the time between them if each is a sample.
@@ -20,6 +21,7 @@ export function coveredBy({ times, counts, step }, from, to) {
  * Returns the statistics of each column between two times, from the rows of a plot. Where rows are buckets, minimum, maximum
  * and count are those of whole buckets. Their mean and the difference of the last and the first value are not known from
  * them: they are null, unless each bucket has one sample. Directions in ° may go through north: `low` is then above `high`.
+ * A bucket with both sides of north may as well have all directions: `low` and `high` are then the extremes of the values.
  * @param {import("./envelope.js").Series} series @param {number} from @param {number} to @param {boolean[]} shown
  * @returns {{name: string, unit: string, low: number, high: number, mean: number|null, change: number|null, count: number}[]}
  */
@@ -52,10 +54,9 @@ function numbers(rows, values) {
 
 /** @param {{low: number, high: number}[]} rows @param {number[]|null} values */
 function directions(rows, values) {
+    if (rows.some((row) => isTurn(row.low, row.high))) return numbers(rows, null);
     let [low, high, before] = [Infinity, -Infinity, NaN];
-    for (const row of rows) {
-        // A bucket with both sides of north goes through it.
-        const [start, end] = isTurn(row.low, row.high) ? [row.high, row.low + 360] : [row.low, row.high];
+    for (const { low: start, high: end } of rows) {
         const middle = (start + end) / 2;
         const shift = Number.isNaN(before) ? 0 : Math.round((before - middle) / 360) * 360;
         before = middle + shift;
@@ -84,4 +85,27 @@ export function turn(from, to) {
 /** @param {number} degrees */
 function direction(degrees) {
     return ((degrees % 360) + 360) % 360;
+}
+
+/**
+ * Returns the text of what was measured in a bucket: one value, or the range and the mean.
+ * @param {number} low @param {number} high @param {number|undefined} mean undefined if it is not known @param {number} decimals @param {boolean} isDirection
+ */
+export function measuredText(low, high, mean, decimals, isDirection) {
+    if (low === high || Number.isNaN(low)) return fixed(low, decimals);
+    const range = `${fixed(low, decimals)} … ${fixed(high, decimals)}`;
+    // A linear mean of directions is none. Whether they go through north or all around is not known.
+    if (isDirection) return range;
+    const shown = mean === undefined ? null : meanWithin(mean, low, high);
+    return shown === null ? range : `${range}, mean ${fixed(shown, decimals)}`;
+}
+
+/**
+ * Returns a mean of the server if it can be that of values between two extremes, which a plot has with less precision; else
+ * null. Of counters, the server sums: that is no mean.
+ * @param {number} mean @param {number} low @param {number} high
+ */
+export function meanWithin(mean, low, high) {
+    const tolerance = 1e-6 * Math.max(Math.abs(low), Math.abs(high));
+    return mean >= low - tolerance && mean <= high + tolerance ? Math.min(high, Math.max(low, mean)) : null;
 }
