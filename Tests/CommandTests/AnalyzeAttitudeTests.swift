@@ -55,8 +55,9 @@ struct AnalyzeAttitudeTests {
             let run = try await RunningProgram.run(
                 Programs.built("lockstep"), ["analyze", "attitude", path, "--out", out] + options)
             let written = (try? String(contentsOfFile: out, encoding: .utf8)) ?? ""
+            let separator: Character = written.contains(";") ? ";" : ","
             let rows = written.split(separator: "\n").map {
-                $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+                $0.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
             }
             let table = rows.dropFirst().map { Dictionary(uniqueKeysWithValues: zip(rows[0], $0)) }
             #expect(rows.allSatisfy { $0.count == rows.first?.count })
@@ -119,6 +120,39 @@ struct AnalyzeAttitudeTests {
         let without = try await analyze(never)
         #expect(without.status == 0 && !without.text.contains("error    "), "\(without.text)")
         #expect(without.text.contains("such as (0,0,0,0); there is no error\n"))
+    }
+
+    @Test("the attitude is added to an export, and to a file with semicolons and dates, but only to CSV")
+    func otherLayouts() async throws {
+        let start = 1_795_575_590_000_000
+        let known = try await analyze(recording(gyroscope: false, magnetometer: false, start: start))
+        let pitch = try #require(known.out.last?["pitch"].flatMap(Double.init))
+        let lines = recording(gyroscope: false, magnetometer: false, start: start).split(separator: "\n").dropFirst()
+            .map { $0.split(separator: ",") }
+        let export =
+            "group,device,stream,t,time,x,y,z\n"
+            + lines.map { row in
+                // An export is in g with -1 at the upward axis.
+                let axes = row.dropFirst().map { "\(-(Double($0) ?? 0) / 9.80665)" }.joined(separator: ",")
+                return "lab,arm,motion/accelerometer,\(row[0]),2026-11-25T02:59:50Z,\(axes)\n"
+            }.joined()
+        let added = try await analyze(export)
+        #expect(added.status == 0 && added.out.count == 1000, "\(added.text)")
+        let last = try #require(added.out.last)
+        #expect(try abs(#require(Double(last["pitch"] ?? "")) - pitch) < 1e-4 && last["device"] == "arm")
+        let dates =
+            "note;time;ax_m_s2;ay_m_s2;az_m_s2\n"
+            + lines.enumerated().map { index, row in
+                let time = String(format: "2026-11-25T02:59:%05.2fZ", 50 + Double(index) / 100)
+                return "a;\(time);\(row.dropFirst().joined(separator: ";"))\n"
+            }.prefix(900).joined()
+        let dated = try await analyze(dates)
+        #expect(dated.status == 0 && dated.out.count == 900, "\(dated.text)")
+        #expect(try abs(#require(Double(dated.out.last?["pitch"] ?? "")) - pitch) < 1e-4)
+        let json = #"{"t":1795575590000000,"x_g":0,"y_g":0,"z_g":-1}"# + "\n"
+        let refused = try await analyze(json)
+        #expect(refused.status == 1 && refused.text.contains("adds columns to CSV only"), "\(refused.text)")
+        #expect(refused.out.isEmpty)
     }
 
     @Test("references at other times than all samples are an error, and single ones are reported")
@@ -237,7 +271,8 @@ struct AnalyzeAttitudeTests {
         #expect(unknown.text.contains("'moon' is not one of arbitrary, arbitraryCorrected, magneticNorth, trueNorth"))
         let nothing = try await analyze("t_us,gx_rad_s,gy_rad_s,gz_rad_s\n0,0,0,0\n")
         #expect(
-            nothing.status != 0 && nothing.text.contains("trial.csv: no three-axis accelerometer; attitude requires"))
+            nothing.status != 0 && nothing.text.contains("no three-axis accelerometer, only motion/gyroscope; attitude")
+        )
         let nowhere = try await analyze(recording(), ["--out", "/nowhere/at/all.csv"])
         #expect(nowhere.status != 0 && nowhere.text.contains("cannot write /nowhere/at/all.csv"))
     }

@@ -1,8 +1,9 @@
 import Foundation
 import LockstepCommandLine
 import LockstepModel
-import LockstepSensors
 import LockstepWire
+
+@testable import LockstepSensors
 
 extension FuzzTarget {
     /// Every decoder of external input.
@@ -10,7 +11,7 @@ extension FuzzTarget {
         BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
             presence, acknowledgement, event, eventRequest, deletion, eventConfirmation, pong, state, request, reply,
             health,
-            topic, recording, gpsd, settings,
+            topic, recording, objects, track, gpsd, settings,
         ]
         + iio + gateway
 
@@ -185,6 +186,42 @@ extension FuzzTarget {
         let header = lines.removeFirst().filter { $0 != UInt8(ascii: "\r") }
         let layout = try RecordingLayout(header: String(decoding: header, as: UTF8.self), file: "f", extras: ["qw"])
         for line in lines { _ = try layout.row(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) }
+    }
+
+    private static let objects = reader(
+        "recording as NDJSON",
+        [
+            #"{"group":"lab","device":"arm","stream":"motion/accelerometer","t":1795575590250000,"time":"2026","x":1,"y":2.5,"z":-3}"#
+                + "\n",
+            #"{"stream":"pressure","t":1795575590250000,"pressure":1013.25}"# + "\n"
+                + #"{"stream":"location","t":1795575590270000,"lat":46.5,"lon":7.5,"alt":null}"# + "\n",
+        ]
+    ) { text in
+        let names =
+            ["t"]
+            + [SensorStream.accelerometer, .pressure, .location].flatMap { stream in
+                stream.columns.map { "\(stream.table)_\($0.name)" }
+            }
+        let layout = try RecordingLayout(names: names, separator: UInt8(ascii: ","), streamNames: [], file: "f")
+        for line in Array(text.utf8).split(separator: UInt8(ascii: "\n")) {
+            _ = try layout.row(fields: NDJSONFields.fields(of: line, names), isStrict: false)
+        }
+    }
+
+    private static let track = reader(
+        "recording as GPX",
+        [
+            "<gpx><!-- a --><trk><trkseg><trkpt lat=\"46.5\" lon='7.5'><ele>520.5</ele><time>2026-11-25T02:59:50Z</time>"
+                + "<fix>3d</fix></trkpt><trkpt lat='1' lon='2'/></trkseg></trk></gpx>",
+            "<g:gpx><g:trkpt lat='1' lon='2'><g:time>2026-11-25T02:59:50Z</g:time><g:x:speed>1.5</g:x:speed></g:trkpt>",
+        ]
+    ) { text in
+        let layout = try RecordingLayout(
+            names: GPXPoints.names, separator: UInt8(ascii: ","), streamNames: [], file: "f")
+        var points = GPXPoints()
+        for piece in Array(text.utf8).split(separator: UInt8(ascii: ">")) {
+            if let fields = try points.add(piece) { _ = try layout.row(fields: fields, isStrict: false) }
+        }
     }
 
     private static let gpsd = reader(

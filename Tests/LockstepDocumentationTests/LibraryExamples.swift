@@ -36,11 +36,15 @@ enum LibraryExamples {
     static func gestures(_ hub: SensorHub) async throws {
         // EXAMPLE gestures
         let manager = MotionManager(hub: hub)
-        for try await shake in manager.shakes() { print("shaken with", shake.strength) }  // g
-
-        for try await orientation in manager.orientations() { print(orientation) }  // portrait, faceUp, …
-
-        for try await fall in manager.falls() { print("fallen, with an impact of", fall.strength) }  // g
+        Task {
+            for try await shake in manager.shakes() { print("shaken with", shake.strength) }  // g
+        }
+        Task {
+            for try await orientation in manager.orientations() { print(orientation) }  // portrait, faceUp, …
+        }
+        Task {
+            for try await fall in manager.falls() { print("fallen, with an impact of", fall.strength) }  // g
+        }
         // END
     }
 

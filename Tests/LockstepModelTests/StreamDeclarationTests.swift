@@ -51,7 +51,8 @@ struct StreamDeclarationTests {
             ("a b", "is not a valid column name"), (String(repeating: "a", count: 33), "is not a valid column name"),
             ("t", "is reserved by Lockstep"), ("device_id", "is reserved by Lockstep"),
             ("time", "is reserved by Lockstep"), ("seq", "is reserved by Lockstep"),
-            ("samples", "is reserved by Lockstep"), ("order", "is a reserved word of SQL"),
+            ("samples", "is reserved by Lockstep"), ("stream", "is reserved by Lockstep"),
+            ("order", "is a reserved word of SQL"),
             ("select", "is a reserved word of SQL"), ("true", "is a reserved word of SQL"),
             ("false", "is a reserved word of SQL"),
         ])

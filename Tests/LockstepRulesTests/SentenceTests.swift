@@ -10,13 +10,20 @@ struct SentenceTests {
 
     @Test(
         arguments: [
-            (.state([.terminated, .background], lasting: 300_000_000), nil, "is background or terminated for 5 min"),
+            (
+                .state([.terminated, .background], lasting: 300_000_000), nil,
+                "has been background or terminated for 5 min"
+            ),
             (.shake, 2.123_456, "was shaken with 2.1235 g"), (.fall, 3.5, "has fallen, with an impact of 3.5 g"),
-            (.orientation([.faceUp], lasting: 1_500_000), nil, "is held faceUp for 1.5 s"),
+            (.orientation([.faceUp], lasting: 1_500_000), nil, "has been held face up for 1.5 s"),
+            (.orientation([.portraitUpsideDown], lasting: 0), nil, "is held portrait upside down"),
             (.activity([.walking]), nil, "is now walking"),
             (.place(PlaceCondition(name: "home", area: place, kind: .enter)), nil, "has entered home"),
             (.place(PlaceCondition(name: "home", area: place, kind: .leave)), nil, "has left home"),
-            (.place(PlaceCondition(name: "home", area: place, kind: .dwell(7_200_000_000))), nil, "is at home for 2 h"),
+            (
+                .place(PlaceCondition(name: "home", area: place, kind: .dwell(7_200_000_000))), nil,
+                "has been at home for 2 h"
+            ),
             (.silence(stream: nil, lasting: 90_000_000), nil, "has sent nothing for 90 s"),
             (.silence(stream: .location, lasting: 86_400_000_000), nil, "has sent no location for 1 d"),
             (.health(.gaps(0)), 1, "1 batch is missing"), (.health(.gaps(0)), 3, "3 batches are missing"),
@@ -33,5 +40,24 @@ struct SentenceTests {
         bench.tick(0)
         bench.tick(61)
         #expect(bench.events.map(\.text) == ["lab/left: quiet: has sent nothing for 1 min"])
+    }
+
+    @Test("an event says which of several choices has happened")
+    func choices() throws {
+        var bench = try Bench(
+            """
+            rules:
+              drive: {when: {activity: [automotive, cycling]}}
+              flat: {when: {orientation: [faceUp, faceDown]}}
+              off: {when: {state: [background, terminated]}}
+            """)
+        bench.send(.activity, [(monday, [0, 2, 1]), (monday + 30, [20, 5, 1])])
+        bench.send(.orientation, [(monday + 40, [0]), (monday + 41, [5])])
+        bench.become(.terminated, 50)
+        #expect(
+            bench.events.map(\.text) == [
+                "lab/left: drive: is now automotive", "lab/left: flat: is held face down",
+                "lab/left: off: is terminated",
+            ])
     }
 }

@@ -165,8 +165,8 @@ let reservedColumnNames: Set<String> = [
     "v", "epoch", "seq", "live", "t", "dt",
     // Columns of tables and views.
     "device_id", "group_name", "device", "time",
-    // Columns of query output.
-    "group", "samples",
+    // Columns of query output and exports.
+    "group", "samples", "stream",
 ]
 
 /// The words that SQLite does not accept as a column name without quotes (https://sqlite.org/lang_keywords.html).

@@ -99,6 +99,8 @@ extension RuleEngine {
             let time = block.times[row]
             var value: Double?
             var end = time
+            // The rule with what happened, if its condition names several choices.
+            var happened = rule
             let isComplete: Bool
             switch rule.condition {
             case .value(let condition):
@@ -125,7 +127,10 @@ extension RuleEngine {
                 isComplete = fall != nil
                 end = fall?.impact ?? time
             case .orientation(let wanted, let lasting):
-                let isWanted = DeviceOrientation(streamValue: block.columns[0][row]).map(wanted.contains) ?? false
+                let orientation = DeviceOrientation(streamValue: block.columns[0][row])
+                let isWanted = orientation.map(wanted.contains) ?? false
+                // One that has to last may have changed between the choices.
+                if let orientation, lasting == 0 { happened.condition = .orientation([orientation], lasting: 0) }
                 // A row is a change: the orientation before it lasted until now.
                 if !isWanted, let since = state.since, !state.isActive, time - since >= lasting {
                     isComplete = true
@@ -135,7 +140,9 @@ extension RuleEngine {
                     isComplete = state.advance(to: time, starts: isWanted, ends: !isWanted, lasting: lasting)
                 }
             case .activity(let wanted):
-                let isWanted = MotionActivity(row: block.values(at: row)).map { wanted.contains($0.kind) } ?? false
+                let activity = MotionActivity(row: block.values(at: row))?.kind
+                let isWanted = activity.map(wanted.contains) ?? false
+                if let activity { happened.condition = .activity([activity]) }
                 isComplete = state.advance(to: time, starts: isWanted, ends: !isWanted, lasting: 0)
             case .steps(let goal, let zone):
                 let day = zone.local(Timestamp(microseconds: time)).day
@@ -151,7 +158,7 @@ extension RuleEngine {
             case .state, .silence, .health: continue
             }
             guard isComplete else { continue }
-            notify(rule, &state, key, time: end, completed: time, value: value, at: arrival.at, into: &events)
+            notify(happened, &state, key, time: end, completed: time, value: value, at: arrival.at, into: &events)
         }
     }
 

@@ -26,7 +26,9 @@ extension RuleEngine {
             }
             let before = slot.live.since
             if slot.live.advance(to: before ?? time, starts: isWanted, ends: !isWanted, lasting: lasting) {
-                notifyByClock(rule, &slot.live, key, time: time, at: moment.wall, into: &events)
+                var happened = rule
+                if lasting == 0 { happened.condition = .state([transition.to], lasting: 0) }
+                notifyByClock(happened, &slot.live, key, time: time, at: moment.wall, into: &events)
             }
             if before == nil, slot.live.since != nil { devices[device]?.began[index] = start }
             set(slot, key)

@@ -7,18 +7,18 @@ extension Condition {
     func sentence(_ value: Double?) -> String {
         let number = value.map(shortNumber) ?? ""
         switch self {
-        case .state(let states, let lasting): return "is \(choice(states.map(\.rawValue)))\(span(lasting))"
+        case .state(let states, let lasting): return lasts(lasting, choice(states.map(\.rawValue)))
         case .value(let condition): return condition.sentence(number)
         case .shake: return "was shaken" + (value == nil ? "" : " with \(number) g")
         case .fall: return "has fallen" + (value == nil ? "" : ", with an impact of \(number) g")
-        case .orientation(let wanted, let lasting): return "is held \(choice(wanted.map(\.rawValue)))\(span(lasting))"
+        case .orientation(let wanted, let lasting): return lasts(lasting, "held \(choice(wanted.map(\.words)))")
         case .activity(let wanted): return "is now \(choice(wanted.map(\.rawValue)))"
         case .steps(let goal, _): return "\(number) steps today, the goal is \(shortNumber(goal))"
         case .place(let condition):
             switch condition.kind {
             case .enter: return "has entered \(condition.name)"
             case .leave: return "has left \(condition.name)"
-            case .dwell(let lasting): return "is at \(condition.name)\(span(lasting))"
+            case .dwell(let lasting): return lasts(lasting, "at \(condition.name)")
             }
         case .silence(let stream, let lasting):
             return "has sent \(stream.map { "no \($0.name)" } ?? "nothing")\(span(lasting))"
@@ -31,12 +31,21 @@ extension Condition {
         }
     }
 
+    private func lasts(_ microseconds: Int64, _ what: String) -> String {
+        "\(microseconds > 0 ? "has been" : "is") \(what)\(span(microseconds))"
+    }
+
     private func span(_ microseconds: Int64) -> String {
         microseconds > 0 ? " for \(shortDuration(microseconds))" : ""
     }
 
     /// Joins words in an order that is the same in every process.
     private func choice(_ words: [String]) -> String { words.sorted().joined(separator: " or ") }
+}
+
+extension DeviceOrientation {
+    /// The name as words, such as `face up`.
+    fileprivate var words: String { rawValue.map { $0.isUppercase ? " \($0.lowercased())" : "\($0)" }.joined() }
 }
 
 extension ValueCondition {

@@ -17,6 +17,10 @@ struct GPXPoints {
 
     /// Whether there was a point.
     private(set) var hasTrack = false
+    /// Whether there was a point with a time.
+    private(set) var hasTime = false
+    /// The number of points without a time so far.
+    private(set) var untimed = 0
     /// The fields of the current point; nil outside of one.
     private var point: [String: ArraySlice<UInt8>]?
     private var isInComment = false
@@ -41,11 +45,11 @@ struct GPXPoints {
                 throw RowError("a point has no lat or lon")
             }
             point = ["lat": ArraySlice(latitude.utf8), "lon": ArraySlice(longitude.utf8)]
-            return tag.hasSuffix("/") ? try end() : nil
+            return tag.hasSuffix("/") ? end() : nil
         }
         guard tag.hasPrefix("/"), point != nil else { return nil }
         let name = String(tag.dropFirst().split(separator: ":").last ?? "").filter { !$0.isWhitespace }
-        if name == "trkpt" { return try end() }
+        if name == "trkpt" { return end() }
         guard let field = Self.elements[name] else { return nil }
         if field == "fix" {
             point?[field] = Self.fixes[String(decoding: text, as: UTF8.self)].map { ArraySlice($0.utf8) }
@@ -55,12 +59,14 @@ struct GPXPoints {
         return nil
     }
 
-    private mutating func end() throws(RowError) -> [ArraySlice<UInt8>]? {
+    private mutating func end() -> [ArraySlice<UInt8>]? {
         defer { point = nil }
         guard let point else { return nil }
         guard point["time"] != nil else {
-            throw RowError("a point has no time: only a recorded track can be replayed, not a planned one")
+            untimed += 1
+            return nil
         }
+        hasTime = true
         return Self.names.map { point[$0] ?? [] }
     }
 }
@@ -76,8 +82,9 @@ extension ArraySlice<UInt8> {
 }
 
 extension String {
+    /// Returns whether a tag starts an element with a name, with or without a prefix.
     fileprivate func isTag(_ name: String) -> Bool {
-        hasPrefix(name) && dropFirst(name.count).first.map { $0.isWhitespace || $0 == "/" } ?? true
+        prefix { !$0.isWhitespace && $0 != "/" }.split(separator: ":").last.map { $0 == name } ?? false
     }
 
     /// Returns the value of an attribute in a tag.

@@ -12,6 +12,9 @@ public struct Recording: Sendable {
     /// Whether only the magnitude of the acceleration is known.
     public let hasOnlyMagnitude: Bool
 
+    /// The fields of the file; nil if it is not CSV.
+    package let csvLayout: RecordingLayout?
+
     private let extras: [String: [Double]]
 
     /// Reads a recording from a file.
@@ -36,6 +39,7 @@ public struct Recording: Sendable {
             for (index, value) in row.extras.enumerated() { extras[index].append(value) }
         }
         skipped = reader.skipped
+        csvLayout = reader.isCSV ? reader.layout : nil
         hasOnlyMagnitude = reader.layout.parts.contains { $0.stream == .accelerometer && $0.fillsWithZero }
         self.times = times
         self.blocks = blocks

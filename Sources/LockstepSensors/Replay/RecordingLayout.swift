@@ -26,11 +26,11 @@ package struct RecordingLayout: Sendable {
         """
 
     let fieldCount: Int
-    let timeField: Int
+    package let timeField: Int
     /// The unit of times; nil if the header does not say it.
     let timeUnit: TimeUnit?
-    /// The index of the field with the device of a row, in an export of Lockstep.
-    let deviceField: Int?
+    /// The indices of the fields with the group and the device of a row, in an export of Lockstep; empty without a device.
+    let deviceFields: [Int]
     /// The index of the field with the stream of a row, in an export of one stream.
     let streamField: Int?
     /// The stream of all rows, if there is ``streamField``.
@@ -84,9 +84,12 @@ package struct RecordingLayout: Sendable {
             let timeField = fieldIndices[time.name]
         else { throw refusal("the header is missing or has no time such as t_us; a recording has \(Self.known)") }
         self.timeField = timeField
-        let isExport = fieldIndices["t"] != nil && (fieldIndices["device"] != nil || named != names)
+        // Other recorders use single ones of these names, for times in other units.
+        let isExport =
+            ["group", "device", "t", "time"].allSatisfy { fieldIndices[$0] != nil }
+            || (named != names && fieldIndices["t"] != nil)
         timeUnit = format.timeUnit ?? time.unit ?? (isExport ? .microseconds : nil)
-        deviceField = fieldIndices["device"]
+        deviceFields = fieldIndices["device"].map { [fieldIndices["group"], $0].compactMap(\.self) } ?? []
         streamField = Self.streamField(fieldIndices)
         streamName = streamField == nil ? nil : streamNames.first
         for name in streamNames where streams.stream(named: name) == nil {
@@ -113,7 +116,7 @@ package struct RecordingLayout: Sendable {
     }
 
     /// Returns the names of the fields of a header of CSV, and the byte between them.
-    static func names(of header: String) -> (names: [String], separator: UInt8) {
+    package static func names(of header: String) -> (names: [String], separator: UInt8) {
         let separator = separator(of: header)
         let names = header.utf8.split(separator: separator, omittingEmptySubsequences: false)
             .map { String(Substring($0)).unquoted() }

@@ -24,6 +24,7 @@ struct RecordingReader: ~Copyable {
     private var failure: ReplayError?
     private var previous: Int64?
     private var earlierRows = 0
+    private var untimedPoints = 0
     /// The device of the rows so far.
     private var device: String?
 
@@ -33,6 +34,9 @@ struct RecordingReader: ~Copyable {
         self.rows = rows
         self.isStrict = isStrict
     }
+
+    /// Whether the file is CSV.
+    var isCSV: Bool { if case .csv = rows.form { true } else { false } }
 
     /// Opens `file` and reads its header and its last row.
     /// - Parameters:
@@ -109,7 +113,14 @@ struct RecordingReader: ~Copyable {
     }
 
     private mutating func read() throws(ReplayError) -> (RecordingRow, Int)? {
-        guard let fields = try rows.next() else { return nil }
+        let next = try rows.next()
+        while untimedPoints < rows.untimedPoints {
+            untimedPoints += 1
+            let reason = "a point has no time"
+            guard !isStrict else { throw ReplayError(file: rows.file, line: rows.line, reason: reason) }
+            skipped.add(line: rows.line, reason: reason)
+        }
+        guard let fields = next else { return nil }
         do throws(RowError) {
             let row = try layout.row(fields: fields, isStrict: isStrict)
             if let device, let other = row.device, other != device {

@@ -10,7 +10,7 @@ package struct RecordingRow: Sendable {
     package let extras: [Double]
     /// Why samples of the row were left out, one reason for each.
     package var invalid: [String] = []
-    /// The device, in an export of Lockstep.
+    /// The device with its group, in an export of Lockstep.
     package var device: String?
 }
 
@@ -51,7 +51,7 @@ extension RecordingLayout {
         }
         return RecordingRow(
             time: try time(fields[timeField]), values: values, extras: extras, invalid: invalid,
-            device: deviceField.map { text(fields[$0]) })
+            device: deviceFields.isEmpty ? nil : deviceFields.map { text(fields[$0]) }.joined(separator: "/"))
     }
 
     private func number(_ field: ArraySlice<UInt8>) throws(RowError) -> Double {
@@ -67,7 +67,7 @@ extension RecordingLayout {
 
     /// Parses the time of a row, in µs.
     /// - Throws: The reason why it is malformed.
-    func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
+    package func time(_ field: ArraySlice<UInt8>) throws(RowError) -> Int64 {
         let text = text(field)
         if let number = Int64(text) {
             let unit = try unit(of: Double(number), text)

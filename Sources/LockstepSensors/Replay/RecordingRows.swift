@@ -26,6 +26,8 @@ struct RecordingRows: ~Copyable {
     var file: String { lines.file }
     /// The number of the line that was read last.
     var line: Int { lines.line }
+    /// The number of points of GPX without a time so far, which are no rows.
+    var untimedPoints: Int { points.untimed }
     /// The byte between the fields of ``next()``, if they are those of CSV.
     var separator: UInt8 { if case .csv(let separator) = form { separator } else { UInt8(ascii: ",") } }
 
@@ -66,7 +68,7 @@ struct RecordingRows: ~Copyable {
         var lines = try LineReader(file: file)
         _ = try lines.next()
         guard let line = try lines.next(), let fields = try? fields(of: line) else { return [] }
-        return [String(decoding: fields[field], as: UTF8.self)]
+        return [String(decoding: fields[field], as: UTF8.self).unquoted()]
     }
 
     /// Returns the fields of the next row; nil after the last.
@@ -84,6 +86,11 @@ struct RecordingRows: ~Copyable {
         }
         guard points.hasTrack else {
             throw ReplayError(file: file, line: nil, reason: "the file is no GPX with the points of a track")
+        }
+        guard points.hasTime else {
+            throw ReplayError(
+                file: file, line: nil,
+                reason: "no point has a time: only a recorded track can be replayed, not a planned one")
         }
         return nil
     }

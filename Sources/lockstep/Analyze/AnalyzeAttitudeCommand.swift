@@ -38,7 +38,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
     @Argument(help: "Recording: a CSV or NDJSON file.")
     var file: String
 
-    @Option(help: "CSV file to write: the recording with the attitude added. An existing file is replaced.")
+    @Option(help: "CSV file to write: the recording, in CSV, with the attitude added. An existing file is replaced.")
     var out: String?
 
     @Option(
@@ -73,6 +73,9 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         let columns = AttitudeReference.columns
         let (recording, accelerometer) = try sign.open(
             file, extras: columns, options: recordings, for: "attitude")
+        guard out == nil || recording.csvLayout != nil else {
+            throw CommandFailure("\(file): --out adds columns to CSV only: use a recording in CSV, or leave --out away")
+        }
         var sensors = [accelerometer]
         for stream in [SensorStream.gyroscope, .magnetometer] {
             if let samples = recording.samples(of: stream), !samples.isEmpty { sensors.append(samples) }
@@ -82,7 +85,9 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         let motions = estimator.motions(of: sensors + locations)
         let reference = AttitudeReference(recording)
         let error = reference?.error(of: motions)
-        if let out { try AttitudeFile.write(motions, addedTo: file, to: out) }
+        if let out, let layout = recording.csvLayout {
+            try AttitudeFile.write(motions, addedTo: file, layout, to: out)
+        }
         let report = AttitudeReport(
             sensors: sensors, motions: motions, requestedFrame: frame,
             error: error,

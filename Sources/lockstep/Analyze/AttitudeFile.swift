@@ -2,6 +2,7 @@ import FoundationEssentials
 import LockstepCommandLine
 import LockstepModel
 import LockstepMotion
+import LockstepSensors
 
 /// Writes a copy of a recording (CSV) with the attitude added to each row.
 enum AttitudeFile {
@@ -13,30 +14,33 @@ enum AttitudeFile {
     }()
 
     /// Copies the rows of `file` to `out`, and appends to each row the motion with the same time.
-    /// - Parameter file: a recording that was already parsed without an error.
+    /// - Parameters:
+    ///   - file: a recording that was already parsed without an error.
+    ///   - layout: the fields of `file`.
     /// - Throws: ``CommandFailure`` if `out` cannot be written.
-    static func write(_ motions: [DeviceMotion], addedTo file: String, to out: String) throws {
-        let text = try Data(contentsOf: URL(fileURLWithPath: file))
+    static func write(
+        _ motions: [DeviceMotion], addedTo file: String, _ layout: RecordingLayout, to out: String
+    ) throws {
+        let text = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
         // Accept CRLF line ends and a byte order mark, as the parser of recordings does.
         var lines = text.split(separator: UInt8(ascii: "\n"))[...].map { $0.last == 13 ? $0.dropLast() : $0 }[...]
         guard let header = lines.popFirst() else { return }
-        let fields = String(
-            decoding: header.starts(with: [0xEF, 0xBB, 0xBF]) ? header.dropFirst(3) : header, as: UTF8.self
-        )
-        .split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
-        let timeField = fields.firstIndex(of: "t_us") ?? 0
+        let (fields, separator) = RecordingLayout.names(
+            of: String(
+                decoding: header.starts(with: [0xEF, 0xBB, 0xBF]) ? header.dropFirst(3) : header, as: UTF8.self))
+        let mark = String(UnicodeScalar(separator))
         var output = Data()
         output.reserveCapacity(text.count * 3)
         func add(_ values: [String]) {
-            output.append(contentsOf: values.joined(separator: ",").utf8)
+            output.append(contentsOf: values.joined(separator: mark).utf8)
             output.append(UInt8(ascii: "\n"))
         }
         add(fields.map { names.contains($0) ? "ref_\($0)" : $0 } + names)
         var next = motions[...]
         for line in lines where line.contains(where: { $0 > UInt8(ascii: " ") }) {
             let row = String(decoding: line, as: UTF8.self)
-            let cells = row.split(separator: ",", omittingEmptySubsequences: false)
-            let time = Int64(cells[timeField].filter { $0 != " " })
+            let cells = line.split(separator: separator, omittingEmptySubsequences: false)
+            let time = try? layout.time(cells[layout.timeField])
             guard let motion = next.first, motion.timestamp.microseconds == time else {
                 add([row] + names.map { _ in "" })
                 continue

@@ -170,7 +170,7 @@ struct CertsWebCommand: ParsableCommand {
         commandName: "web", abstract: "Create the certificate of the servers of page and gateway.",
         discussion: """
             Creates web.pem and web.key, and an authority if the folder has none. Browsers and phones must trust the \
-            authority: install ca.pem on them, see docs/join.md.
+            authority: see docs/join.md.
             """)
 
     @OptionGroup var options: CertificateOptions
@@ -183,13 +183,14 @@ struct CertsWebCommand: ParsableCommand {
         let certificates = try options.open(creating: true)
         let file = certificates.path + "/web"
         try certificates.issue(file, name: hosts[0], for: .server, hosts: hosts)
+        let host = hosts[0].contains(":") ? "[\(hosts[0])]" : hosts[0]
         let tls = "--server-cert-file \(file).pem --server-key-file \(file).key"
         Terminal.output.write(
             """
 
             Page:     lockstep-serve --listen 0.0.0.0:8444 --token-file TOKENS \(tls) …
-            Gateway:  lockstep-gateway --listen 0.0.0.0:8443 --users-file USERS \(tls) …
-            Phones:   install \(certificates.authority)
+            Gateway:  lockstep-gateway --listen 0.0.0.0:8443 --users-file USERS \(tls) --authority-file \(certificates.authority) …
+            Phones:   https://\(host):8443/ca.pem to trust the authority, then https://\(host):8443/join
 
             """)
     }

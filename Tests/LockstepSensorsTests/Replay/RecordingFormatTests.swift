@@ -32,6 +32,12 @@ struct RecordingFormatTests {
         #expect(try await read("\(name),x_g,y_g,z_g\n\(text),0,0,-1\n").times == [1_795_575_590_250_000])
     }
 
+    @Test("a file with a device and the time in ms is no export")
+    func deviceOfAnotherRecorder() async throws {
+        let text = "device,t,x_g,y_g,z_g\na,1795575590250,0,0,-1\n"
+        #expect(try await read(text).times == [1_795_575_590_250_000])
+    }
+
     @Test("times that are no date need a unit")
     func relativeTimes() async throws {
         let text = "time,x_g,y_g,z_g\n0,0,0,-1\n0.01,0,0,-1\n"
@@ -103,6 +109,8 @@ struct RecordingFormatTests {
         let recording = try await read(json + "\n")
         #expect(recording.times == [1_795_575_590_250_000])
         #expect(recording.samples(of: .gyroscope)?.columns == [[1], [2.5], [-3]])
+        let quoted = csv.replacing("motion/gyroscope", with: "\"motion/gyroscope\"")
+        #expect(try await read(quoted).samples(of: .gyroscope)?.columns == [[1], [2], [3]])
         let other = "lab,arm,motion/accelerometer,\(Self.zero),1,2,3\n"
         #expect(
             await reason(csv + other).contains("begins with samples of motion/gyroscope, this one is of motion/acc"))
@@ -158,8 +166,23 @@ struct RecordingFormatTests {
             let column = columns[try #require(names.firstIndex(of: name))]
             #expect(column[0] == value && column[1].isNaN, "\(name)")
         }
-        #expect(await reason("<gpx><trk><trkseg><trkpt lat='1' lon='2'/></trkseg></trk></gpx>").contains("has no time"))
+        #expect(
+            await reason("<gpx><trk><trkseg><trkpt lat='1' lon='2'/></trkseg></trk></gpx>").contains(
+                "no point has a time"))
         #expect(await reason("<html><p>a</p></html>").contains("no GPX with the points of a track"))
+    }
+
+    @Test("elements of GPX may have a prefix, and points without a time are left out")
+    func gpxWithPrefix() async throws {
+        let recording = try await read(
+            """
+            <gpx:gpx><gpx:trk><gpx:trkseg><gpx:trkpt lat="1" lon="2"/><gpx:trkpt lat="46.5" lon="7.5">
+            <gpx:time>2026-11-25T02:59:50Z</gpx:time></gpx:trkpt><gpx:trkpt lat="3" lon="4"></gpx:trkpt>
+            </gpx:trkseg></gpx:trk></gpx:gpx>
+            """)
+        #expect(recording.times == [1_795_575_590_000_000])
+        #expect(recording.samples(of: .location)?.columns[0] == [46.5])
+        #expect(recording.skipped.count == 2 && recording.skipped.reason == "a point has no time")
     }
 
     @Test("files in other forms are refused with advice", arguments: ["PAR1\u{15}", "SQLite format 3\0"])
@@ -171,5 +194,7 @@ struct RecordingFormatTests {
     func severalDevices() async {
         let text = "device,t,pressure\na,1795575590250000,1013\nb,1795575590250001,1013\n"
         #expect(await reason(text).contains("several devices, such as a and b: export one device"))
+        let groups = "group,\(text)".replacing("\na", with: "\nlab,a").replacing("\nb", with: "\nhall,a")
+        #expect(await reason(groups).contains("several devices, such as lab/a and hall/a: export one device"))
     }
 }

@@ -303,12 +303,18 @@ struct GatewayHTTPTests {
         try await withTemporaryFolder { folder in
             let file = folder + "/users"
             try "alice short\n".write(toFile: file, atomically: true, encoding: .utf8)
+            // A certificate that is followed by its key.
+            let certificate = try await TestCertificate(in: folder)
+            let both = folder + "/both.pem"
+            try [certificate.certificate, certificate.key].map { try String(contentsOfFile: $0, encoding: .utf8) }
+                .joined().write(toFile: both, atomically: true, encoding: .utf8)
             let cases: [(arguments: [String], mode: Int, text: String)] = [
                 (["--listen", "0.0.0.0:0"], 0o600, "--users-file"), (["--listen", "x"], 0o600, "not an address"),
                 (["--listen", "0", "--users-file", file], 0o644, "chmod 600"),
                 (["--listen", "0", "--users-file", file], 0o600, "line 1: the token must have"),
                 (["--listen", "0", "--server-cert-file", file], 0o600, "must be used together"),
                 (["--listen", "0", "--authority-file", file], 0o600, "give ca.pem, and never a key"),
+                (["--listen", "0", "--authority-file", both], 0o600, "give ca.pem, and never a key"),
                 (["--listen", "0", "--page", folder], 0o600, "index.html"),
                 (["--listen", "0", "--max-connections", "0"], 0o600, "whole number"),
             ]

@@ -56,6 +56,8 @@ struct CertsCommandTests {
             let run = try await RunningProgram.run(
                 Programs.built("lockstep"), ["certs", "web", "localhost", "127.0.0.1", "--certs", folder])
             #expect(run.text.contains("made   \(folder)/web.pem"), "\(run.text)")
+            #expect(run.text.contains("web.key --authority-file \(folder)/ca.pem …"), "\(run.text)")
+            #expect(run.text.contains("https://localhost:8443/ca.pem to trust"), "\(run.text)")
             let check = try await RunningProgram.run(
                 "/usr/bin/openssl",
                 ["verify", "-CAfile", folder + "/ca.pem", "-purpose", "sslserver", folder + "/web.pem"])
