@@ -19,8 +19,9 @@ struct RepeatedFixesTests {
     private func note(
         _ report: ForeignReport, isRetained: Bool = false, at time: Int64, in fixes: inout RepeatedFixes
     ) -> Int64? {
-        let arrival = fixes.arrival(of: report, isRetained: isRetained, at: Timestamp(microseconds: time))
-        fixes.note(report, movedTo: arrival)
+        let now = Timestamp(microseconds: time)
+        let arrival = fixes.arrival(of: report, isRetained: isRetained, at: now)
+        fixes.note(report, movedTo: arrival, at: now)
         return arrival?.microseconds
     }
 
@@ -38,6 +39,10 @@ struct RepeatedFixesTests {
         #expect(note(report(2), isRetained: true, at: 80, in: &fixes) == 20)
         #expect(note(report(3, fix: fix + 1), at: 90, in: &fixes) == 90, "the last fix stays")
         #expect(note(report(2, of: "b"), at: 100, in: &fixes) == nil, "senders are independent")
+        let later = 50 + RepeatedFixes.period
+        #expect(note(report(2, fix: fix + 1), at: later - 1, in: &fixes) == 50)
+        #expect(note(report(2, fix: fix + 1), at: later, in: &fixes) == later, "a new message with the same values")
+        #expect(note(report(2, fix: fix + 1), at: later + 1, in: &fixes) == later)
         var other = report(9)
         other.timeOfFix = nil
         #expect(note(other, at: 110, in: &fixes) == nil)

@@ -172,7 +172,7 @@ struct GatewayIntake {
             throw lastRefusal
         }
         let device = outbox.index(of: address, sender: report.sender)
-        fixes.note(translated, movedTo: arrival)
+        fixes.note(translated, movedTo: arrival, at: message.receivedAt)
         if known == nil, let written, written != message.receivedAt {
             clocks.note(written, of: device, at: message.receivedAt)
         }
