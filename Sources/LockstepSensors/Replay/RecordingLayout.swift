@@ -89,7 +89,8 @@ package struct RecordingLayout: Sendable {
             ["group", "device", "t", "time"].allSatisfy { fieldIndices[$0] != nil }
             || (named != names && fieldIndices["t"] != nil)
         timeUnit = format.timeUnit ?? time.unit ?? (isExport ? .microseconds : nil)
-        deviceFields = fieldIndices["device"].map { [fieldIndices["group"], $0].compactMap(\.self) } ?? []
+        deviceFields =
+            fieldIndices["device"].map { (isExport ? [fieldIndices["group"]].compactMap(\.self) : []) + [$0] } ?? []
         streamField = Self.streamField(fieldIndices)
         streamName = streamField == nil ? nil : streamNames.first
         for name in streamNames where streams.stream(named: name) == nil {

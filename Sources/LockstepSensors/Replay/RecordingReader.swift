@@ -117,8 +117,9 @@ struct RecordingReader: ~Copyable {
         while untimedPoints < rows.untimedPoints {
             untimedPoints += 1
             let reason = "a point has no time"
-            guard !isStrict else { throw ReplayError(file: rows.file, line: rows.line, reason: reason) }
-            skipped.add(line: rows.line, reason: reason)
+            let line = rows.untimedLine ?? rows.line
+            guard !isStrict else { throw ReplayError(file: rows.file, line: line, reason: reason) }
+            skipped.add(line: line, reason: reason)
         }
         guard let fields = next else { return nil }
         do throws(RowError) {

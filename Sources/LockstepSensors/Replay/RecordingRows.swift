@@ -28,6 +28,8 @@ struct RecordingRows: ~Copyable {
     var line: Int { lines.line }
     /// The number of points of GPX without a time so far, which are no rows.
     var untimedPoints: Int { points.untimed }
+    /// The number of the line of the first of them.
+    private(set) var untimedLine: Int?
     /// The byte between the fields of ``next()``, if they are those of CSV.
     var separator: UInt8 { if case .csv(let separator) = form { separator } else { UInt8(ascii: ",") } }
 
@@ -80,7 +82,11 @@ struct RecordingRows: ~Copyable {
             do throws(RowError) { return try fields(of: line) } catch { throw failure(error) }
         }
         while let piece = try lines.next() {
-            do throws(RowError) { if let fields = try points.add(piece) { return fields } } catch {
+            do throws(RowError) {
+                let fields = try points.add(piece)
+                if points.untimed > 0, untimedLine == nil { untimedLine = line }
+                if let fields { return fields }
+            } catch {
                 throw failure(error)
             }
         }
