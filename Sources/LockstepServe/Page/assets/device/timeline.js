@@ -91,8 +91,14 @@ export function timelineCard({ group, device }, moment) {
             isFirst = false;
         } catch (error) {
             if (isAbort(error) || wanted !== `${end} ${span}`) return;
+            // The live state is known without the store.
+            if (end === null && current) {
+                transitions ??= [];
+                draw();
+            }
             setText(note, error.message);
-            return loadIn(RETRY);
+            if (error.status === 0 || error.status === 429 || error.status >= 500) loadIn(RETRY);
+            return;
         }
         draw();
     }
