@@ -44,7 +44,7 @@ struct LibraryTests {
     }
 
     @Test("a package that needs only the device library fetches no other package")
-    func dependencies() throws {
+    func dependencies() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("lockstep-\(UUID())")
         try FileManager.default.createDirectory(
             at: folder.appendingPathComponent("user/Sources/user"), withIntermediateDirectories: true)
@@ -69,11 +69,14 @@ struct LibraryTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["swift", "package", "--package-path", folder.path + "/user", "show-dependencies"]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let path = folder.appendingPathComponent("output").path
+        FileManager.default.createFile(atPath: path, contents: nil)
+        process.standardOutput = FileHandle(forWritingAtPath: path)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(process.terminationStatus == 0)
         #expect(text.contains("lockstep<") && !text.contains("swift-nio"), "\(text)")
     }

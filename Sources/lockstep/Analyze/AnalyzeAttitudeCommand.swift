@@ -74,7 +74,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
         let (recording, accelerometer) = try sign.open(
             file, extras: columns, options: recordings, for: "attitude")
         guard out == nil || recording.csvLayout != nil else {
-            throw CommandFailure("\(file): --out adds columns to CSV only: use a recording in CSV, or leave --out away")
+            throw CommandFailure("\(file): --out adds columns to CSV only: use a recording in CSV, or omit --out")
         }
         var sensors = [accelerometer]
         for stream in [SensorStream.gyroscope, .magnetometer] {

@@ -170,7 +170,7 @@ struct CertsWebCommand: ParsableCommand {
         commandName: "web", abstract: "Create the certificate of the servers of page and gateway.",
         discussion: """
             Creates web.pem and web.key, and an authority if the folder has none. Browsers and phones must trust the \
-            authority: see docs/join.md.
+            authority, ca.pem; for phones see docs/join.md.
             """)
 
     @OptionGroup var options: CertificateOptions
