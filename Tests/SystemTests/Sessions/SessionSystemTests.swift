@@ -75,7 +75,7 @@ struct SessionSystemTests {
             let exported = try await read(system, ["export", "session", "walk 3", "--out", out])
             #expect(exported.status == 0, "\(exported.text)")
             let rows = try String(contentsOfFile: out + "/accelerometer.csv", encoding: .utf8).split(separator: "\n")
-            let times = rows.dropFirst().compactMap { Int64($0.split(separator: ",")[2]) }
+            let times = rows.dropFirst().compactMap { Int64($0.split(separator: ",")[3]) }
             #expect(times.count == rows.count - 1)
             #expect(times.allSatisfy { (start.microseconds..<end.microseconds).contains($0) })
             #expect(Set(rows.dropFirst().map { $0.split(separator: ",")[1] }) == Set(names.map { $0[...] }))
