@@ -69,14 +69,14 @@ struct LibraryTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["swift", "package", "--package-path", folder.path + "/user", "show-dependencies"]
-        let path = folder.appendingPathComponent("output").path
-        FileManager.default.createFile(atPath: path, contents: nil)
-        process.standardOutput = FileHandle(forWritingAtPath: path)
+        let output = folder.appendingPathComponent("output")
+        try Data().write(to: output)
+        process.standardOutput = try FileHandle(forWritingTo: output)
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             process.terminationHandler = { _ in continuation.resume() }
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }
-        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let text = try String(contentsOf: output, encoding: .utf8)
         #expect(process.terminationStatus == 0)
         #expect(text.contains("lockstep<") && !text.contains("swift-nio"), "\(text)")
     }
