@@ -11,6 +11,7 @@ import urllib.parse
 from browser import Browser, Page
 from join_server import JoinServer
 from phone import NUMBERED, Phone, REST, turned
+from truth import no_errors
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Errors of the browser about replies and connections that fail on purpose.
@@ -26,11 +27,6 @@ def until(condition, what, page, timeout=20):
             return value
         page.drain(0.05)
     raise AssertionError(f"{what} did not hold within {timeout} s")
-
-
-def no_errors(page, allowed=()):
-    wrong = [error for error in page.errors if not any(part in error for part in allowed)]
-    assert not wrong, f"errors in the console: {wrong[:5]}"
 
 
 def each_once(samples, numbers, may_be_lost=()):

@@ -9,27 +9,10 @@ from browser import Browser
 from sessions import recorded
 from system import System
 from tiles import TileServer
+from truth import EXPECTED, no_errors, open_view, text
 
 HERE = pathlib.Path(__file__).resolve().parent
 VIEWS = ["#/", "#/map", "#/device/lab/left", "#/sessions", "#/sessions/lab/played", "#/events", "#/bouncer/lab/left", "#/system"]
-
-# Errors of the browser about a server that was stopped on purpose.
-EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource")
-
-
-def open_view(page, system, view, ready):
-    page.open("about:blank")
-    page.open(f"{system.url}/{view}")
-    page.expect(ready, 30, f"{view} shows {ready}")
-
-
-def text(selector):
-    return f"(document.querySelector({json.dumps(selector)})?.textContent ?? '')"
-
-
-def no_errors(page, allowed=()):
-    wrong = [error for error in page.errors if not any(part in error for part in allowed)]
-    assert not wrong, f"errors in the console: {wrong[:5]}"
 
 
 def same_origin(page, system):

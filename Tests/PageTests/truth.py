@@ -8,7 +8,9 @@ import time
 from system import System
 
 HERE = pathlib.Path(__file__).resolve().parent
-EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource")
+# Errors of the browser about a server that was stopped on purpose. The icon is asked for again with each address.
+EXPECTED = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "Failed to load resource",
+            "icon from the Manifest")
 
 
 def open_view(page, system, view, ready):
