@@ -53,6 +53,27 @@ struct ProgramEndTests {
         }
     }
 
+    @Test(
+        "a program that cannot start ends with an error, and without a crash",
+        arguments: ["lockstep-collector", "lockstep-gateway", "lockstep-serve"])
+    func failingStart(name: String) async throws {
+        try await withSecureBroker { broker in
+            let library = try await slowCleanUp(in: broker.folder)
+            let used = try LoopbackListener()
+            defer { used.close() }
+            var arguments = try arguments(of: name, broker)
+            if name == "lockstep-collector" {
+                arguments[arguments.count - 1] = "sqlite:\(broker.folder)/none/samples.db"
+            } else {
+                arguments += ["--listen", "\(used.port)"]
+            }
+            for _ in 1...Self.starts {
+                let program = try broker.run(Programs.built(name), arguments, environment: ["LD_PRELOAD": library])
+                #expect(await program.waitForExit() == 1, "\(program.text)")
+            }
+        }
+    }
+
     private func arguments(of name: String, _ broker: SecureBroker, source: String = "simulate:1") throws -> [String] {
         let (user, others): (String, [String]) =
             switch name {
