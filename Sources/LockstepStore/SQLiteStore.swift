@@ -9,8 +9,9 @@ import LockstepSQLite
 /// which is only appended to. The view `STREAM` has both. A sample is in one of them, never in both, for everyone who
 /// ignores the rows of `_waiting` that `_merge` hides:
 ///
-/// - A batch that fills pages goes straight to `_STREAM`, with a row in `_waiting` that tells of it but has no samples.
-/// - A smaller one is a row of `_waiting`, with its samples as JSON.
+/// - New samples of a run, all of one epoch, that fill pages go straight to `_STREAM`, with a row in `_waiting` that has their
+///   batch numbers and no samples.
+/// - Fewer are a row of `_waiting`, with the samples as JSON.
 /// - A merge freezes the rows up to n = `upto`, and moves the samples of one device after the other. Each of its
 ///   transactions writes samples to their tables, and raises `device_done` in `_merge`, which hides the rows of these
 ///   devices in `_waiting`. At the end the rows are deleted and the mark is reset, in one transaction. A merge that was

@@ -9,7 +9,7 @@
 /// A minimum is right only if a message found no queue. While the backlog fills the link, none does. Therefore the window is
 /// halved every ``probeInterval``, and grows again.
 ///
-/// The window belongs to a connection. The collectors' part of the way is limited by ``Delivery``. All times are in µs of
+/// The window belongs to a connection. The collectors' part of the way is limited by ``DeviceDelivery``. All times are in µs of
 /// the boot clock.
 public struct LinkWindow: Sendable {
     /// The size of a new connection's window in bytes.

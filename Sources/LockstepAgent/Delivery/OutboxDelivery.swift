@@ -8,7 +8,7 @@ package import Logging
 /// this value returns. It performs no I/O and reads no clock; all times are in µs of the boot clock.
 ///
 /// Invariants:
-/// - **Complete.** Each pending batch of the outbox is in the ``Delivery`` of its device, in exactly one of its states, until an
+/// - **Complete.** Each pending batch of the outbox is in the ``DeviceDelivery`` of its device, in exactly one of its states, until an
 ///   acknowledgement lists it as stored or the outbox drops it. A lost connection moves what is in flight to the backlog.
 /// - **Removed.** Only a collector's acknowledgement makes a batch removable, or the broker's PUBACK if there is no collector.
 ///   It stays so until a commit of the outbox has succeeded.
@@ -18,8 +18,8 @@ package import Logging
 /// - **Turns.** Devices take turns with their backlog, and epochs of a device, too: none can block the others.
 /// - **Again.** A batch is sent again when it is lost by the evidence of acknowledgements, after a delay without any, and with
 ///   backoff if broker or collector refuses it.
-/// - **Told.** What a person has to solve is reported once for each connection or interval, and is in ``problem(of:at:)`` until
-///   it is solved.
+/// - **Reported.** A problem that a person has to solve is reported once for each connection or interval, and is in
+///   ``problem(of:at:)`` until it is solved.
 package struct OutboxDelivery: Sendable {
     /// The maximum delay between an acknowledgement and the removal of its batches, in µs.
     static let removalDelay: Int64 = 2_000_000
