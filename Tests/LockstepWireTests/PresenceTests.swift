@@ -50,6 +50,23 @@ struct PresenceTests {
         }
     }
 
+    @Test("a point of a clock that no receiver accepts costs only that point")
+    func invalidClockPoint() throws {
+        func point(time: Int64, skew: Int64) -> ClockPoint {
+            ClockPoint(
+                collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: time),
+                segment: Timestamp(microseconds: 1),
+                offset: 2, skew: skew, bound: 3, skewBound: 4)
+        }
+        let good = point(time: 5, skew: 6)
+        let points = [point(time: -1, skew: 6), good, point(time: 5, skew: 2_000_000_000)]
+        let presence = Presence(
+            epoch: epoch, session: 7, phase: .foreground, at: nil, clock: ClockReport(points: points))
+        let payload = PresenceJSON.encode(presence)
+        #expect(try PresenceJSON.decode(Data(payload)).clock?.points == [good])
+        #expect(payload.withUnsafeBytes { PresenceJSON.decodeCanonical($0) }?.clock?.points == [good])
+    }
+
     @Test("the ends of the validity of certificates survive a round trip, and unknown or impossible ones are ignored")
     func certificates() throws {
         let times = ["ca": Timestamp(microseconds: 1), "client": Timestamp(microseconds: 2_000_000_000_000_000)]

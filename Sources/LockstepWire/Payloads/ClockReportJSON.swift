@@ -6,8 +6,10 @@ enum ClockReportJSON {
         object.member("clock") { clock in
             if let isSynchronised = report.isSynchronised { clock.member("synchronised", isSynchronised) }
             clock.member("max_error", ifPresent: report.maxError)
-            guard !report.points.isEmpty else { return }
-            clock.member("points", report.points) { array, point in
+            // A receiver refuses the whole message because of an invalid point, such as one of a clock before 1970.
+            let points = report.points.filter(\.isValid)
+            guard !points.isEmpty else { return }
+            clock.member("points", points) { array, point in
                 array.object { object in
                     object.member("collector", point.collector.rawValue)
                     object.member("t", point.time.microseconds)
