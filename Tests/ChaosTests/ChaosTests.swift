@@ -23,7 +23,8 @@ struct ChaosTests {
         print(
             "chaos: seed \(plan.seed), \(plan.seconds) s, broker persistence \(brokerIsPersistent ? "on" : "off"), events "
                 + plan.kinds.map(\.rawValue).joined(separator: ","))
-        try await withSystem(isPersistent: brokerIsPersistent) { system in
+        // With each change, the broker would write all messages that wait: minutes for those of a long run.
+        try await withSystem(isPersistent: brokerIsPersistent, brokerSettings: ["autosave_interval 50"]) { system in
             let chaos = try await ChaosSystem(system)
             do { try await run(&plan, chaos) } catch {
                 // An error names no event.
