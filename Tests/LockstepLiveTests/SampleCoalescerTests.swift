@@ -96,17 +96,6 @@ struct SampleCoalescerTests {
         #expect(coalescer.removeFirst(at: moment(1).boot) == nil)
     }
 
-    @Test("deadlines leave the heap in order")
-    func heap() {
-        var heap = DeadlineHeap<Int>()
-        let times = (0..<500).map { Int64($0 * 7919 % 499) }
-        for time in times { heap.add(Int(time), at: time) }
-        var found: [Int] = []
-        #expect(heap.removeFirst(until: -1) == nil)
-        while let element = heap.removeFirst(until: 1000) { found.append(element) }
-        #expect(found == times.sorted().map(Int.init))
-    }
-
     @Test("an event rate is reduced to one that subscribers share")
     func rates() {
         let rates = [0.01, 0.1, 7, 10, 59, 60, 1000].map { SampleRequest(devices: nil, streams: nil, hz: $0).hz }

@@ -42,14 +42,14 @@ struct SampleCoalescer: Sendable {
     private var pending: [Channel: Pending] = [:]
     /// The last deadline of any stream of a device, in µs of the boot clock.
     private var lastDue: [Device: Int64] = [:]
-    private var deadlines = DeadlineHeap<Channel>()
+    private var deadlines = DeadlineQueue<Channel>()
     /// The memory of all collected samples, in bytes.
     private(set) var bytes = 0
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
     /// The time at which samples are due next, in µs of the boot clock.
-    var nextDeadline: Int64? { deadlines.next }
+    var nextDeadline: Int64? { deadlines.nextDeadline }
 
     func count(in channel: Channel) -> Int { pending[channel]?.samples?.count ?? 0 }
 
@@ -65,12 +65,12 @@ struct SampleCoalescer: Sendable {
         // Join the device's other streams, if that delays nothing.
         let joined = lastDue[device].flatMap { $0 > boot && $0 >= earliest && $0 <= latest ? $0 : nil }
         lastDue[device] = joined ?? latest
-        deadlines.add(channel, at: joined ?? latest)
+        deadlines.add(channel, deadline: joined ?? latest)
     }
 
     /// Removes and returns the samples of the next channel that is due.
     mutating func removeFirst(at boot: Int64) -> Output? {
-        while let channel = deadlines.removeFirst(until: boot) {
+        while let channel = deadlines.popExpired(at: boot)?.key {
             // The channel may have been removed.
             guard let collected = pending[channel], collected.samples != nil || collected.dropped > 0 else { continue }
             bytes -= collected.bytes
@@ -99,39 +99,5 @@ extension SampleCoalescer.Pending {
             if samples == nil { samples = new } else { samples?.append(contentsOf: new) }
         }
         return isFirst
-    }
-}
-
-/// Deadlines with what is due at them, ordered by time: a binary heap.
-struct DeadlineHeap<Element: Sendable>: Sendable {
-    private var entries: [(at: Int64, element: Element)] = []
-
-    /// The earliest deadline, in µs of the boot clock.
-    var next: Int64? { entries.first?.at }
-
-    mutating func add(_ element: Element, at time: Int64) {
-        entries.append((time, element))
-        var child = entries.count - 1
-        while child > 0, entries[child].at < entries[(child - 1) / 2].at {
-            entries.swapAt(child, (child - 1) / 2)
-            child = (child - 1) / 2
-        }
-    }
-
-    /// Removes and returns the element of the earliest deadline, if it is not after `time`.
-    mutating func removeFirst(until time: Int64) -> Element? {
-        guard let first = entries.first, first.at <= time else { return nil }
-        let last = entries.removeLast()
-        guard !entries.isEmpty else { return first.element }
-        entries[0] = last
-        var parent = 0
-        while true {
-            var least = parent
-            for child in [2 * parent + 1, 2 * parent + 2]
-            where child < entries.count && entries[child].at < entries[least].at { least = child }
-            guard least != parent else { return first.element }
-            entries.swapAt(least, parent)
-            parent = least
-        }
     }
 }

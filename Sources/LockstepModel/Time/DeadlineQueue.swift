@@ -1,13 +1,18 @@
 /// A priority queue of keys ordered by deadline, earliest first. Implemented as a binary heap.
 ///
 /// Insertion and removal take O(log n), so thousands of devices can wait without being scanned on every turn.
-struct DeadlineQueue<Key> {
-    private var heap: [(deadline: Int64, key: Key)] = []
+package struct DeadlineQueue<Key> {
+    // Inlinable, because it is used for each message in other modules.
+    @usableFromInline var heap: [(deadline: Int64, key: Key)] = []
+
+    @inlinable
+    package init() {}
 
     /// The earliest deadline, or nil if the queue is empty.
-    var nextDeadline: Int64? { heap.first?.deadline }
+    @inlinable package var nextDeadline: Int64? { heap.first?.deadline }
 
-    mutating func add(_ key: Key, deadline: Int64) {
+    @inlinable
+    package mutating func add(_ key: Key, deadline: Int64) {
         heap.append((deadline, key))
         var child = heap.count - 1
         while child > 0, heap[child].deadline < heap[(child - 1) / 2].deadline {
@@ -17,7 +22,8 @@ struct DeadlineQueue<Key> {
     }
 
     /// Removes and returns the earliest entry, or nil if its deadline is after `time`.
-    mutating func popExpired(at time: Int64) -> (deadline: Int64, key: Key)? {
+    @inlinable
+    package mutating func popExpired(at time: Int64) -> (deadline: Int64, key: Key)? {
         guard let first = heap.first, first.deadline <= time else { return nil }
         heap.swapAt(0, heap.count - 1)
         heap.removeLast()
@@ -32,3 +38,5 @@ struct DeadlineQueue<Key> {
         return first
     }
 }
+
+extension DeadlineQueue: Sendable where Key: Sendable {}

@@ -1,7 +1,7 @@
 import SensorTestSupport
 import Testing
 
-@testable import LockstepCollector
+@testable import LockstepModel
 
 @Suite("Deadline queue")
 struct DeadlineQueueTests {
