@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// The address of a ClickHouse database: `clickhouse://[user@]host[:port][,host[:port]…]/database`, or `clickhouses://` for
 /// TLS. Several hosts are replicas of the same database.
 ///
@@ -42,7 +44,7 @@ public struct ClickHouseAddress: Hashable, Sendable {
             self.user = String(user)
             server = server[server.index(after: at)...]
         }
-        let defaultPort = usesTLS ? "8443" : "8123"
+        let defaultPort = usesTLS ? 8443 : 8123 as UInt16
         var servers: [Server] = []
         for part in server.split(separator: ",", omittingEmptySubsequences: false) {
             let server = try Server(part, defaultPort: defaultPort)
@@ -77,30 +79,16 @@ extension ClickHouseAddress {
         public var port: UInt16
 
         /// The host and the port, as in an address.
-        public var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+        public var description: String { HostPort.text(host, port) }
 
-        fileprivate init(_ text: Substring, defaultPort: String) throws(ClickHouseAddressError) {
-            var port = defaultPort
-            if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
-                host = String(text[text.index(after: text.startIndex)..<end])
-                let tail = text[text.index(after: end)...]
-                guard tail.isEmpty || tail.hasPrefix(":") else {
-                    throw ClickHouseAddressError("only :port may follow ']'")
-                }
-                if !tail.isEmpty { port = String(tail.dropFirst()) }
-            } else {
-                let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-                guard parts.count <= 2 else { throw ClickHouseAddressError("an IPv6 address must be in [ ]") }
-                host = parts.first.map(String.init) ?? ""
-                if parts.count == 2 { port = String(parts[1]) }
-            }
-            guard !host.isEmpty, host.utf8.allSatisfy({ isHostByte($0) }) else {
+        fileprivate init(_ text: Substring, defaultPort: UInt16) throws(ClickHouseAddressError) {
+            do {
+                let address = try HostPort(text, defaultPort: defaultPort)
+                (host, port) = (address.host, address.port)
+            } catch { throw ClickHouseAddressError(error.reason) }
+            guard host.utf8.allSatisfy({ isHostByte($0) }) else {
                 throw ClickHouseAddressError("the host is missing or invalid")
             }
-            guard let number = UInt16(port), number > 0 else {
-                throw ClickHouseAddressError("the port is not from 1 to 65535")
-            }
-            self.port = number
         }
     }
 }

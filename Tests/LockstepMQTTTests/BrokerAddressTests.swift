@@ -64,7 +64,7 @@ struct BrokerAddressTests {
             ("mqtt://host:-1", "the port is not from 1 to 65535"),
             ("mqtt://[::1]:x", "the port is not from 1 to 65535"),
             ("mqtt://::1", "an IPv6 address must be in [ ]"),
-            ("mqtt://[::1", "an IPv6 address must be in [ ]"),
+            ("mqtt://[::1", "']' is missing"),
             ("mqtt://[::1]1883", "only :port may follow ']'"),
             ("mqtt://@host", "the user name is empty or has an invalid % code"),
             ("mqtt://:pw@host", "the user name is empty or has an invalid % code"),

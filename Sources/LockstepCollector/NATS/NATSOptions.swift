@@ -1,4 +1,5 @@
 import CNATS
+import LockstepModel
 
 /// The options of a connection to a NATS cluster.
 public struct NATSOptions: Hashable, Sendable {
@@ -131,23 +132,7 @@ public struct NATSServers: Hashable, Sendable, CustomStringConvertible {
         guard !text.contains("@") else {
             throw NATSServersError("it contains a user: the user and the password are those of the broker")
         }
-        let hostEnd: Substring.Index
-        if text.hasPrefix("[") {
-            guard let bracket = text.firstIndex(of: "]") else { throw NATSServersError("']' is missing") }
-            hostEnd = text.index(after: bracket)
-        } else {
-            hostEnd = text.firstIndex(of: ":") ?? text.endIndex
-        }
-        let host = text[..<hostEnd]
-        guard !host.isEmpty, host != "[]", !host.contains(where: { $0 == "/" || $0.isWhitespace }) else {
-            throw NATSServersError("the host is missing or invalid")
-        }
-        let tail = text[hostEnd...]
-        if tail.isEmpty { return "\(host):4222" }
-        guard tail.hasPrefix(":"), let port = UInt16(tail.dropFirst()), port > 0 else {
-            throw NATSServersError("the port is not from 1 to 65535")
-        }
-        return "\(host):\(port)"
+        do { return try HostPort(text, defaultPort: 4222).description } catch { throw NATSServersError(error.reason) }
     }
 }
 

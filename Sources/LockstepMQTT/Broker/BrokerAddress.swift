@@ -1,3 +1,5 @@
+import LockstepModel
+
 /// The address of a broker with the user's credentials: `mqtt[s]://[user[:password]@]host[:port]`.
 ///
 /// A broker that is a cluster has several addresses, separated by commas. ``BrokerLink`` uses the next one when a connection
@@ -86,27 +88,10 @@ public struct BrokerAddress: Hashable, Sendable {
             rest = rest[rest.index(after: at)...]
         }
         guard !rest.contains(",") else { throw BrokerAddressError("mqtt:// is missing after a comma") }
-        var port = usesTLS ? "8883" : "1883"
-        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
-            host = String(rest[rest.index(after: rest.startIndex)..<end])
-            let tail = rest[rest.index(after: end)...]
-            guard tail.isEmpty || tail.hasPrefix(":") else {
-                throw BrokerAddressError("only :port may follow ']'")
-            }
-            if !tail.isEmpty { port = String(tail.dropFirst()) }
-        } else {
-            let parts = rest.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { throw BrokerAddressError("an IPv6 address must be in [ ]") }
-            host = String(parts[0])
-            if parts.count == 2 { port = String(parts[1]) }
-        }
-        guard !host.isEmpty, !host.contains(where: { $0 == "/" || $0.isWhitespace }) else {
-            throw BrokerAddressError("the host is missing or invalid")
-        }
-        guard let number = UInt16(port), number > 0 else {
-            throw BrokerAddressError("the port is not from 1 to 65535")
-        }
-        self.port = number
+        do {
+            let address = try HostPort(rest, defaultPort: usesTLS ? 8883 : 1883)
+            (host, port) = (address.host, address.port)
+        } catch { throw BrokerAddressError(error.reason) }
     }
 }
 
@@ -117,7 +102,7 @@ extension BrokerAddress: CustomStringConvertible {
     }
 
     private var nodeDescription: String {
-        "\(usesTLS ? "mqtts" : "mqtt")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        "\(usesTLS ? "mqtts" : "mqtt")://\(HostPort.text(host, port))"
     }
 }
 

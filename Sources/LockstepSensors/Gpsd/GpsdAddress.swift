@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 
 /// The network address of gpsd, and the receiver to use.
 public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
@@ -34,27 +35,13 @@ public struct GpsdAddress: Sendable, Hashable, CustomStringConvertible {
             device = String(isRemote ? path.dropFirst() : path)
             if rest.last == ":" { rest = rest.dropLast() }
         }
-        var host: Substring
-        if rest.first == "[" {
-            guard let end = rest.firstIndex(of: "]") else { return nil }
-            host = rest[..<end].dropFirst()
-            rest = rest[end...].dropFirst()
-        } else {
-            host = rest.prefix { $0 != ":" }
-            rest = rest.dropFirst(host.count)
-        }
-        if host.isEmpty, network.isEmpty || text.first == ":" { host = "localhost" }
-        guard !host.isEmpty, !host.contains(" ") else { return nil }
-        var port = Self.standardPort
-        if !rest.isEmpty {
-            guard rest.first == ":", let number = UInt16(rest.dropFirst()), number > 0 else { return nil }
-            port = number
-        }
-        self.init(host: String(host), port: port, device: device)
+        if rest.isEmpty || rest.hasPrefix(":"), network.isEmpty || text.first == ":" { rest = "localhost" + rest }
+        guard let address = try? HostPort(rest, defaultPort: Self.standardPort) else { return nil }
+        self.init(host: address.host, port: address.port, device: device)
     }
 
     /// `host:port`, with an IPv6 address in brackets.
-    var endpoint: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    var endpoint: String { HostPort.text(host, port) }
 
     /// `host:port`, with an IPv6 address in brackets, and the path of the receiver if one is chosen.
     public var description: String {

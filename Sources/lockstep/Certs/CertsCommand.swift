@@ -127,7 +127,7 @@ struct CertsBrokerCommand: ParsableCommand {
         if names.isEmpty, let text = try? String(contentsOfFile: file, encoding: .utf8) {
             names = text.split(separator: "\n").map(String.init)
         }
-        if names.isEmpty { names = [HostAddress.name] }
+        if names.isEmpty { names = [OwnAddress.name] }
         try certificates.write(names.joined(separator: "\n") + "\n", to: file)
         return names
     }

@@ -28,15 +28,15 @@ extension PhoneAccess {
         if let files {
             self.init(
                 certificate: files, authority: nil, tokenFile: tokenFile,
-                page: "https://\(HostAddress.name):\(port)", token: token)
+                page: "https://\(OwnAddress.name):\(port)", token: token)
             return
         }
         try certificates.makeAuthority()
-        let names = [HostAddress.name, HostAddress.name + ".local"] + HostAddress.all + ["localhost", "127.0.0.1"]
+        let names = [OwnAddress.name, OwnAddress.name + ".local"] + OwnAddress.all + ["localhost", "127.0.0.1"]
         try certificates.issue(folder + "/web", name: "Lockstep gateway", for: .server, hosts: names)
         self.init(
             certificate: (folder + "/web.pem", folder + "/web.key"), authority: certificates.authority,
-            tokenFile: tokenFile, page: "https://\(HostAddress.own ?? HostAddress.name):\(port)", token: token)
+            tokenFile: tokenFile, page: "https://\(OwnAddress.own ?? OwnAddress.name):\(port)", token: token)
     }
 
     /// The fingerprint of the authority (SHA-256), as phones show it; nil without one.

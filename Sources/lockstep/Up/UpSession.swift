@@ -178,7 +178,7 @@ final class UpSession {
         if command.demo == nil {
             let agent = "lockstep-agent --device NAME --source iio --broker"
             if let brokerPort {
-                let host = HostAddress.own ?? "THIS-MACHINE"
+                let host = OwnAddress.own ?? "THIS-MACHINE"
                 lines.append(("agent here", "\(agent) mqtt://127.0.0.1:\(brokerPort)"))
                 if command.network {
                     lines.append(("agent on another machine", "\(agent) mqtt://\(host):\(brokerPort)"))

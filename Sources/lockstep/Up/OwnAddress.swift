@@ -1,7 +1,7 @@
 import Glibc
 
 /// The names and addresses of this machine for others.
-enum HostAddress {
+enum OwnAddress {
     /// The IPv4 addresses of interfaces that are up and not the loopback.
     static var all: [String] {
         var first: UnsafeMutablePointer<ifaddrs>?
