@@ -52,11 +52,6 @@ public final class SQLiteStatement {
         sqlite3_reset(handle)
     }
 
-    /// Sets all parameters to NULL.
-    public func clearBindings() {
-        sqlite3_clear_bindings(handle)
-    }
-
     /// - Throws: the last error of the connection, unless `code` is `SQLITE_OK`.
     func check(_ code: Int32) throws(SQLiteError) {
         guard code == SQLITE_OK else { throw SQLiteError(database.connection, code: code, sql: sql) }

@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 
 /// The identity of this machine. It stays the same after a restart.
 enum MachineIdentity {
@@ -12,7 +13,7 @@ enum MachineIdentity {
     /// The addresses are no part of it if there is a machine id, because they change when an adapter is plugged in or
     /// replaced. The kernel's boot id cannot be read in the sandbox of the systemd unit.
     static func current() -> String {
-        if let id = firstLine(of: "/etc/machine-id") { return id + (firstLine(of: serialNumber) ?? "") }
+        if let id = KernelFile.firstLine("/etc/machine-id") { return id + (KernelFile.firstLine(serialNumber) ?? "") }
         let addresses = hardwareAddresses()
         return addresses.isEmpty ? hostName() : addresses.joined(separator: " ")
     }
@@ -27,7 +28,7 @@ enum MachineIdentity {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard !name.hasPrefix("."), access("\(interfaces)/\(name)/device", F_OK) == 0 else { continue }
-            if let address = firstLine(of: "\(interfaces)/\(name)/address") { addresses.append(address) }
+            if let address = KernelFile.firstLine("\(interfaces)/\(name)/address") { addresses.append(address) }
         }
         return addresses.sorted()
     }
@@ -35,18 +36,6 @@ enum MachineIdentity {
     static func hostName() -> String {
         var bytes = [CChar](repeating: 0, count: 256)
         guard gethostname(&bytes, bytes.count - 1) == 0 else { return "unknown" }
-        return text(bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)))
+        return String(decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
-
-    /// Returns the first line of a file, or nil if it is empty or cannot be read.
-    private static func firstLine(of path: String) -> String? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = fread(&bytes, 1, bytes.count, file)
-        let line = text(bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") })
-        return line.isEmpty ? nil : line
-    }
-
-    private static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
 }

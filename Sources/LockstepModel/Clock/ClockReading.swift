@@ -86,9 +86,6 @@ public struct KernelDiscipline: Hashable, Sendable {
 public enum BootIdentity {
     /// The first 8 digits of the kernel's boot id, or `unknown`.
     public static func current() -> String {
-        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "unknown" }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 8)
-        return fread(&bytes, 1, 8, file) == 8 ? String(decoding: bytes, as: UTF8.self) : "unknown"
+        KernelFile.firstLine("/proc/sys/kernel/random/boot_id").map { String($0.prefix(8)) } ?? "unknown"
     }
 }

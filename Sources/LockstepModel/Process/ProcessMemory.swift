@@ -1,5 +1,3 @@
-import Glibc
-
 /// The resident memory of this process, in bytes.
 public struct ProcessMemory: Hashable, Sendable {
     /// The current size, in bytes.
@@ -15,11 +13,7 @@ public struct ProcessMemory: Hashable, Sendable {
 
     /// Returns the memory as reported by the kernel, or nil if `/proc` is not available.
     public static func now() -> ProcessMemory? {
-        guard let file = fopen("/proc/self/status", "re") else { return nil }
-        defer { fclose(file) }
-        var text = [CChar](repeating: 0, count: 4096)
-        let count = fread(&text, 1, text.count, file)
-        return ProcessMemory(status: String(decoding: text[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self))
+        KernelFile.text("/proc/self/status").flatMap { ProcessMemory(status: $0) }
     }
 
     /// Parses the text of `/proc/…/status`, or returns nil if it has no memory sizes.

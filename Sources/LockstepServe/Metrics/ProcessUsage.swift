@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 
 /// The resources that this process uses.
 public struct ProcessUsage: Hashable, Sendable {
@@ -17,7 +18,7 @@ public struct ProcessUsage: Hashable, Sendable {
 
     /// Returns the usage as reported by the kernel, or nil if `/proc` is not available.
     public static func now() -> ProcessUsage? {
-        guard let stat = contents(of: "/proc/self/stat") else { return nil }
+        guard let stat = KernelFile.text("/proc/self/stat") else { return nil }
         var usage = ProcessUsage(
             stat: stat, ticksPerSecond: sysconf(Int32(_SC_CLK_TCK)), pageSize: sysconf(Int32(_SC_PAGESIZE)),
             bootTime: bootTime)
@@ -68,14 +69,5 @@ public struct ProcessUsage: Hashable, Sendable {
             return nil
         }
         return limit.rlim_cur
-    }
-
-    private static func contents(of path: String) -> String? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -84,14 +84,12 @@ struct StaticFiles: Sendable {
         guard let page, let files = try? FileManager.default.subpathsOfDirectory(atPath: page + "/assets") else {
             return nil
         }
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var hash = StableHash()
         for file in files.sorted() {
             var status = stat()
             guard stat(page + "/assets/" + file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-            for byte in "\(file) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(status.st_size)\n".utf8 {
-                hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-            }
+            hash.combine("\(file) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec) \(status.st_size)\n")
         }
-        return "v-" + String(hash, radix: 36)
+        return "v-" + String(hash.value, radix: 36)
     }
 }

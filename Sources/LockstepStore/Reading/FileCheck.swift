@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import LockstepModel
 import LockstepSQLite
 import Synchronization
 
@@ -87,11 +88,6 @@ public final class FileCheck: Sendable {
 
     /// Returns the number of bytes that this process has read from files.
     private static func readBytes() -> Int64? {
-        guard let file = fopen("/proc/self/io", "re") else { return nil }
-        defer { fclose(file) }
-        var count: UInt64 = 0
-        return withUnsafeMutablePointer(to: &count) { pointer in
-            withVaList([pointer]) { vfscanf(file, "rchar: %lu", $0) } == 1
-        } ? Int64(clamping: count) : nil
+        KernelFile.firstLine("/proc/self/io").flatMap { $0.hasPrefix("rchar: ") ? Int64($0.dropFirst(7)) : nil }
     }
 }

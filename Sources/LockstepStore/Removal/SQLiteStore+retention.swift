@@ -180,7 +180,7 @@ extension SQLiteStore {
         }
         reportFilling(full, at: boot)
         if let shared = FileIdentity(path: realPath(path) + "-shm") {
-            let locks = kernelText("/proc/locks")
+            let locks = KernelFile.text("/proc/locks") ?? ""
             retention.readers.record(
                 LogReaders.processes(in: locks, inode: shared.inode, except: getpid()), at: boot)
         }

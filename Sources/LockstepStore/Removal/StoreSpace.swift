@@ -72,13 +72,3 @@ package func diskSpace(at path: String) -> (free: Int64, size: Int64)? {
     let block = Int64(status.f_frsize)
     return (Int64(status.f_bavail) * block, Int64(status.f_blocks) * block)
 }
-
-/// Returns the text of a file of the kernel, or an empty text if it cannot be read.
-func kernelText(_ path: String) -> String {
-    guard let file = fopen(path, "re") else { return "" }
-    defer { fclose(file) }
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { text += buffer[..<count] }
-    return String(decoding: text, as: UTF8.self)
-}
