@@ -134,7 +134,7 @@ let package = Package(
         // Motion manager, pedometer and location manager, for your own programs.
         module("Device", "Model Motion Sensors"),
         // A system on one machine: starts, supervises and stops its programs, and lets them fail.
-        module("System", "CLinux Model MQTT SQLite"),
+        module("System", "CLinux Model SQLite"),
         // From sensor to broker: time line, coalescing, outbox, delivery; and thousands of simulated devices in one process.
         module("Agent", "Model Wire MQTT SQLite Sensors Logging ServiceLifecycle"),
         // Rules and their evaluation, without I/O.

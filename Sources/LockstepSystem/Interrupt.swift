@@ -1,6 +1,6 @@
 import Dispatch
 public import Glibc
-public import LockstepMQTT
+public import LockstepModel
 import Synchronization
 
 /// Records SIGINT and SIGTERM and wakes the loop, so that a command can restore the terminal before it exits.

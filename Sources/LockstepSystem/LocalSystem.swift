@@ -1,6 +1,6 @@
 import FoundationEssentials
 public import Glibc
-public import LockstepMQTT
+public import LockstepModel
 import Synchronization
 
 /// A system on this machine: its programs are started, supervised and stopped by one thread.

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import LockstepModel
 import LockstepTestSupport
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 public import LockstepMQTT
+import LockstepModel
 import Synchronization
 public import Testing
 

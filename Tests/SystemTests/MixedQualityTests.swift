@@ -1,5 +1,6 @@
 import Glibc
 import LockstepMQTT
+import LockstepModel
 import LockstepTestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import LockstepMQTT
+import LockstepModel
 import LockstepWire
 import Synchronization
 

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// A broker, and how a program connects to it.
 public struct BrokerAccess: Sendable, CustomStringConvertible {
     /// The address, with the credentials of the user.

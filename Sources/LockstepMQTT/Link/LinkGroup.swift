@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+public import LockstepModel
 
 /// Waits for many links at once with epoll: the cost depends on the number of events, not on the number of links.
 ///
@@ -30,7 +31,7 @@ public final class LinkGroup {
             throw MQTTError(.other, "no file descriptor is available: \(String(cString: strerror(errno)))")
         }
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: Self.wakeupNumber))
-        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.readEnd, &event)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, wakeup.descriptor, &event)
     }
 
     deinit { close(epoll) }

@@ -1,4 +1,5 @@
 public import Dispatch
+public import LockstepModel
 import Synchronization
 
 /// A thread of its own for a loop that waits in a ``Wakeup`` until it is to end.

@@ -57,7 +57,7 @@ final class GpsdConnection: Sendable {
     /// Waits for bytes until `deadline`, in µs of the boot clock.
     func receive(until deadline: Int64?) async throws(GpsdConnectionError) -> Received {
         try await sockets.perform { () throws(GpsdConnectionError) in
-            switch try self.sockets.wait([self.socket], for: POLLIN, until: deadline) {
+            switch self.sockets.wait([self.socket], for: POLLIN, until: deadline) {
             case .woken: return .closed
             case .deadline: return .deadline
             case .ready: return try self.read()
@@ -116,7 +116,7 @@ extension GpsdSockets {
                 throw failure
             }
             let limit = waiting.isEmpty ? deadline : min(deadline, Moment.now().boot + Self.addressDelay)
-            switch try wait(attempts.map(\.socket), for: POLLOUT, until: limit) {
+            switch wait(attempts.map(\.socket), for: POLLOUT, until: limit) {
             case .woken: throw .cancelled
             case .deadline where Moment.now().boot >= deadline: throw GpsdConnectionError(errno: ETIMEDOUT)
             case .deadline: break

@@ -25,9 +25,8 @@ final class GpsdSockets: Sendable {
         case deadline, woken
     }
 
-    /// A pipe that stays readable after ``wake()``.
-    private let wakeEnd: Int32
-    private let waitEnd: Int32
+    /// Has a signal that is never cleared after ``wake()``.
+    private let wakeup: Wakeup
     private let queue = DispatchQueue(label: "lockstep.gpsd")
     private let resolving = Mutex(Resolving())
 
@@ -37,15 +36,8 @@ final class GpsdSockets: Sendable {
     }
 
     init() throws(GpsdConnectionError) {
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw GpsdConnectionError(errno: errno) }
-        (waitEnd, wakeEnd) = (ends[0], ends[1])
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    }
-
-    deinit {
-        close(waitEnd)
-        close(wakeEnd)
+        guard let wakeup = Wakeup.make() else { throw GpsdConnectionError(errno: errno) }
+        self.wakeup = wakeup
     }
 
     /// Whether ``wake()`` has been called.
@@ -53,15 +45,13 @@ final class GpsdSockets: Sendable {
 
     /// Ends all current and future waits.
     func wake() {
-        // Set before the write to the pipe: a thread that wakes up must find isWoken set.
+        // Set before the signal: a thread that wakes up must find isWoken set.
         let waiter = resolving.withLock { state in
             defer { state.waiter = nil }
             state.isWoken = true
             return state.waiter
         }
-        // One byte fits into an empty pipe.
-        var byte: UInt8 = 1
-        _ = write(wakeEnd, &byte, 1)
+        wakeup.signal()
         waiter?.resume(returning: .failure(.cancelled))
     }
 
@@ -80,21 +70,10 @@ final class GpsdSockets: Sendable {
 
     /// Blocks until one of `sockets` is ready for `events`, `deadline` (µs of the boot clock) has passed, or ``wake()`` is
     /// called.
-    func wait(_ sockets: [Int32], for events: Int32, until deadline: Int64?) throws(GpsdConnectionError) -> Readiness {
-        while true {
-            var polled = [pollfd(fd: waitEnd, events: Int16(POLLIN), revents: 0)]
-            polled += sockets.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
-            var timeout: Int32 = -1
-            if let deadline {
-                // Rounded up, so that the deadline has passed when the wait ends.
-                timeout = Int32(min(max(0, deadline - Moment.now().boot + 999) / 1000, 3_600_000))
-            }
-            let count = poll(&polled, nfds_t(polled.count), timeout)
-            if count < 0, errno != EINTR { throw GpsdConnectionError(errno: errno) }
-            if polled[0].revents != 0 { return .woken }
-            if let index = polled.dropFirst().firstIndex(where: { $0.revents != 0 }) { return .ready(index - 1) }
-            if let deadline, Moment.now().boot >= deadline { return .deadline }
-        }
+    func wait(_ sockets: [Int32], for events: Int32, until deadline: Int64?) -> Readiness {
+        var files = sockets.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
+        if wakeup.poll(&files, until: deadline) { return .woken }
+        return files.firstIndex { $0.revents != 0 }.map { .ready($0) } ?? .deadline
     }
 
     /// Returns the addresses of a host. A lookup can take long and cannot be stopped, but ``wake()`` ends the wait for

@@ -103,7 +103,7 @@ public struct IIOSource: SensorSource {
                     await withTaskCancellationHandler {
                         await reader.run(into: sink)
                     } onCancel: {
-                        reader.waker.wake()
+                        reader.waker.signal()
                     }
                 }
             }
@@ -113,7 +113,7 @@ public struct IIOSource: SensorSource {
                         for reader in readers { reader.noteEvent() }
                     }
                 } onCancel: {
-                    eventReader.waker.wake()
+                    eventReader.waker.signal()
                 }
             }
         }

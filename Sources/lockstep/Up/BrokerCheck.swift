@@ -1,5 +1,6 @@
 import LockstepCommandLine
 import LockstepMQTT
+import LockstepModel
 
 /// Whether the program that listens on a port is a broker that accepts the programs of this machine.
 enum BrokerCheck {

@@ -61,7 +61,7 @@ struct InboxTests {
         /// Returns the number of signals. Each signal is a byte in the pipe.
         func signals() -> Int32 {
             var count: Int32 = -1
-            #expect(ioctl(wakeup.readEnd, UInt(FIONREAD), &count) == 0)
+            #expect(ioctl(wakeup.descriptor, UInt(FIONREAD), &count) == 0)
             return count
         }
         for _ in 0..<3 { await inbox.accept(block(0..<10), clock: .boot) }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
-public import LockstepMQTT
-import LockstepModel
+import LockstepMQTT
+public import LockstepModel
 import LockstepWire
 
 /// Simulates many devices on one thread. Each publishes the batches of its plan like an agent, receives the collector's

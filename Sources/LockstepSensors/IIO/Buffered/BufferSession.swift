@@ -86,7 +86,7 @@ struct BufferSession: IIOSession {
 
     func checkPresence() throws(IIOError) { try setup.checkIsEnabled() }
 
-    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: Wakeup, until limit: Int64) throws(IIOError) -> [SampleBlock] {
         let deadline = isSilent ? checkAt : min(silentAt, checkAt)
         let readiness = waker.wait(for: file.descriptor, until: min(deadline, limit))
         if readiness == .woken {

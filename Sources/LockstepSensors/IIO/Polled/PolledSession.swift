@@ -103,7 +103,7 @@ struct PolledSession: IIOSession {
 
     mutating func takeRemainder() -> [SampleBlock] { takeBlocks() }
 
-    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: Wakeup, until limit: Int64) throws(IIOError) -> [SampleBlock] {
         let until = Moment.now().boot + linger
         repeat {
             guard let deadline = polled.map(\.deadline).min() else { return [] }

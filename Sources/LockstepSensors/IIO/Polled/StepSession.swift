@@ -41,7 +41,7 @@ struct StepSession: IIOSession {
 
     func checkPresence() throws(IIOError) { _ = try device.folder.read("in_steps_input") }
 
-    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock] {
+    mutating func next(_ waker: Wakeup, until limit: Int64) throws(IIOError) -> [SampleBlock] {
         if waker.wait(until: min(deadline, limit)) == .woken {
             try checkPresence()
             return []

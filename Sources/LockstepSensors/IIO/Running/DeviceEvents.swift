@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 
 /// Notifications of added, removed and changed devices (uevents). Tests replace them.
 package struct DeviceEvents: Sendable {
@@ -50,14 +51,14 @@ package struct DeviceEvents: Sendable {
 
 /// Waits for device events on its own thread.
 actor DeviceEventReader {
-    nonisolated let waker: WakePipe
+    nonisolated let waker: Wakeup
     private nonisolated let executor = ThreadExecutor(label: "lockstep.uevents")
     private let events: DeviceEvents
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
     init(_ events: DeviceEvents) throws(IIOError) {
-        waker = try WakePipe()
+        waker = try Wakeup.forFiles()
         self.events = events
     }
 

@@ -6,7 +6,7 @@ final class IIORateRequests: Sendable {
     private struct State {
         /// nil before the first request: every stream is requested at its native rate.
         var rates: [SensorStream: Double]?
-        var wakers: [WakePipe] = []
+        var wakers: [Wakeup] = []
     }
 
     private let state = Mutex(State())
@@ -18,12 +18,12 @@ final class IIORateRequests: Sendable {
     }
 
     /// Wakes all threads, so that they check their devices.
-    func wakeAll() { for waker in state.withLock({ $0.wakers }) { waker.wake() } }
+    func wakeAll() { for waker in state.withLock({ $0.wakers }) { waker.signal() } }
 
-    func add(_ wakers: [WakePipe]) { state.withLock { $0.wakers += wakers } }
+    func add(_ wakers: [Wakeup]) { state.withLock { $0.wakers += wakers } }
 
     /// Removes threads from those to wake.
-    func remove(_ wakers: [WakePipe]) {
+    func remove(_ wakers: [Wakeup]) {
         state.withLock { state in state.wakers.removeAll { waker in wakers.contains { $0 === waker } } }
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// The reader configures the device when its streams are requested, stops it when they are not, and searches for it
 /// again after it has disappeared. If access rights are missing, it reads what it can and retries the rest.
 actor IIOReader {
-    nonisolated let waker: WakePipe
+    nonisolated let waker: Wakeup
     private nonisolated let executor: ThreadExecutor
     /// The number of device events so far.
     private nonisolated let eventCount = Atomic<Int>(0)
@@ -31,7 +31,7 @@ actor IIOReader {
         group: IIOChannelGroup, tree: IIOTree, others: Set<String>, requests: IIORateRequests, sourceName: String,
         options: IIOReadingOptions
     ) throws(IIOError) {
-        waker = try WakePipe()
+        waker = try Wakeup.forFiles()
         executor = ThreadExecutor(label: "lockstep.\(group.deviceID)")
         self.group = group
         self.tree = tree
@@ -45,7 +45,7 @@ actor IIOReader {
     nonisolated func noteEvent() {
         // Counted before the wake-up, so that the reader finds the event whichever of its waits the wake-up ends.
         eventCount.add(1, ordering: .releasing)
-        waker.wake()
+        waker.signal()
     }
 
     /// Reads until the task is cancelled and ``waker`` is woken.

@@ -6,7 +6,7 @@ protocol IIOSession {
     /// - Parameter limit: A time in µs of the boot clock.
     /// - Returns: Samples with times of the boot clock, possibly none.
     /// - Throws: ``IIOError`` if the sensor is gone.
-    mutating func next(_ waker: WakePipe, until limit: Int64) throws(IIOError) -> [SampleBlock]
+    mutating func next(_ waker: Wakeup, until limit: Int64) throws(IIOError) -> [SampleBlock]
 
     /// The statuses of the sensors that have delivered a reading.
     var statuses: [SensorStream: SourceStatus] { get }

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import LockstepMQTT
+import LockstepModel
 import Testing
 
 @Suite("Wakeup")
