@@ -24,7 +24,7 @@ class Element extends EventTarget {
 }
 
 const page = () => ({
-    document: { hidden: false, addEventListener() {}, createElement: () => new Element(), body: new Element() },
+    document: { hidden: false, addEventListener() {}, removeEventListener() {}, createElement: () => new Element(), body: new Element() },
     location: { origin: "http://host", reload() { this.isReloaded = true; } },
 });
 

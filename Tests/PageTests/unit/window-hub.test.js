@@ -26,6 +26,8 @@ function bus() {
 /** Runs `body` with a function that opens windows. @param {(tools: any) => Promise<void>} body */
 function withWindows(body) {
     const { Channel, deliver, lose } = bus();
+    const document = new EventTarget();
+    document.hidden = false;
     return withFakes(async (fakes) => {
         const ports = [];
         const open = () => {
@@ -40,11 +42,14 @@ function withWindows(body) {
             return window;
         };
         const follows = () => fakes.sources.filter(({ isClosed, url }) => !isClosed && url.startsWith("/api/v1/fleet")).length;
-        await body({ ...fakes, open, deliver, lose, follows });
-        for (const port of ports) port.close();
-        // What the hubs have asked is answered while the network is not the real one.
-        await settled();
-    }, { window: { addEventListener() {}, removeEventListener() {} }, BroadcastChannel: Channel });
+        try {
+            await body({ ...fakes, document, open, deliver, lose, follows });
+        } finally {
+            for (const port of ports) port.close();
+            // What the hubs have asked is answered while the network is not the real one.
+            await settled();
+        }
+    }, { window: { addEventListener() {}, removeEventListener() {} }, document, BroadcastChannel: Channel });
 }
 
 await test("the second window uses the connection of the first one", () => withWindows(async ({ open, deliver, pass, follows }) => {
@@ -73,7 +78,21 @@ await test("of two windows that have begun at the same time, one keeps the conne
     equal(follows(), 1);
 }));
 
-await test("another window has the connection when the first one leaves, or is not heard of", () => withWindows(async ({ open, deliver, lose, pass, follows }) => {
+/** Runs `body` at a later time of both clocks. @param {number} ms @param {() => void} body */
+function later(ms, body) {
+    const [now, date] = [performance.now, Date.now];
+    const [began, begin] = [now.call(performance), date()];
+    try {
+        performance.now = () => began + ms;
+        Date.now = () => begin + ms;
+        body();
+    } finally {
+        performance.now = now;
+        Date.now = date;
+    }
+}
+
+await test("another window has the connection when the first one leaves, or is not heard of; one window keeps it", () => withWindows(async ({ open, deliver, lose, pass, follows }) => {
     const first = open();
     pass(400);
     const second = open();
@@ -88,15 +107,61 @@ await test("another window has the connection when the first one leaves, or is n
     const third = open();
     deliver();
     equal([third.changes, follows()], [1, 1]);
-    // The window with the connection is frozen.
-    const real = performance.now;
-    const began = real.call(performance);
-    try {
-        performance.now = () => began + 5_000;
+    later(5_000, () => {
         pass(1_100);
         lose();
-        equal(third.changes, 2);
-    } finally {
-        performance.now = real;
-    }
+        equal([third.changes, follows()], [2, 2]);
+        // The window that had the connection is heard of again.
+        pass(1_100);
+        deliver();
+        equal([second.changes, third.changes, follows()], [3, 2, 1]);
+    });
+}));
+
+await test("hidden windows, whose timers run once a minute, leave the connection where it is", () => withWindows(async ({ document, open, deliver, pass, follows }) => {
+    const first = open();
+    pass(400);
+    const second = open();
+    deliver();
+    document.hidden = true;
+    later(60_000, () => {
+        // The timer of the second window runs before the sign of life arrives.
+        pass(1_100);
+        deliver();
+        equal([first.changes, second.changes, follows()], [1, 1, 1]);
+    });
+    later(212_000, () => {
+        pass(1_100);
+        deliver();
+        equal([first.changes, second.changes, follows()], [2, 2, 1]);
+    });
+}));
+
+await test("a visible window takes the connection of a hidden one that is not heard of", () => withWindows(async ({ open, deliver, pass, follows }) => {
+    open();
+    pass(400);
+    const second = open();
+    deliver();
+    later(4_000, () => {
+        pass(1_100);
+        deliver();
+        equal([second.changes, follows()], [2, 1]);
+    });
+}));
+
+await test("a window that is frozen leaves the connection to another one", () => withWindows(async ({ document, open, deliver, pass, follows }) => {
+    const first = open();
+    pass(400);
+    equal(follows(), 1);
+    document.dispatchEvent(new Event("freeze"));
+    equal(follows(), 0);
+    const second = open();
+    deliver();
+    pass(400);
+    equal(follows(), 1);
+    document.dispatchEvent(new Event("resume"));
+    deliver();
+    pass(400);
+    deliver();
+    equal([first.changes, second.changes, follows()], [2, 1, 1]);
 }));

@@ -1,7 +1,8 @@
 /**
  * The connection to the server where there are no shared workers: one of the windows has the hub, and the others reach it by
  * a broadcast channel. The window with the hub sends a sign of life every second. Without one, for example because that
- * window was closed or frozen, another window takes over. If two windows have a hub, the one that took over last keeps it.
+ * window was closed or hidden, a visible window takes over, and a hidden one much later: a window that becomes frozen leaves
+ * the hub to another one. If two windows have a hub, the one that took over last keeps it.
  *
  * For the window it is like the port of a shared worker. It calls `onchange` when another hub has to be told what is shown.
  */
@@ -12,6 +13,8 @@ import { Hub } from "./hub.js";
 const EVERY = 1_000;
 /** A hub that was not heard of for this long is gone, in ms. */
 const GONE = 3_500;
+/** The same for a hidden window: all timers of hidden windows may run once a minute. In ms. */
+const GONE_WHILE_HIDDEN = 150_000;
 /** A hub answers a new window within this time, in ms. */
 const ANSWER = 300;
 
@@ -32,14 +35,22 @@ export class WindowHub {
     #heard = 0;
     #timer = 0;
     #onleave = () => this.#resign();
+    #onfreeze = () => {
+        clearTimeout(this.#timer);
+        this.#resign();
+    };
+    #onresume = () => this.start();
 
     /** @param {string} name the same for all windows that share the hub */
     constructor(name) {
         this.#channel = new BroadcastChannel(name);
         this.#channel.onmessage = ({ data }) => this.#receive(data);
         window.addEventListener("pagehide", this.#onleave);
+        document.addEventListener("freeze", this.#onfreeze);
+        document.addEventListener("resume", this.#onresume);
     }
 
+    /** Uses the hub of another window, or has it if none answers. */
     start() {
         this.#channel.postMessage({ kind: "who" });
         this.#watchIn(ANSWER);
@@ -54,6 +65,8 @@ export class WindowHub {
     close() {
         clearTimeout(this.#timer);
         window.removeEventListener("pagehide", this.#onleave);
+        document.removeEventListener("freeze", this.#onfreeze);
+        document.removeEventListener("resume", this.#onresume);
         this.#resign();
         this.#channel.close();
     }
@@ -115,7 +128,7 @@ export class WindowHub {
         clearTimeout(this.#timer);
         this.#timer = setTimeout(() => {
             if (this.#hub) this.#show();
-            else if (!this.#leader || performance.now() - this.#heard > GONE) this.#lead();
+            else if (!this.#leader || performance.now() - this.#heard > (document.hidden ? GONE_WHILE_HIDDEN : GONE)) this.#lead();
             this.#watchIn(EVERY);
         }, delay);
     }
