@@ -29,10 +29,15 @@ test("of buckets, what was not measured is not known", () => {
 
 test("the mean of the server fits extremes of less precision, and a sum does not", () => {
     const { low: [[low]], high: [[high]] } = seriesOf({ kind: "envelope", step: 10, columns: ["pressure"], units: ["hPa"], rows: [[0, 60, 1000.1, 1000.1]], from: 0, to: 10 });
-    equal([low > 1000.09 && low !== 1000.1, meanWithin(1000.1, low, high) === low], [true, true]);
-    equal([meanWithin(60_006, low, high), meanWithin(999, low, high), meanWithin(3, 2, 5)], [null, null, 3]);
-    equal([measuredText(2, 5, 3, 1, false), measuredText(2, 5, 9, 1, false), measuredText(2, 5, undefined, 1, false)], ["2.0 … 5.0, mean 3.0", "2.0 … 5.0", "2.0 … 5.0"]);
-    equal(measuredText(low, Math.fround(1000.2), 1000.1, 1, false), "1000.1 … 1000.2, mean 1000.1");
+    equal([low > 1000.09 && low !== 1000.1, meanWithin(1000.1, { low, high, count: 60 }) === low], [true, true]);
+    equal([meanWithin(60_006, { low, high, count: 60 }), meanWithin(999, { low, high, count: 60 }), meanWithin(3, { low: 2, high: 5, count: 3 })], [null, null, 3]);
+    const text = (bucket, mean) => measuredText(bucket, mean, 1, false);
+    const bucket = { low: 2, high: 5, count: 4 };
+    equal([text(bucket, 3), text(bucket, 9), text(bucket, undefined)], ["2.0 … 5.0, mean 3.0", "2.0 … 5.0", "2.0 … 5.0"]);
+    equal(text({ low, high: Math.fround(1000.2), count: 100 }, 1000.12), "1000.1 … 1000.2, mean 1000.1");
+    // Rain: 59 values of 0 and one of 0.2 are summed.
+    const rain = { low: 0, high: Math.fround(0.2), count: 60 };
+    equal([text(rain, 0.2), text(rain, 0.2 / 60), text({ ...rain, count: 2 }, 0.1)], ["0.0 … 0.2", "0.0 … 0.2, mean 0.0", "0.0 … 0.2, mean 0.1"]);
 });
 
 test("directions go through north", () => {
@@ -48,7 +53,7 @@ test("directions go through north", () => {
     equal([unknown.low, unknown.high, unknown.mean, unknown.change, unknown.count], [1, 359, null, null, 19]);
     const around = of("samples", [[0, 0], [10, 100], [20, 200], [30, 300], [40, 40]]);
     equal([around.low, around.high], [0, 360]);
-    equal(measuredText(0.3, 359.8, 180, 1, true), "0.3 … 359.8");
+    equal(measuredText({ low: 0.3, high: 359.8, count: 9 }, 180, 1, true), "0.3 … 359.8");
     equal([turn(10, 350), turn(350, 10), turn(0, 90)], [-20, 20, 90]);
 });
 

@@ -166,7 +166,7 @@ export class Curves {
         }
         const count = series.counts?.[i] ?? 1;
         const means = count > 1 ? this.past.meansAt(i) : null;
-        this.#values(series.columns.map((name, k) => measuredText(series.low[k][i], series.high[k][i], means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals, this.#isCircular(name))), series.columns);
+        this.#values(series.columns.map((name, k) => measuredText({ low: series.low[k][i], high: series.high[k][i], count }, means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals, this.#isCircular(name))), series.columns);
         return count;
     }
 
@@ -189,7 +189,7 @@ export class Curves {
             const shownMean = mean === undefined || this.#isCircular(item.name) ? null : this.#converted(item.name, mean);
             return {
                 ...item,
-                mean: item.mean ?? (shownMean === null ? null : meanWithin(shownMean, item.low, item.high)),
+                mean: item.mean ?? (shownMean === null ? null : meanWithin(shownMean, item)),
                 change: item.change ?? (change === undefined ? null : (this.#isCircular(item.name) ? turn(0, change) : change * this.#shownUnit(item.name).factor)),
             };
         });

@@ -89,23 +89,25 @@ function direction(degrees) {
 
 /**
  * Returns the text of what was measured in a bucket: one value, or the range and the mean.
- * @param {number} low @param {number} high @param {number|undefined} mean undefined if it is not known @param {number} decimals @param {boolean} isDirection
+ * @param {{low: number, high: number, count: number}} bucket @param {number|undefined} mean undefined if it is not known @param {number} decimals @param {boolean} isDirection
  */
-export function measuredText(low, high, mean, decimals, isDirection) {
+export function measuredText({ low, high, count }, mean, decimals, isDirection) {
     if (low === high || Number.isNaN(low)) return fixed(low, decimals);
     const range = `${fixed(low, decimals)} … ${fixed(high, decimals)}`;
     // A linear mean of directions is none. Whether they go through north or all around is not known.
     if (isDirection) return range;
-    const shown = mean === undefined ? null : meanWithin(mean, low, high);
+    const shown = mean === undefined ? null : meanWithin(mean, { low, high, count });
     return shown === null ? range : `${range}, mean ${fixed(shown, decimals)}`;
 }
 
 /**
- * Returns a mean of the server if it can be that of values between two extremes, which a plot has with less precision; else
- * null. Of counters, the server sums: that is no mean.
- * @param {number} mean @param {number} low @param {number} high
+ * Returns a mean of the server if it can be that of some values, whose extremes a plot has with less precision; else null.
+ * Of counters, the server sums. The sum of values that are not negative is at least the highest one, and their mean is below
+ * that, because one of them is the lowest one.
+ * @param {number} mean @param {{low: number, high: number, count: number}} values
  */
-export function meanWithin(mean, low, high) {
-    const tolerance = 1e-6 * Math.max(Math.abs(low), Math.abs(high));
-    return mean >= low - tolerance && mean <= high + tolerance ? Math.min(high, Math.max(low, mean)) : null;
+export function meanWithin(mean, { low, high, count }) {
+    const tolerance = 2 ** -22 * Math.max(Math.abs(low), Math.abs(high));
+    const margin = (high - low) / count - tolerance;
+    return mean >= low + margin && mean <= high - margin ? Math.min(high, Math.max(low, mean)) : null;
 }
