@@ -22,3 +22,49 @@ await test("past samples that could not be loaded are asked for again after a wh
     equal([server.asked.length, source.problem], [2, null]);
     source.close();
 }, { location: { origin: "http://host" } }));
+
+/** Lets time pass, and the answers arrive. @param {(ms: number) => void} pass @param {number} ms */
+async function wait(pass, ms) {
+    for (let passed = 0; passed < ms; passed += 150) {
+        pass(150);
+        await settled();
+    }
+}
+
+await test("the mean of a selection stays until that of other buckets has arrived, and ends with the selection", () => withFakes(async ({ pass, server }) => {
+    let changes = 0;
+    const source = new PastSource({ group: "lab", device: "left", stream: "pressure", rate: null }, () => { changes += 1; });
+    source.series = { times: [5e12, 15e12], step: 10e12 };
+    const answer = (mean) => { server.body = { columns: ["pressure"], rows: [[0, 9, mean]] }; };
+    const selection = { from: 2, to: 9 };
+    answer(1000);
+    equal(source.measuredIn({ from: 0, to: 10 }, selection), null);
+    await wait(pass, 300);
+    equal([source.measuredIn({ from: 0, to: 10 }, selection).means, changes], [{ pressure: 1000 }, 1]);
+    // The range has moved on, and other buckets cover the selection.
+    answer(1001);
+    equal(source.measuredIn({ from: 0, to: 12 }, selection).means, { pressure: 1000 });
+    await wait(pass, 300);
+    equal([source.measuredIn({ from: 0, to: 12 }, selection).means, changes], [{ pressure: 1001 }, 2]);
+    equal(source.measuredIn({ from: 0, to: 20 }, { from: 2, to: 15 }), null);
+    source.close();
+    equal(source.meansAt(0, 5e12), null);
+    await wait(pass, 300);
+    equal([source.meansAt(0, 5e12), source.meansAt(0, 6e12), source.meansAt(1, 15e12)], [{ pressure: 1001 }, { pressure: 1001 }, null]);
+    source.close();
+}, { location: { origin: "http://host" } }));
+
+await test("a mean that could not be loaded is asked for again after a while", () => withFakes(async ({ pass, server }) => {
+    const source = new PastSource({ group: "lab", device: "left", stream: "pressure", rate: null }, () => ask());
+    source.series = { times: [5e12], step: 10e12 };
+    const ask = () => source.measuredIn({ from: 0, to: 10 }, { from: 2, to: 9 });
+    server.status = 503;
+    ask();
+    await wait(pass, 1500);
+    equal([server.asked.length, ask()], [1, null]);
+    server.status = 200;
+    server.body = { columns: ["pressure"], rows: [[0, 9, 1000]] };
+    await wait(pass, 1500);
+    equal([server.asked.length, ask().means], [2, { pressure: 1000 }]);
+    source.close();
+}, { location: { origin: "http://host" } }));

@@ -165,7 +165,7 @@ export class Curves {
             return null;
         }
         const count = series.counts?.[i] ?? 1;
-        const means = count > 1 ? this.past.meansAt(i) : null;
+        const means = count > 1 ? this.past.meansAt(i, cursor) : null;
         this.#values(series.columns.map((name, k) => measuredText({ low: series.low[k][i], high: series.high[k][i], count }, means?.[name] === undefined ? undefined : this.#converted(name, means[name]), decimals, this.#isCircular(name))), series.columns);
         return count;
     }
@@ -181,7 +181,7 @@ export class Curves {
         const found = statisticsOf(series, from, to, this.isShownIn(series));
         if (found.every(({ mean, change }) => mean !== null && change !== null)) return found;
         const range = coveredBy(series, from, to);
-        const measured = range && this.past.measuredIn(range);
+        const measured = range && this.past.measuredIn(range, { from, to });
         return found.map((item) => {
             const mean = measured?.means[item.name];
             const change = measured?.changes[item.name];

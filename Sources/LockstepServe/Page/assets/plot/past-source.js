@@ -18,6 +18,7 @@ const LONGEST_LAST = 2e6;
 /** What is asked of the server about a range, when it has not changed for a moment. */
 class Settled {
     #key = "";
+    #subject = "";
     #value = null;
     #timer = 0;
 
@@ -27,20 +28,38 @@ class Settled {
         this.onchange = onchange;
     }
 
-    /** Returns the answer, or null until there is one. @param {number} from @param {number} to */
-    of(from, to) {
+    /**
+     * Returns the answer, or null until there is one. While the subject is the same, the answer stays until that of another
+     * range of it has arrived.
+     * @param {number} from @param {number} to @param {string} subject what a person has chosen, and the range covers
+     */
+    of(from, to, subject) {
         const key = `${from} ${to}`;
+        const isOther = subject !== this.#subject;
+        this.#subject = subject;
         if (key === this.#key) return this.#value;
-        this.close();
+        if (isOther) this.#value = null;
+        clearTimeout(this.#timer);
         this.#key = key;
-        this.#timer = setTimeout(async () => {
-            // What the plot shows is shown without it.
-            const value = await this.load(from, to).catch(() => null);
+        this.#timer = setTimeout(() => this.#ask(key, from, to), SETTLE);
+        return this.#value;
+    }
+
+    async #ask(key, from, to) {
+        try {
+            const value = await this.load(from, to);
             if (key !== this.#key) return;
             this.#value = value;
             this.onchange();
-        }, SETTLE);
-        return null;
+        } catch {
+            // What the plot shows is shown without it.
+            if (key === this.#key) this.#timer = setTimeout(() => this.#askAgain(), RETRY);
+        }
+    }
+
+    #askAgain() {
+        this.#key = "";
+        this.onchange();
     }
 
     close() {
@@ -114,23 +133,23 @@ export class PastSource {
 
     /**
      * Returns the means of a row, or null until they are loaded.
-     * @param {number} i @returns {Record<string, number>|null}
+     * @param {number} i @param {number} cursor the time in it at which they are shown @returns {Record<string, number>|null}
      */
-    meansAt(i) {
+    meansAt(i, cursor) {
         const { times, step } = /** @type {import("../pure/envelope.js").Series} */ (this.series);
         // Averages are on the device's clock.
         if (step === null || this.#isOnCollectorTime) return null;
         const from = Math.round(times[i] - step / 2);
-        return this.#atCursor.of(from, Math.round(from + step));
+        return this.#atCursor.of(from, Math.round(from + step), String(cursor));
     }
 
     /**
      * Returns the means of a range, and the last value of each column minus the first one if the buckets are short; null
      * until they are loaded.
-     * @param {{from: number, to: number}} range in whole buckets @returns {{means: Record<string, number>, changes: Record<string, number>}|null}
+     * @param {{from: number, to: number}} range in whole buckets @param {{from: number, to: number}} selection that they cover @returns {{means: Record<string, number>, changes: Record<string, number>}|null}
      */
-    measuredIn({ from, to }) {
-        return this.#isOnCollectorTime ? null : this.#inSelection.of(from, to);
+    measuredIn({ from, to }, selection) {
+        return this.#isOnCollectorTime ? null : this.#inSelection.of(from, to, `${selection.from} ${selection.to}`);
     }
 
     async #means(from, to) {
