@@ -29,11 +29,17 @@ test("what is not known is shown as not known", () => {
 });
 
 test("the promise has what is stored and what is on its way, and is amber while nothing is stored", () => {
+    const [of, away] = [() => "ok", () => "away"];
     const devices = [{ stored: 8_432_000, on_its_way: 400 }, { stored: 819, on_its_way: 2 }, { stored: null, on_its_way: null }];
-    equal(promiseOf(devices, "ok"), { kind: "ok", text: "8\u202f432\u202f819 samples stored, 402 batches on the way", short: "8.4M stored, 402 on the way" });
-    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "ok").text, "5 samples stored, none on the way");
-    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "away"), { kind: "warn", text: "5 samples stored, new ones wait on the devices", short: "5 stored, new ones wait" });
-    equal(promiseOf([{ stored: 5, on_its_way: 402 }], "away"), { kind: "warn", text: "5 samples stored, 402 batches and new samples wait on the devices", short: "5 stored, 402+ wait" });
-    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "unknown").kind, "warn");
-    equal(promiseOf([{ stored: null, on_its_way: null }], "away"), { kind: "warn", text: "Stored samples not known", short: "Not known" });
+    equal(promiseOf(devices, "ok", of), { kind: "ok", text: "8\u202f432\u202f819 samples stored, 402 batches on the way", short: "8.4M stored, 402 on the way" });
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "ok", of).text, "5 samples stored, none on the way");
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "away", away), { kind: "warn", text: "5 samples stored, new ones wait on the devices", short: "5 stored, new ones wait" });
+    equal(promiseOf([{ stored: 5, on_its_way: 402 }], "away", away), { kind: "warn", text: "5 samples stored, 402 batches and new samples wait on the devices", short: "5 stored, 402+ wait" });
+    equal(promiseOf([{ stored: 5, on_its_way: 0 }], "unknown", of).kind, "warn");
+    equal(promiseOf([{ stored: null, on_its_way: null }], "away", away), { kind: "warn", text: "Stored samples not known", short: "Not known" });
+});
+
+test("batches of a group that is stored do not wait for the collector of another group", () => {
+    const devices = [{ group: "lab", stored: 5, on_its_way: 402 }, { group: "home", stored: 5, on_its_way: 3 }];
+    equal(promiseOf(devices, "away", (group) => (group === "home" ? "away" : "ok")).text, "10 samples stored, 3 batches and new samples wait on the devices");
 });

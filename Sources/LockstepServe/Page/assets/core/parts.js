@@ -1,5 +1,6 @@
 /** The state of each part of the system, live. Every view that claims something about it asks here. */
 
+import { promiseOf } from "../pure/delivery.js";
 import { isLive, noticeOf, partsOf, seenReports, stateWords, storing, storingAll, storingProblem, withSilent } from "../pure/parts.js";
 import { now } from "./clock.js";
 import { link } from "./link.js";
@@ -53,9 +54,10 @@ class PartsStore extends EventTarget {
         return { storing: storing(this.value, group), reason: storingProblem(this.value, now()) };
     }
 
-    /** @param {string[]} groups */
-    storingAll(groups) {
-        return storingAll(this.value, groups);
+    /** What is promised about the samples of some devices. @param {import("./api.js").Device[]} devices */
+    promise(devices) {
+        const groups = [...new Set(devices.map(({ group }) => group))];
+        return promiseOf(devices, storingAll(this.value, groups), (group) => storing(this.value, group));
     }
 
     /** @param {string[]} groups */

@@ -1,6 +1,5 @@
 /** The frame of the page: navigation, state of the connection, theme, session. */
 
-import { promiseOf } from "../pure/delivery.js";
 import { badge } from "../pure/events.js";
 import { counted } from "../pure/format.js";
 import { joinButton } from "../join/dialog.js";
@@ -91,7 +90,7 @@ function updateLink(link, promise, groups) {
     link.dataset.status = status;
     setText(link, text);
     if (!fleet.hasLoaded) return;
-    const promised = promiseOf([...fleet.entries.values()].map(({ device }) => device), parts.storingAll(groups));
+    const promised = parts.promise([...fleet.entries.values()].map(({ device }) => device));
     promise.dataset.kind = promised.kind;
     setText(promise.children[0], promised.text);
     setText(promise.children[1], promised.short);

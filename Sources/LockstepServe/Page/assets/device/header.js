@@ -5,7 +5,7 @@ import { h, icon, setText } from "../core/dom.js";
 import { parts } from "../core/parts.js";
 import { stateBadge } from "../core/states.js";
 import { age, dateTime, duration, isAhead, percent, position, sampleRate, UNKNOWN } from "../pure/format.js";
-import { deliveryText, promiseOf } from "../pure/delivery.js";
+import { deliveryText } from "../pure/delivery.js";
 import { problemsOf } from "../pure/problems.js";
 import { totalRate } from "../pure/selection.js";
 import { reasonText } from "../pure/timeline.js";
@@ -44,7 +44,7 @@ export function deviceHeader({ group, device }) {
             const sum = totalRate(value);
             setText(hz.value, sum > 0 ? sampleRate(sum) : UNKNOWN);
             setText(battery.value, value.battery?.level === null || !value.battery ? UNKNOWN : `${percent(value.battery.level)}${value.battery.charging ? ", charging" : ""}`);
-            const promised = promiseOf([value], parts.storing(group).storing);
+            const promised = parts.promise([value]);
             setText(promise.value, promised.text);
             promise.element.dataset.kind = promised.kind;
             setText(missing.value, deliveryText(value));

@@ -14,22 +14,24 @@ export function deliveryText(device) {
 /**
  * Returns what is promised about the samples of some devices: how many are stored, and what is on its way. It is amber
  * while new ones are not stored, or nobody knows.
- * @param {Pick<import("../core/api.js").Device, "stored"|"on_its_way">[]} devices @param {"ok"|"away"|"unknown"} storing
+ * @param {Pick<import("../core/api.js").Device, "group"|"stored"|"on_its_way">[]} devices @param {"ok"|"away"|"unknown"} storing of all
+ * @param {(group: string) => "ok"|"away"|"unknown"} storingOf a group
  * @returns {{kind: "ok"|"warn", text: string, short: string}} `short` is for narrow windows
  */
-export function promiseOf(devices, storing) {
+export function promiseOf(devices, storing, storingOf) {
     const known = devices.filter(({ stored }) => stored !== null && stored !== undefined);
     if (devices.length > 0 && known.length === 0) return { kind: storing === "ok" ? "ok" : "warn", text: "Stored samples not known", short: "Not known" };
-    const sum = (name) => known.reduce((total, device) => total + (device[name] ?? 0), 0);
-    const onTheWay = sum("on_its_way");
+    const sum = (name, some = known) => some.reduce((total, device) => total + (device[name] ?? 0), 0);
     const stored = `${counted(sum("stored"), "sample")} stored`;
     const short = `${compact(sum("stored"))} stored`;
     if (storing === "away") {
-        // Devices reported these before; how many have been added since is not known.
-        const waiting = onTheWay ? `${counted(onTheWay, "batch", "batches")} and new samples wait on the devices` : "new ones wait on the devices";
-        return { kind: "warn", text: `${stored}, ${waiting}`, short: `${short}, ${onTheWay ? `${compact(onTheWay)}+ wait` : "new ones wait"}` };
+        // Devices reported these before; how many have been added since is not known. Those of other groups are being stored.
+        const waiting = sum("on_its_way", known.filter(({ group }) => storingOf(group) === "away"));
+        const text = waiting ? `${counted(waiting, "batch", "batches")} and new samples wait on the devices` : "new ones wait on the devices";
+        return { kind: "warn", text: `${stored}, ${text}`, short: `${short}, ${waiting ? `${compact(waiting)}+ wait` : "new ones wait"}` };
     }
     if (storing === "unknown") return { kind: "warn", text: `${stored} when last known`, short: `${short} when last known` };
+    const onTheWay = sum("on_its_way");
     return { kind: "ok", text: `${stored}, ${onTheWay ? counted(onTheWay, "batch", "batches") : "none"} on the way`, short: onTheWay ? `${short}, ${compact(onTheWay)} on the way` : short };
 }
 

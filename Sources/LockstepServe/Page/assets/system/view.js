@@ -6,7 +6,6 @@ import { fleet } from "../core/fleet-store.js";
 import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { sizesCard } from "./sizes.js";
-import { promiseOf } from "../pure/delivery.js";
 import { age, bytes, dateTime, day, duration, UNKNOWN, whole } from "../pure/format.js";
 
 /** @param {HTMLElement} main */
@@ -39,7 +38,7 @@ function cardsOf({ server, broker, store, system }) {
     const cards = [
         factCard("server", "Server", server !== "away", { ok: "running", away: "not reached", unknown: "connecting" }[server], [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Phones join at", system.join_url ?? "no address; see --join-url"], ["Map tiles", system.tiles ?? "none; the map shows a grid of coordinates"]]),
         factCard("broker", "Broker", broker === "ok", { ok: "connected", away: "not connected", unknown: "not known" }[broker], [["Address", system.broker.address], ...problemRow(isKnown(broker) && system.broker.problem)]),
-        factCard("store", "Store", store === "ok" || store === "none", { ok: "readable", none: "none", away: "not readable", unknown: "not known" }[store], [["Past samples", store === "ok" ? "available" : isKnown(store) ? "not available" : "not known"], ["Delivery", fleet.hasLoaded ? promiseOf([...fleet.entries.values()].map(({ device }) => device), parts.storingAll(fleet.groups())).text : UNKNOWN], ...problemRow(isKnown(store) && system.store.problem)]),
+        factCard("store", "Store", store === "ok" || store === "none", { ok: "readable", none: "none", away: "not readable", unknown: "not known" }[store], [["Past samples", store === "ok" ? "available" : isKnown(store) ? "not available" : "not known"], ["Delivery", fleet.hasLoaded ? parts.promise([...fleet.entries.values()].map(({ device }) => device)).text : UNKNOWN], ...problemRow(isKnown(store) && system.store.problem)]),
     ];
     for (const collector of system.collectors) {
         const isFine = broker === "ok" && collector.status === "online";
