@@ -30,6 +30,9 @@ test("a group is stored if one collector is there for it", () => {
     const parts = seen({ system: system({ collectors: [collector({ collector: "old", status: "offline" }), collector({ groups: ["lab"] })] }) });
     equal([storing(parts, "lab"), storing(parts, "north"), storingAll(parts, ["lab"]), storingAll(parts, ["lab", "north"])], ["ok", "away", "ok", "away"]);
     equal(storingAll(parts, []), "ok");
+    check(noticeOf(parts, page({ groups: ["lab", "north"] })).text.startsWith("Nothing new of north is stored: "));
+    check(noticeOf(parts, page({ groups: ["a", "b", "c", "d", "lab"] })).text.startsWith("Nothing new of a, b, c and 1 other group is stored: "));
+    check(noticeOf(parts, page({ groups: ["north"] })).text.startsWith("Nothing new is stored: "));
 });
 
 test("a divided group is known to be stored only if all collectors that name it are there", () => {

@@ -1,6 +1,6 @@
 /** What is known of the parts between a device and this page: server, broker, collectors and store. Pure functions. */
 
-import { duration, nearTime } from "./format.js";
+import { counted, duration, nearTime } from "./format.js";
 
 /**
  * @typedef {"ok"|"away"|"unknown"} Known
@@ -122,11 +122,17 @@ export function noticeOf(parts, { groups, lostFor, now }) {
     if (server === "away") return { kind: "bad", text: `Connection to the server lost for ${duration(Math.floor(lostFor))}. Values are the last known ones; reconnecting.` };
     if (broker === "away") return { kind: "warn", text: `The server has no connection to the broker ${system.broker.address}${reason(system.broker)}. States, live values and what is stored are not known.` };
     const texts = [];
-    if (storingAll(parts, groups) === "away") texts.push(`Nothing new is stored: ${storingProblem(parts, now)}. Agents keep their samples until a collector is back.`);
+    if (storingAll(parts, groups) === "away") texts.push(`Nothing new ${ofSome(groups.filter((group) => storing(parts, group) === "away"), groups)}is stored: ${storingProblem(parts, now)}. Agents keep their samples until a collector is back.`);
     if (store === "away") texts.push(`The server cannot read the store${reason(system.store)}. Past values are not available.`);
     if (server === "ok" && live === "away") texts.push("Live samples do not arrive; reconnecting.");
     if (server === "ok" && events === "away") texts.push("New events do not arrive; reconnecting.");
     return texts.length ? { kind: "warn", text: texts.join(" ") } : null;
+}
+
+/** Names groups, unless they are all. @param {string[]} some @param {string[]} all */
+function ofSome(some, all) {
+    if (some.length === all.length) return "";
+    return `of ${some.slice(0, 3).join(", ")}${some.length > 3 ? ` and ${counted(some.length - 3, "other group")}` : ""} `;
 }
 
 /** Returns the state in one or two words for the header. @param {Parts} parts @param {string[]} groups */
