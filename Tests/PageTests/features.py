@@ -261,7 +261,7 @@ def a_mean_is_that_of_the_samples(system, browser):
 
 def all_open_events_are_counted(system, browser):
     """The store has more open events than the server sends: heading and badge count all, and the button says which it takes."""
-    with System(system.programs, rules="rules: {high: {when: {value: pressure.pressure, above: 10}}}") as ruled:
+    with System(system.programs, rules="rules: {high: {when: {value: pressure.pressure, above: 10}}}", served_store="served.db") as ruled:
         ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
         start = int(time.time() * 1e6)
         for part in range(3):
@@ -274,10 +274,16 @@ def all_open_events_are_counted(system, browser):
         page.expect(f"/^Acknowledge 1\u202f000 loaded events$/.test({button}?.textContent) && /^500 older events/.test({button}.title)", 10, "what the button takes")
         page.evaluate(f"{button}.click()")
         page.expect(f"/^500 events not/.test({text('.view-head .muted')})", 180, "those that are not loaded stay")
-        page.expect(f"/Older events are not acknowledged/.test({text('.events-body')})", 10, "no claim that all is acknowledged")
+        page.expect(f"/Older events are not acknowledged.*: show older events/.test({text('.events-body')})", 10, "no claim that all is acknowledged")
+        store = ruled.folder / "served.db"
+        store.rename(ruled.folder / "away.db")
+        page.expect(f"/^No store$/.test({text('.link-state')}) && /500 events of the store are not loaded\\.$/.test({text('.empty-text')})", 30, "no button that is not there")
+        (ruled.folder / "away.db").rename(store)
+        page.expect("document.querySelector('.events-older button:not([hidden])')", 30, "the store is back")
         page.evaluate("document.querySelector('.events-older button:not([hidden])').click()")
         page.expect(f"/^Acknowledge 500 events$/.test({button}?.textContent)", 20, "the older events")
-        no_errors(page)
+        # What asks the store while it is away is refused.
+        no_errors(page, ("503",))
         leave(page)
 
 

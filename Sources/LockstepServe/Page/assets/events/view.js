@@ -75,7 +75,7 @@ export function show(main, { query }) {
         const canLoad = hasOlder && known.length >= SENT && parts.value.store === "ok";
         if (!shown.length) {
             const isFiltered = filter.rule || filter.device || filter.span;
-            body.replaceChildren(!known.length ? nothing() : isFiltered ? unmatched(canLoad) : ruleEvents.openBeyond ? openBefore(ruleEvents.openBeyond) : allDone(), foot);
+            body.replaceChildren(!known.length ? nothing() : isFiltered ? unmatched(canLoad) : ruleEvents.openBeyond ? openBefore(ruleEvents.openBeyond, canLoad) : allDone(), foot);
             [more.hidden, older.hidden] = [true, !canLoad];
             rows = new Map();
             return;
@@ -212,9 +212,9 @@ function allDone() {
     return emptyState({ symbol: "check", title: "Everything is acknowledged", text: "New events appear here." });
 }
 
-/** @param {number} count */
-function openBefore(count) {
-    return emptyState({ symbol: "bell", title: "Older events are not acknowledged", text: `${counted(count, "event")} of the store ${count === 1 ? "is" : "are"} not loaded yet: show older events.` });
+/** @param {number} count @param {boolean} canLoad whether the button for older events is shown */
+function openBefore(count, canLoad) {
+    return emptyState({ symbol: "bell", title: "Older events are not acknowledged", text: `${counted(count, "event")} of the store ${count === 1 ? "is" : "are"} not loaded${canLoad ? ": show older events" : ""}.` });
 }
 
 /** @param {boolean} hasOlder whether the store may have others */
