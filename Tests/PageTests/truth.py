@@ -77,10 +77,10 @@ def parts_that_are_away_are_reported(system, browser):
             (fleet, f"{text('.link-state')} === 'No broker' && {text('.fleet-row[data-key] .state-word')} === 'Unknown'"),
             (device, f"{text('.device-state .state-word')} === 'Unknown' && /no connection to the broker/.test({text('#banner')})")])
         own.start_broker()
-        # Server and collector wait for at most 5 s between two attempts.
-        fleet.expect(f"{text('.link-state')} === 'Live'", 20, "server and collector are back")
+        # Server, collector and agent connect again after a while: the page follows what they report.
         own.wait(lambda: own.get("/readyz") is not None and "online" in json.dumps(own.get("/api/v1/system")), "the broker is back")
-        fleet.expect(f"{text('.fleet-row[data-key] .state-word')} === 'Active' && document.getElementById('banner').hidden", 30, "the present state")
+        own.wait(lambda: (own.get("/api/v1/devices/lab/left") or {}).get("state") == "active", "the device is back", 60)
+        within("broker back", [(fleet, f"{text('.link-state')} === 'Live' && {text('.fleet-row[data-key] .state-word')} === 'Active' && document.getElementById('banner').hidden")])
         no_errors(fleet, EXPECTED)
         fleet.close()
         device.close()
