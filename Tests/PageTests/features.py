@@ -197,6 +197,32 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         return note
 
 
+def a_link_keeps_the_plots_of_the_device(system, browser):
+    """What is changed in the plots of a link to an event does not replace those that a person has chosen for the device."""
+    page = browser.page(height=1700)
+    titles = "[...document.querySelectorAll('.chart-title')].map((title) => title.firstChild.textContent).join()"
+    now = int(time.time() * 1e6)
+    at = f"from={now - 150_000_000}&to={now}&at={now}"
+    open_view(page, system, "#/device/lab/right", f"{titles} === 'Accelerometer,Gyroscope'")
+    page.evaluate("document.querySelectorAll('.chart')[1].querySelector('button[aria-label^=Remove]').click()")
+    page.expect("location.hash === '#/device/lab/right?plot=lab/right:motion/accelerometer'", 10, "the plot that is left in the address")
+    open_view(page, system, f"#/device/lab/right?{at}&plot=lab/right:motion/gyroscope", f"{titles} === 'Gyroscope'")
+    page.evaluate("document.querySelector('.chart .legend-item').click()")
+    page.expect("/plot=lab\\/right:motion\\/gyroscope:y,z$/.test(location.hash)", 10, "the columns in the address")
+    open_view(page, system, "#/device/lab/right", f"{titles} === 'Accelerometer'")
+    open_view(page, system, f"#/device/lab/right?{at}&plot=lab/right:x/absent", f"{titles} === 'Accelerometer'")
+    page.evaluate("localStorage.clear()")
+    open_view(page, system, f"#/device/lab/right?{at}&plot=lab/right:x/absent", f"{titles} === 'Accelerometer,Gyroscope'")
+    # Who removes all plots wants none.
+    open_view(page, system, "#/device/lab/right?plot=none", "document.querySelector('.card-plots .empty-title')?.checkVisibility() && !document.querySelector('.chart')")
+    # What is added to the plots of a link is chosen for the device.
+    open_view(page, system, f"#/device/lab/right?{at}&plot=lab/right:motion/gyroscope&plot=lab/right:motion/accelerometer", f"{titles} === 'Gyroscope,Accelerometer'")
+    page.evaluate("document.querySelectorAll('.chart')[1].querySelector('button[aria-label^=Remove]').click()")
+    open_view(page, system, "#/device/lab/right", f"{titles} === 'Gyroscope'")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
 # The answers about states, as of a device that has run for days.
 PAST_STATES = """(() => {
     const states = [[-345600, 'inactive', 'command'], [-259800, 'active', 'live-sample'], [-258600, 'background', 'connection-lost'], [-60, 'active', 'live-sample']]
@@ -460,4 +486,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [many_devices_are_grouped_on_the_map, the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]

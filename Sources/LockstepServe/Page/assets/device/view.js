@@ -34,8 +34,8 @@ export function show(main, { group, device, query }) {
     const abort = new AbortController();
     const header = deviceHeader(address);
     const panel = new PlotPanel({ live, moment, group, device, query });
-    // Those of the link, or else those that this person has chosen before.
-    const chosen = query.has("plot") ? query.getAll("plot") : stored(`plots ${group}/${device}`, null);
+    // The plots of the link, or else those that this person has chosen before.
+    const choices = [query.has("plot") && query.getAll("plot"), stored(`plots ${group}/${device}`, null)].filter(Array.isArray);
     const hasRange = query.has("span") || query.has("from");
     panel.picker.setDevice(`${group}/${device}`);
     const grid = h("div", { class: "device-grid" });
@@ -67,8 +67,7 @@ export function show(main, { group, device, query }) {
 
     function build(detail) {
         for (const part of parts) part.close?.();
-        if (Array.isArray(chosen)) panel.restore(chosen, new Map([[`${group}/${device}`, Promise.resolve(detail)]]), abort.signal);
-        else showFirstPlots(detail);
+        showPlots(detail);
         const has = (stream) => detail.streams.some((entry) => entry.stream === stream);
         const gravity = has("motion/device") ? "motion/device" : has("motion/accelerometer") ? "motion/accelerometer" : null;
         // Three cards that say that there is nothing would only be in the way.
@@ -94,6 +93,15 @@ export function show(main, { group, device, query }) {
     function loadSoon() {
         clearTimeout(timer);
         timer = setTimeout(load, 200);
+    }
+
+    /** A link may have a stream that is not there. */
+    async function showPlots(detail) {
+        while (choices.length) {
+            if (await panel.restore(choices[0], new Map([[`${group}/${device}`, Promise.resolve(detail)]]), abort.signal)) return;
+            choices.shift();
+        }
+        if (!isOver) showFirstPlots(detail);
     }
 
     /** The plots stay as the reader has arranged them when further streams appear. */

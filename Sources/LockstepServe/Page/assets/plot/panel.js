@@ -33,8 +33,10 @@ export class PlotPanel {
     /** @type {Chart[]} */
     charts = [];
     #view = liveView(now());
-    /** Whether the reader has added or removed a plot. */
+    /** Whether the plots are those that someone has chosen, not the usual ones. */
     isArranged = false;
+    /** Whether they are those of a link, which do not replace those that the reader has chosen before. */
+    #isOfLink = false;
     #cursor = null;
     /** The time that a person, a link or playback has marked. @type {number|null} */
     #mark = null;
@@ -57,6 +59,7 @@ export class PlotPanel {
         this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), ondelete: () => this.#delete(), onclear: () => this.#setSelection(null) });
         this.#view = rangeOf(query, now()) ?? liveView(now());
         this.#mark = markOf(query);
+        this.#isOfLink = query.has("plot");
         this.live = live;
         this.group = group;
         this.device = device;
@@ -87,7 +90,7 @@ export class PlotPanel {
     /** Adds a chart. @param {any} source @param {boolean} [isRemovable] */
     add(source, isRemovable = true) {
         const chart = new Chart(source, { live: this.live, showsDevice: source.device !== this.device || source.group !== this.group,
-            onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; }, onarrange: () => this.#arranged() });
+            onclose: isRemovable ? () => this.#remove(chart) : null, oncursor: (time) => { this.#cursor = time; }, onarrange: () => this.#changed() });
         chart.setCollectorTime(this.#isOnCollectorTime);
         chart.setMarkers(this.#markers);
         chart.gestures = new ChartGestures(chart, this);
@@ -105,19 +108,20 @@ export class PlotPanel {
     }
 
     /**
-     * Adds plots that were chosen before.
+     * Adds plots that were chosen before. Returns whether there are any, or none were chosen.
      * @param {unknown[]} chosen as in an address @param {Map<string, Promise<any>>} details of devices that are known already @param {AbortSignal} signal
      */
     async restore(chosen, details, signal) {
-        if (this.isArranged) return;
+        if (this.isArranged) return true;
         this.isArranged = true;
-        for (const plots of chosen.map((text) => plotsOf(String(text)))) {
+        const all = chosen.map((text) => plotsOf(String(text))).filter((plots) => plots.length > 0);
+        for (const plots of all) {
             let chart = null;
             for (const plot of plots) {
                 const key = `${plot.group}/${plot.device}`;
                 if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal }).catch(() => null));
                 const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
-                if (signal.aborted) return;
+                if (signal.aborted) return true;
                 if (!entry) continue;
                 const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns };
                 if (chart) chart.join(source);
@@ -125,6 +129,8 @@ export class PlotPanel {
             }
         }
         this.empty.hidden = this.charts.length > 0;
+        // What is not there at present, the reader may choose again.
+        return this.isArranged = this.charts.length > 0 || !all.length;
     }
 
     /** Draws markers. @param {import("../pure/recording.js").Marker[]} markers in order of time */
@@ -191,10 +197,16 @@ export class PlotPanel {
         this.#set(showing({ ...this.current(), live: false }, time));
     }
 
-    /** The plots that a person has chosen for this device are shown again, and are part of the address. */
+    /** Plots were added or removed: those that a person has chosen for this device are shown again. */
     #arranged() {
+        this.#isOfLink = false;
+        this.#changed();
+    }
+
+    /** What is chosen is part of the address. */
+    #changed() {
         this.isArranged = true;
-        store(`plots ${this.place}`, this.#plots());
+        if (!this.#isOfLink) store(`plots ${this.place}`, this.#plots());
         this.#show();
     }
 
