@@ -193,10 +193,10 @@ class Page:
             self.drain(0.05)
         raise AssertionError(f"{what or script} did not hold within {timeout} s (last value: {value!r})")
 
-    def key(self, key, code=None, text=None):
-        """Presses and releases a key."""
+    def key(self, key, code=None, text=None, shift=False):
+        """Presses and releases a key, with Shift held down or not."""
         codes = {"Enter": 13, "Tab": 9, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, "PageDown": 34, "PageUp": 33}
-        params = {"key": key, "code": code or key, "windowsVirtualKeyCode": codes.get(key, ord(key[0].upper()))}
+        params = {"key": key, "code": code or key, "windowsVirtualKeyCode": codes.get(key, ord(key[0].upper())), "modifiers": 8 if shift else 0}
         if key == "Enter":
             text = "\r"
         self.call("Input.dispatchKeyEvent", type="keyDown", **params, **({"text": text or key} if text or len(key) == 1 else {}))

@@ -333,6 +333,83 @@ def everything_is_reachable_by_keyboard(system, browser):
     page.close()
 
 
+def tab_to(page, selector, shift=False):
+    """Presses Tab until an element has the focus, as a person without a mouse does."""
+    passed = []
+    for _ in range(150):
+        page.key("Tab", shift=shift)
+        if page.evaluate(f"document.activeElement.matches({json.dumps(selector)})"):
+            return
+        passed.append(page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent.slice(0, 15)"))
+    raise AssertionError(f"Tab does not reach {selector}: {passed[:150]}")
+
+
+def everything_is_done_by_keyboard(system, browser):
+    """Opens a device, chooses a range, moves the mark, selects, downloads and acknowledges an event, without a mouse."""
+    with System(system.programs, [("lab/left", "simulate:1")], rules="rules: {high: {when: {value: pressure.pressure, above: 1800}}}") as ruled:
+        ruled.wait_for_samples()
+        ruled.publish("lockstep/lab/other/pressure", json.dumps({"v": 1, "epoch": "e", "seq": 1, "t": int(time.time() * 1e6), "dt": 1000, "pressure": [5, 1900, 5, 1901]}))
+        ruled.wait(lambda: (ruled.get("/api/v1/events/count") or {}).get("open") == 2, "two events")
+        folder = ruled.folder / "downloads"
+        folder.mkdir()
+        browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        page = browser.page(height=1700)
+        open_view(page, ruled, "#/", "document.querySelectorAll('.fleet-row[data-key]').length === 2")
+        tab_to(page, ".fleet-row")
+        for _ in range(2):
+            if page.evaluate("document.activeElement.dataset.key") != "lab/left":
+                page.key("ArrowDown")
+        page.expect("document.activeElement.dataset.key === 'lab/left'", 10, "the row of the device")
+        page.key("Enter")
+        page.expect("location.hash === '#/device/lab/left' && document.querySelectorAll('.chart').length === 2", 20, "the device")
+
+        tab_to(page, "#plots [role=radio]")
+        page.key("ArrowRight")
+        page.expect("location.hash.includes('span=300') && document.activeElement.dataset.value === '300'", 10, "a range of five minutes")
+        tab_to(page, ".chart-canvas")
+        page.key(",")
+        page.expect("/[?&]at=/.test(location.hash)", 10, "a mark in the address")
+        at = "Number(location.hash.match(/[?&]at=([0-9]+)/)[1])"
+        first = page.evaluate(at)
+        page.key(".")
+        page.key(".")
+        page.expect(f"{at} > {first} + 5e6 && {at} < {first} + 7e6", 10, "a mark two hundredths later")
+        page.key("ArrowRight", shift=True)
+        page.key("ArrowRight", shift=True)
+        page.expect(f"/Δt 6/.test({text('.selection-bar')})", 10, "a selection that begins at the mark")
+        page.key("Escape")
+        page.expect("document.querySelector('.selection-bar').hidden && document.activeElement.matches('.chart-canvas')", 10, "no selection")
+        page.key("Escape")
+        page.expect("!/[?&]at=/.test(location.hash)", 10, "no mark")
+
+        tab_to(page, "[aria-label='Download what is shown']", shift=True)
+        page.key("Enter")
+        page.expect("document.querySelector('dialog[open]')?.contains(document.activeElement)", 10, "a dialog with the focus")
+        tab_to(page, "dialog select:not(label:first-of-type select)")
+        page.key("ArrowDown")
+        page.expect("document.activeElement.value === 'ndjson'", 10, "another format")
+        tab_to(page, "dialog [type=submit]")
+        page.key("Enter")
+        page.expect("/^left-.*\\.ndjson: /.test(document.querySelector('dialog[open] [role=status]').textContent)", 30, "the end of the download")
+        ruled.wait(lambda: list(folder.glob("*.ndjson")), "a file")
+        page.key("Escape")
+        page.expect("!document.querySelector('dialog') && document.activeElement.matches('[aria-label=\"Download what is shown\"]')", 10, "the focus where it was")
+
+        tab_to(page, ".nav [data-view=events]", shift=True)
+        page.key("Enter")
+        page.expect("document.querySelectorAll('.event[data-open=true]').length === 2 && document.activeElement.id === 'main'", 20, "two events")
+        for left in (1, 0):
+            if not page.evaluate("document.activeElement.matches('.event-act button')"):
+                tab_to(page, ".event-act button")
+            page.key("Enter")
+            page.expect(f"document.querySelectorAll('.event[data-open=true]').length === {left}", 30, "an event that is acknowledged")
+        page.expect("document.activeElement !== document.body", 10, "a focus that is not lost")
+        # No agent of the other device answers commands.
+        no_errors(page, ("Canvas2D: Multiple readback", "504"))
+        page.evaluate("localStorage.clear()")
+        page.close()
+
+
 def nothing_shifts(system, browser):
     recorded(system, "played")
     page = browser.page()
@@ -527,6 +604,6 @@ def a_reader_cannot_acknowledge(system, browser):
 
 
 ALL = [events_are_shown_and_acknowledged, notifications_are_shown_by_choice, a_reader_cannot_acknowledge, fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
-       bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard,
+       bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard, everything_is_done_by_keyboard,
        nothing_shifts, charts_are_smooth, a_failed_first_connection_is_soon_repeated, tiles_come_from_the_named_server, a_phone_joins_by_code, a_token_is_asked_for,
        a_thousand_devices_are_usable, a_lost_device_is_shown_first, the_page_reconnects]

@@ -313,7 +313,7 @@ export class Chart {
 
     #describe(when) {
         const names = this.curves.map(({ source }) => `${streamTitle(source.stream)} of ${source.device}`).join(", ");
-        const text = `${names}, ${when}${this.source.rate ? `, ${rate(this.source.rate)}` : ""}. Arrow keys move, plus and minus zoom, Shift with arrow keys selects.`;
+        const text = `${names}, ${when}${this.source.rate ? `, ${rate(this.source.rate)}` : ""}. Arrow keys move, plus and minus zoom, comma and full stop move the mark, Shift with arrow keys selects.`;
         if (this.canvas.getAttribute("aria-label") !== text) this.canvas.setAttribute("aria-label", text);
     }
 

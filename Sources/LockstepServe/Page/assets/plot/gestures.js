@@ -89,6 +89,8 @@ export class ChartGestures {
             "+": () => this.panel.zoom(0.6),
             "=": () => this.panel.zoom(0.6),
             "-": () => this.panel.zoom(1.7),
+            ",": () => this.panel.moveMark(-1),
+            ".": () => this.panel.moveMark(1),
             End: () => this.panel.goLive(),
             " ": () => this.panel.togglePlayback(),
             Escape: () => this.panel.clear(),

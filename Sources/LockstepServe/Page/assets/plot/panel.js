@@ -197,6 +197,15 @@ export class PlotPanel {
         this.#set(showing({ ...this.current(), live: false }, time));
     }
 
+    /** Moves the mark by a hundredth of the range. Without a mark, it begins in the middle of the range. @param {number} by -1 or 1 */
+    moveMark(by) {
+        const { from, to } = this.current();
+        const begin = this.#mark !== null && from <= this.#mark && this.#mark <= to ? this.#mark : (from + to) / 2;
+        const time = Math.min(now(), begin + ((to - from) / 100) * by);
+        this.showMoment(time);
+        announce(dateTime(time));
+    }
+
     /** Plots were added or removed: those that a person has chosen for this device are shown again. */
     #arranged() {
         this.#isOfLink = false;
