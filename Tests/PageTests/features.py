@@ -247,21 +247,52 @@ def the_state_bar_follows_the_past(system, browser):
     note = text("#states .card-note")
     open_view(page, system, f"#/device/lab/right?from={at - 300_000_000}&to={at + 300_000_000}&at={at}", f"/^Active at /.test({note})")
     page.expect("!document.querySelector('.bar-cursor').hidden && Math.abs(parseFloat(document.querySelector('.bar-cursor').style.left) - 50) < 1", 10, "the cursor in the middle of the bar")
-    page.expect("[...document.querySelectorAll('.segment')].map((part) => part.dataset.state).join() === 'inactive,active,background'", 10, "the states of that time")
-    assert not page.evaluate("[...document.querySelectorAll('.segment')].some((part) => /until now/.test(part.ariaLabel))"), "a state of the past lasts until now"
+    page.expect("[...document.querySelectorAll('#states .bar-wrap:first-child .segment')].map((part) => part.dataset.state).join() === 'inactive,active,background'", 10, "the states of that time")
+    assert not page.evaluate("[...document.querySelectorAll('#states .bar-wrap:first-child .segment')].some((part) => /until now/.test(part.ariaLabel))"), "a state of the past lasts until now"
     page.evaluate(f"{CHART}.focus()")
     page.key("Escape")
-    page.expect(f"/ – .* · .*Active/.test({note}) && document.querySelectorAll('.segment').length === 3", 10, "the range in view after the mark is gone")
+    page.expect(f"/ – .* · .*Active/.test({note}) && document.querySelectorAll('#states .bar-wrap:first-child .segment').length === 3", 10, "the range in view after the mark is gone")
     page.key("End")
-    page.expect("[...document.querySelectorAll('.segment')].at(-1).ariaLabel.includes('until now')", 10, "the present")
+    page.expect("[...document.querySelectorAll('#states .bar-wrap:first-child .segment')].at(-1).ariaLabel.includes('until now')", 10, "the present")
     page.evaluate("window.refused = 0")
     page.evaluate("document.querySelector('#states [data-value=\"604800\"]').click()")
     page.expect("window.refused > 1", 20, "another question after one without an answer")
     assert page.evaluate(f"/No store/.test({note}) && !document.querySelector('.bar-empty')"), "states that are not known are claimed to be none"
     page.evaluate("delete window.refused")
-    page.expect("[...document.querySelectorAll('.segment')].map((part) => part.dataset.state).join() === 'none,inactive,active,background,active'", 10, "the states when the store is back")
+    page.expect("[...document.querySelectorAll('#states .bar-wrap:first-child .segment')].map((part) => part.dataset.state).join() === 'none,inactive,active,background,active'", 10, "the states when the store is back")
     no_errors(page, ALLOWED)
     leave(page)
+
+
+def activities_are_shown_over_time(system, browser):
+    """What a person did is a bar below the states, with the same cursor; what nobody knows is no activity."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        send = lambda stream, sequence, t, **values: own.publish(f"lockstep/lab/walker/{stream}", json.dumps({"v": 1, "epoch": "e", "seq": sequence, "t": t, **values}))
+        found = [(-3000, "stationary", "medium"), (-2000, "walking", "medium"), (-1900, "walking", "high"), (-1000, "unknown", "low"), (-500, "cycling", "low")]
+        for number, (seconds, value, confidence) in enumerate(found):
+            begin = now + (-2000 if value == "walking" else seconds) * 1_000_000
+            send("activity", number + 1, now + (seconds + 10) * 1_000_000, start=[begin], value=[value], confidence=[confidence])
+        send("pressure", 9, now - 100_000_000, pressure=[1000])
+        own.wait(lambda: len((own.get(f"/api/v1/devices/lab/walker/streams/activity?from={now - 4_000_000_000}") or {}).get("rows", [])) == 5, "the activities are stored")
+        page = browser.page(height=1700)
+        open_view(page, own, "#/device/lab/walker", "document.querySelector('[aria-label=\"Activities over time\"]')")
+        shown = "[...document.querySelectorAll('[aria-label=\"Activities over time\"] .segment')].map((part) => part.dataset.state).join()"
+        page.expect(f"{shown} === 'none,stationary,walking,none,cycling,none'", 20, "activities, and times without")
+        label = "[...document.querySelectorAll('[aria-label=\"Activities over time\"] .segment')][2].ariaLabel"
+        assert page.evaluate(f"/^Walking: high confidence, from .* to .*, 16 min 40 s$/.test({label})"), page.evaluate(label)
+        page.expect(f"/^ActivityStationary 4[0-9] %Walking 4[0-9] %Cycling 1[0-9] %$/.test({text('.bar-label')})", 10, "the shares of activities")
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        # Another one is recognised.
+        send("activity", 10, now - 50_000_000, start=[now - 60_000_000], value=["running"], confidence=["high"])
+        page.expect(f"{shown} === 'none,stationary,walking,none,cycling,running,none'", 30, "a new activity")
+        open_view(page, own, f"#/device/lab/walker?from={now - 1_800_000_000}&to={now - 1_200_000_000}&at={now - 1_500_000_000}", f"{text('.bar-label')} === 'ActivityWalking '")
+        page.expect("[...document.querySelectorAll('.bar-cursor')].every((cursor) => !cursor.hidden)", 10, "a cursor in both bars")
+        # No agent answers commands.
+        no_errors(page, (*ALLOWED, "504"))
+        leave(page)
 
 
 def a_mean_is_that_of_the_samples(system, browser):
@@ -486,4 +517,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]

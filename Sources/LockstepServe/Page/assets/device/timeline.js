@@ -1,30 +1,39 @@
-/** The life-cycle states of a device over time, with the reasons. */
+/** The life-cycle states of a device over time, with the reasons, and what the person with it did. */
 
-import { devicePath, isAbort, request } from "../core/api.js";
+import { devicePath, isAbort, request, streamPath } from "../core/api.js";
 import { now } from "../core/clock.js";
-import { card, emptyState, h, segmented, setText } from "../core/dom.js";
+import { card, h, segmented, setText } from "../core/dom.js";
 import { stateWord } from "../core/states.js";
+import { activityChanges, visible, whileMeasured } from "../pure/activity.js";
 import { day, duration, nearTime, timeOfDay, zoneOffset } from "../pure/format.js";
 import { timeTicks } from "../pure/scale.js";
 import { intervals, knownUntil, rangeEnd, reasonText, shares } from "../pure/timeline.js";
+import { spanBar } from "./span-bar.js";
 
 const SPANS = [{ value: "3600", text: "1 h" }, { value: "21600", text: "6 h" }, { value: "86400", text: "24 h" }, { value: "604800", text: "7 d" }];
 /** Time between the last movement of the range and the request, in ms. */
 const SETTLE = 110;
 /** Time until a failed request is repeated, in ms. */
 const RETRY = 2_000;
+/** The activity at the start of a range began within this time before it, or is not known. In µs. */
+const BEFORE = 21600e6;
+/** The width of the narrowest span of an activity, in pixels. */
+const LEAST = 2;
 
-/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment */
-export function timelineCard({ group, device }, moment) {
+/** @param {{group: string, device: string}} address @param {import("./moment.js").Moment} moment @param {boolean} hasActivity */
+export function timelineCard({ group, device }, moment, hasActivity) {
     let span = 21600;
     /** The end of a range of the past in µs, which the plots show; null for the range that ends now. @type {number|null} */
     let end = null;
     let transitions = null;
+    /** @type {import("../pure/timeline.js").Transition[]} */
+    let activities = [];
+    /** The time of the newest change of activity, in µs; null before it is known. @type {number|null} */
+    let newestActivity = null;
     let seq = -1;
     /** When the present state was known last, in µs. */
     let lastKnown = 0;
     let isFirst = true;
-    let signature = "";
     const abort = new AbortController();
     const ranges = segmented({ label: "Time range of the states", options: SPANS, value: String(span), onchange: (value) => {
         span = Number(value);
@@ -33,15 +42,14 @@ export function timelineCard({ group, device }, moment) {
         load();
     } });
     const { element, body, note } = card({ title: "States", id: "states", className: "card-states", tools: ranges.element });
-    const bar = h("div", { class: "bar", role: "list", "aria-label": "States over time" });
-    const cursor = h("div", { class: "bar-cursor", hidden: true });
+    const bar = spanBar({ label: "States over time", empty: "No state has been reported in this period", describe });
+    const doings = spanBar({ label: "Activities over time", empty: "No activity is known in this period", describe: (part, time) => describe(part, time, activityWord) });
+    const doing = h("div", { class: "bar-label num", role: "note", "aria-label": "Activities" });
     const axis = h("div", { class: "bar-axis num", "aria-hidden": "true" });
-    const tip = h("div", { class: "tip", role: "tooltip", hidden: true });
     const detail = h("details", { class: "log" }, h("summary", null, "Changes of state"));
     const table = h("tbody");
     detail.append(h("div", { class: "table-scroll", tabIndex: 0, role: "region", "aria-label": "Changes of state" }, h("table", { class: "table" }, h("thead", null, h("tr", null, ...["Since", "State", "Reason", "Lasted"].map((text) => h("th", { scope: "col" }, text)))), table)));
-    body.append(h("div", { class: "bar-wrap" }, bar, cursor, tip), axis, detail);
-    bar.append(h("div", { class: "skeleton bar-skeleton" }));
+    body.append(bar.element, ...(hasActivity ? [doing, doings.element] : []), axis, detail);
 
     /** The time of the past that the plots show: the moment, or the middle of a range that stands still. @returns {number|null} */
     function pastTime() {
@@ -61,7 +69,9 @@ export function timelineCard({ group, device }, moment) {
     /** What is loaded says nothing about another range. */
     function forget() {
         transitions = null;
-        cursor.hidden = true;
+        activities = [];
+        bar.mark(null, 0, 0);
+        doings.mark(null, 0, 0);
         setText(note, "Loading");
     }
 
@@ -80,8 +90,11 @@ export function timelineCard({ group, device }, moment) {
         const ask = (query) => request(`${devicePath(group, device)}/states`, { query, signal: abort.signal });
         try {
             const from = Math.round(time - span * 1e6);
-            const [reply, before] = await Promise.all([ask({ from, to: end ?? Math.round(time + 60e6), limit: 2000 }), end === null ? { states: [] } : ask({ to: from, limit: 1 })]);
+            const to = end ?? Math.round(time + 60e6);
+            const [reply, before, done] = await Promise.all([ask({ from, to, limit: 2000 }), end === null ? { states: [] } : ask({ to: from, limit: 1 }),
+                hasActivity ? request(streamPath(group, device, "activity"), { query: { from: from - BEFORE, to }, signal: abort.signal }) : { columns: [], rows: [] }]);
             if (wanted !== `${end} ${span}`) return;
+            activities = activityChanges(done);
             transitions = [...before.states, ...reply.states];
             // A device that is new is shown with all of its states, not with an empty bar.
             if (isFirst && end === null && transitions.length && transitions[0].since > time - 3000e6 && !transitions[0].previous) {
@@ -109,46 +122,42 @@ export function timelineCard({ group, device }, moment) {
         const from = to - span * 1e6;
         const list = end === null ? knownUntil(intervals(transitions.length ? transitions : fallback(), from, to), current?.isStale ? lastKnown : to)
             : intervals(transitions, from, to).map((part) => ({ ...part, open: false }));
-        const next = list.map((part) => `${part.state}${part.from === from ? "" : part.from}`).join() + span;
-        if (next !== signature) {
-            signature = next;
-            if (!list.some(({ state }) => state)) {
-                bar.replaceChildren(h("div", { class: "bar-empty" }, "No state has been reported in this period"));
-                table.replaceChildren(h("tr", null, h("td", { colspan: 4, class: "muted" }, "None")));
-            } else {
-                bar.replaceChildren(...list.map((part) => segment(part)));
-                table.replaceChildren(...list.filter(({ state }) => state).reverse().map((part) => row(part, to)));
-            }
+        if (bar.draw(list, from, to)) {
+            const known = list.filter(({ state }) => state).reverse();
+            table.replaceChildren(...(known.length ? known.map((part) => row(part, to)) : [h("tr", null, h("td", { colspan: 4, class: "muted" }, "None"))]));
         }
-        list.forEach((part, i) => {
-            const child = /** @type {HTMLElement} */ (bar.children[i]);
-            if (!child?.dataset.state) return;
-            child.style.left = `${((part.from - from) / (to - from)) * 100}%`;
-            child.style.width = `${((part.to - part.from) / (to - from)) * 100}%`;
-            child.setAttribute("aria-label", describe(part, to));
-            child.dataset.from = String(part.from);
-        });
+        // Without newer samples of any stream, nobody knows whether it is still the same.
+        const done = whileMeasured(knownUntil(intervals(activities, from, to), current?.last_sample ?? to), list).map((part) => ({ ...part, open: part.open && end === null }));
+        if (hasActivity) doings.draw(visible(done, ((to - from) / doings.width) * LEAST), from, to);
         drawAxis(from, to);
-        shown = { list, from, to };
+        shown = { list, done, from, to };
         drawCursor();
         if (moment.time !== null) return;
-        const parts = [...shares(list)].sort((a, b) => b[1] - a[1]);
         const when = end === null ? "" : `${nearTime(from, now())} – ${nearTime(to, now())} · `;
-        setText(note, when + parts.map(([state, share]) => `${stateWord(state)} ${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`).join(" · "));
+        setText(note, when + largestFirst(list).map(([state, share]) => `${stateWord(state)} ${share}`).join(" · "));
+        showDoing(largestFirst(done));
+    }
+
+    /** @param {[string|null, string][]} parts activities, each with a text */
+    function showDoing(parts) {
+        const text = parts.join();
+        if (doing.dataset.text === text) return;
+        doing.dataset.text = text;
+        doing.replaceChildren("Activity", ...parts.map(([state, more]) => h("span", { class: "state", data: { state: state ?? "unknown" } }, h("span", { class: "state-dot", "aria-hidden": "true" }), `${activityWord(state)} ${more}`)));
     }
 
     /** The moment that the plots show, and the state at it. */
     function drawCursor() {
-        const { list, from, to } = shown;
+        const { list, done, from, to } = shown;
         const { time } = moment;
-        const isShown = time !== null && from <= time && time <= to;
-        cursor.hidden = !isShown;
-        if (isShown) cursor.style.left = `${((time - from) / (to - from)) * 100}%`;
+        bar.mark(time, from, to);
+        doings.mark(time, from, to);
         if (time === null) return;
-        const part = list.find((interval) => interval.from <= time && time < interval.to);
-        setText(note, `${stateWord(part?.state)} at ${nearTime(time, now())}`);
+        const at = (parts) => parts.find((interval) => interval.from <= time && time < interval.to)?.state ?? null;
+        setText(note, `${stateWord(at(list))} at ${nearTime(time, now())}`);
+        showDoing([[at(done), ""]]);
     }
-    let shown = { list: /** @type {any[]} */ ([]), from: 0, to: 0 };
+    let shown = { list: /** @type {any[]} */ ([]), done: /** @type {any[]} */ ([]), from: 0, to: 0 };
     const onmoment = () => {
         follow();
         if (transitions === null) return;
@@ -164,28 +173,9 @@ export function timelineCard({ group, device }, moment) {
     }
     let current = null;
 
-    function segment(part) {
-        const child = h("div", { class: "segment", role: "listitem", tabIndex: 0, data: { state: part.state ?? "none" } });
-        const show = () => {
-            setText(tip, describe(part, now()));
-            tip.hidden = false;
-            const left = child.offsetLeft + child.offsetWidth / 2;
-            tip.style.left = `${Math.min(bar.offsetWidth - tip.offsetWidth / 2, Math.max(tip.offsetWidth / 2, left))}px`;
-        };
-        child.addEventListener("pointerenter", show);
-        child.addEventListener("focus", show);
-        child.addEventListener("pointerleave", () => { tip.hidden = true; });
-        child.addEventListener("blur", () => { tip.hidden = true; });
-        child.addEventListener("keydown", (event) => {
-            const sibling = event.key === "ArrowRight" ? child.nextElementSibling : event.key === "ArrowLeft" ? child.previousElementSibling : null;
-            if (sibling) { event.preventDefault(); sibling.focus(); }
-        });
-        return child;
-    }
-
     function drawAxis(from, to) {
         const offset = zoneOffset(to);
-        const { ticks, step } = timeTicks(from, to, Math.max(3, (bar.offsetWidth || 800) / 100), offset);
+        const { ticks, step } = timeTicks(from, to, Math.max(3, bar.width / 100), offset);
         while (axis.children.length > ticks.length) axis.lastElementChild.remove();
         while (axis.children.length < ticks.length) axis.append(h("span"));
         ticks.forEach((t, i) => {
@@ -210,6 +200,12 @@ export function timelineCard({ group, device }, moment) {
             moment.removeEventListener("view", follow);
             abort.abort();
         },
+        /** @param {any[]} streams */
+        setStreams(streams) {
+            const newest = streams.find(({ stream }) => stream === "activity")?.newest?.t ?? 0;
+            if (newestActivity !== null && newest !== newestActivity && end === null) loadIn(SETTLE);
+            newestActivity = newest;
+        },
         /** @param {import("../core/api.js").Device} value */
         update(value) {
             if (!value.isStale) lastKnown = now();
@@ -221,10 +217,20 @@ export function timelineCard({ group, device }, moment) {
     };
 }
 
-function describe({ state, reason, from, to, open }, time) {
-    if (state === null) return "State unknown";
+function describe({ state, reason, from, to, open }, time, word = stateWord) {
+    if (state === null) return word === stateWord ? "State unknown" : "Activity unknown";
     const why = reason ? `: ${reasonText(reason)}` : "";
-    return `${stateWord(state)}${why}, from ${nearTime(from, time)}${open ? " until now" : ` to ${nearTime(to, time)}`}, ${duration((to - from) / 1e6)}`;
+    return `${word(state)}${why}, from ${nearTime(from, time)}${open ? " until now" : ` to ${nearTime(to, time)}`}, ${duration((to - from) / 1e6)}`;
+}
+
+/** @param {string|null} activity */
+function activityWord(activity) {
+    return activity === null ? "Unknown" : activity.charAt(0).toUpperCase() + activity.slice(1);
+}
+
+/** The share of each state in words, the largest one first. @param {import("../pure/timeline.js").Interval[]} list @returns {[string, string][]} */
+function largestFirst(list) {
+    return [...shares(list)].sort((a, b) => b[1] - a[1]).map(([state, share]) => [state, `${share > 0.995 && share < 1 ? "> 99" : share < 0.01 ? "< 1" : Math.round(share * 100)} %`]);
 }
 
 function row({ state, reason, from, to, open }, time) {

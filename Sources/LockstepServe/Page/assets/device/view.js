@@ -77,7 +77,7 @@ export function show(main, { group, device, query }) {
             pedometerCard(address, live, has("steps")),
         ];
         parts = [
-            timelineCard(address, moment),
+            timelineCard(address, moment, has("activity")),
             ...motion,
             { element: panel.element },
             trackCard(address, moment, has("location")),

@@ -1,0 +1,27 @@
+import { activityChanges, visible, whileMeasured } from "../../../Sources/LockstepServe/Page/assets/pure/activity.js";
+import { intervals } from "../../../Sources/LockstepServe/Page/assets/pure/timeline.js";
+import { equal, test } from "./harness.js";
+
+const brief = (list) => list.map(({ state, from, to, open }) => [state, from, to, open]);
+
+test("an activity lasts from its start to the start of the next one", () => {
+    const reply = { columns: ["start", "value", "confidence"], rows: [[9, 1, "walking", "medium"], [19, 1, "walking", "high"], [30, 22, "unknown", "low"], [48, 40, "cycling", "low"]] };
+    const changes = activityChanges(reply);
+    equal(changes.map(({ state, reason, since }) => [state, reason, since]), [["walking", "high confidence", 1], [null, "low confidence", 22], ["cycling", "low confidence", 40]]);
+    equal(brief(intervals(changes, 10, 60)), [["walking", 10, 22, false], [null, 22, 40, false], ["cycling", 40, 60, true]]);
+    equal(activityChanges({ columns: [], rows: [] }), []);
+});
+
+test("while a device measures nothing, its activity is not known", () => {
+    const list = intervals([{ state: "walking", previous: null, reason: "", since: 0 }], 0, 100);
+    const state = (name, from, to) => ({ state: name, reason: null, from, to, open: false });
+    equal(brief(whileMeasured(list, [state("active", 0, 30), state("inactive", 30, 40), state("background", 40, 90), state("terminated", 90, 100)])),
+        [["walking", 0, 30, false], [null, 30, 40, false], ["walking", 40, 90, false], [null, 90, 100, false]]);
+    equal(brief(whileMeasured(list, [state("terminated", 0, 20), state("active", 20, 100)])), [[null, 0, 20, false], ["walking", 20, 100, true]]);
+    equal(brief(whileMeasured(list, [])), [["walking", 0, 100, true]]);
+});
+
+test("spans that are too narrow are part of the one before", () => {
+    const part = (state, from, to) => ({ state, reason: null, from, to, open: to === 100 });
+    equal(brief(visible([part("walking", 0, 50), part("running", 50, 51), part("walking", 51, 80), part("cycling", 80, 100)], 2)), [["walking", 0, 80, false], ["cycling", 80, 100, true]]);
+});
