@@ -87,7 +87,7 @@ export function gravityNow(streamState, live, stream) {
 }
 
 /** Degrees to the nearest of the four positions in which an edge is level. @param {number} turn */
-export function offLevel(turn) {
+function offLevel(turn) {
     return turn - Math.round(turn / 90) * 90;
 }
 

@@ -1,6 +1,6 @@
 /** All devices: search, filters, order and the list. */
 
-import { card, emptyState, h, icon, select as selectField, setText } from "../core/dom.js";
+import { emptyState, h, icon, select as selectField, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { parts } from "../core/parts.js";
 import { showInAddress } from "../core/router.js";

@@ -13,7 +13,7 @@ const FACTOR = 3;
  * sides, because the rate may change there. 0 if there are no other samples.
  * @param {(i: number) => number} timeAt @param {number} i @param {number} start first index @param {number} end after the last one
  */
-export function usualStep(timeAt, i, start, end) {
+function usualStep(timeAt, i, start, end) {
     const steps = (first, last) => {
         const result = [];
         for (let k = Math.max(start + 1, first); k <= Math.min(end - 1, last); k += 1) result.push(timeAt(k) - timeAt(k - 1));

@@ -23,7 +23,7 @@ export function distance(a, b) {
  */
 
 /** A fix that was this old when it was published is stale, in µs. */
-export const STALE_AFTER = 10e6;
+const STALE_AFTER = 10e6;
 
 /** Whether the receiver repeated an old fix. @param {Fix} fix */
 export function isStale(fix) {

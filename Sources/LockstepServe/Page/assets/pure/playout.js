@@ -11,8 +11,8 @@
  * @property {number} updated time of the last step, in µs
  */
 
-export const LEAST_DELAY = 60_000;
-export const MOST_DELAY = 4_000_000;
+const LEAST_DELAY = 60_000;
+const MOST_DELAY = 4_000_000;
 /** Beyond the delay of the slowest arrival, for the jitter of network and timers. */
 const MARGIN = 60_000;
 

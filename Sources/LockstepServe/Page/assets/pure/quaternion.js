@@ -13,11 +13,6 @@ export function rotate([w, x, y, z], [a, b, c]) {
     return [a + w * tx + y * tz - z * ty, b + w * ty + z * tx - x * tz, c + w * tz + x * ty - y * tx];
 }
 
-/** @param {Quaternion} q @returns {Quaternion} */
-export function conjugate([w, x, y, z]) {
-    return [w, -x, -y, -z];
-}
-
 /** Returns the unit quaternion, or null for something that is none. @param {number[]} q @returns {Quaternion|null} */
 export function normalized(q) {
     const length = Math.hypot(...q);
@@ -48,11 +43,6 @@ export function eulerAngles([w, x, y, z]) {
     const roll = Math.atan2(2 * (w * y - x * z), 1 - 2 * (x * x + y * y));
     const yaw = Math.atan2(2 * (w * z - x * y), 1 - 2 * (x * x + z * z));
     return { roll: roll * DEGREES, pitch: pitch * DEGREES, yaw: yaw * DEGREES };
-}
-
-/** Returns the direction of gravity in the device frame, of length 1. @param {Quaternion} q @returns {Vector} */
-export function gravityOf(q) {
-    return rotate(conjugate(q), [0, 0, -1]);
 }
 
 /**

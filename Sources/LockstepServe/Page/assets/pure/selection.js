@@ -48,7 +48,7 @@ export function select(entries, { search, group, state, sort, isReversed = false
 }
 
 /** @param {Entry} entry @param {string} state */
-export function isInState(entry, state) {
+function isInState(entry, state) {
     if (state === "problems") return entry.severity > 0;
     if (state === "unknown") return !entry.device.state;
     return entry.device.state === state;

@@ -34,41 +34,37 @@ export function slab(width, height, depth, corner) {
 }
 
 /** A camera that looks north and down at the origin, for a reference frame with x east, y north, z up. */
-export const CAMERA = { elevation: (24 * Math.PI) / 180, distance: 5.2 };
+const ELEVATION = (24 * Math.PI) / 180;
+const DISTANCE = 5.2;
+const EYE = [0, -Math.cos(ELEVATION) * DISTANCE, Math.sin(ELEVATION) * DISTANCE];
 
 /**
  * Returns the place of a point on the screen: x to the right, y down, and its depth; units of the screen are arbitrary.
  * @param {[number, number, number]} point in the reference frame
  */
-export function project([x, y, z], camera = CAMERA) {
-    const cos = Math.cos(camera.elevation);
-    const sin = Math.sin(camera.elevation);
-    const depth = camera.distance + y * cos - z * sin;
+export function project([x, y, z]) {
+    const cos = Math.cos(ELEVATION);
+    const sin = Math.sin(ELEVATION);
+    const depth = DISTANCE + y * cos - z * sin;
     const up = y * sin + z * cos;
-    const scale = camera.distance / depth;
+    const scale = DISTANCE / depth;
     return { x: x * scale, y: -up * scale, depth };
-}
-
-/** The direction from the origin to the camera. */
-export function viewDirection(camera = CAMERA) {
-    return [0, -Math.cos(camera.elevation), Math.sin(camera.elevation)];
 }
 
 /**
  * Returns the faces that the camera sees, turned by an attitude, with the brightness of each.
  * @param {Face[]} faces @param {import("./quaternion.js").Quaternion} attitude
  */
-export function visibleFaces(faces, attitude, camera = CAMERA) {
-    const eye = viewDirection(camera).map((value) => value * camera.distance);
+export function visibleFaces(faces, attitude) {
     const light = [-0.35, -0.45, 0.82];
     const result = [];
     for (const face of faces) {
         const normal = rotate(attitude, face.normal);
         const points = face.points.map((point) => rotate(attitude, point));
-        const toEye = eye.map((value, i) => value - points[0][i]);
+        const toEye = EYE.map((value, i) => value - points[0][i]);
         if (normal[0] * toEye[0] + normal[1] * toEye[1] + normal[2] * toEye[2] <= 0) continue;
         const brightness = Math.max(0, normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]);
-        result.push({ kind: face.kind, brightness, points: points.map((point) => project(/** @type {any} */ (point), camera)) });
+        result.push({ kind: face.kind, brightness, points: points.map((point) => project(/** @type {any} */ (point))) });
     }
     return result;
 }

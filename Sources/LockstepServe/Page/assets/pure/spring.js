@@ -43,8 +43,3 @@ export function springStep(state, target, seconds, { frequency = 2.2, damping = 
 export function nearestTurn(from, target) {
     return from + ((((target - from + 180) % 360) + 360) % 360) - 180;
 }
-
-/** Whether the spring no longer visibly moves. @param {SpringState} state @param {number} target @param {number} tolerance */
-export function isSettled(state, target, tolerance) {
-    return Math.abs(state.value - target) < tolerance && Math.abs(state.velocity) < tolerance * 4;
-}

@@ -11,7 +11,7 @@ import { clamp } from "./scale.js";
  */
 
 export const LEAST_SPAN = 200_000;
-export const MOST_SPAN = 31 * 86_400e6;
+const MOST_SPAN = 31 * 86_400e6;
 /** Live charts draw from memory, which has the newest 30 s. */
 export const LIVE_SPAN = 30e6;
 

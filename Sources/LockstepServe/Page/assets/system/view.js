@@ -6,7 +6,7 @@ import { fleet } from "../core/fleet-store.js";
 import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { sizesCard } from "./sizes.js";
-import { age, bytes, dateTime, day, duration, UNKNOWN, whole } from "../pure/format.js";
+import { bytes, dateTime, day, duration, UNKNOWN, whole } from "../pure/format.js";
 
 /** @param {HTMLElement} main */
 export function show(main) {
