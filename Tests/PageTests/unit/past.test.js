@@ -46,6 +46,12 @@ await test("the mean of a selection stays until that of other buckets has arrive
     equal(source.measuredIn({ from: 0, to: 12 }, selection).means, { pressure: 1000 });
     await wait(pass, 300);
     equal([source.measuredIn({ from: 0, to: 12 }, selection).means, changes], [{ pressure: 1001 }, 2]);
+    // Samples are deleted.
+    const { series } = source;
+    source.forget();
+    equal(source.series, null);
+    source.series = series;
+    equal(source.measuredIn({ from: 0, to: 12 }, selection), null);
     equal(source.measuredIn({ from: 0, to: 20 }, { from: 2, to: 15 }), null);
     source.close();
     equal(source.meansAt(0, 5e12), null);

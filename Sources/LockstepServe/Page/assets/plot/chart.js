@@ -106,8 +106,8 @@ export class Chart {
     /** Loads the past again. @param {boolean} [isChanged] whether what is shown is no longer true */
     reload(isChanged = false) {
         for (const { past } of this.curves) {
-            past.reset();
-            if (isChanged) past.series = null;
+            if (isChanged) past.forget();
+            else past.reset();
         }
         this.invalidate();
     }

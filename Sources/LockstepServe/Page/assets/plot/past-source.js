@@ -126,9 +126,7 @@ export class PastSource {
     setCollectorTime(isOn) {
         if (isOn === this.#isOnCollectorTime) return;
         this.#isOnCollectorTime = isOn;
-        this.series = null;
-        this.close();
-        this.reset();
+        this.forget();
     }
 
     /**
@@ -168,9 +166,16 @@ export class PastSource {
         return request(streamPath(group, device, stream), { query, signal });
     }
 
-    /** Forgets everything, for a new load. */
+    /** Loads again, and shows what it has until then. */
     reset() {
         this.#wanted = "";
+    }
+
+    /** Forgets what is no longer true, and loads again. */
+    forget() {
+        this.series = null;
+        this.close();
+        this.reset();
     }
 
     close() {
