@@ -257,7 +257,7 @@ def the_state_bar_follows_the_past(system, browser):
     page.evaluate("window.refused = 0")
     page.evaluate("document.querySelector('#states [data-value=\"604800\"]').click()")
     page.expect("window.refused > 1", 20, "another question after one without an answer")
-    assert page.evaluate(f"/No store/.test({note}) && !document.querySelector('.bar-empty')"), "states that are not known are claimed to be none"
+    assert page.evaluate(f"/No store/.test({note}) && !document.querySelector('#states .bar-empty')"), "states that are not known are claimed to be none"
     page.evaluate("delete window.refused")
     page.expect("[...document.querySelectorAll('#states .bar-wrap:first-child .segment')].map((part) => part.dataset.state).join() === 'none,inactive,active,background,active'", 10, "the states when the store is back")
     no_errors(page, ALLOWED)
@@ -285,6 +285,13 @@ def activities_are_shown_over_time(system, browser):
         page.expect(f"/^ActivityStationary 4[0-9] %Walking 4[0-9] %Cycling 1[0-9] %$/.test({text('.bar-label')})", 10, "the shares of activities")
         problems = page.evaluate((HERE / "accessibility.js").read_text())
         assert not problems, problems
+        # The state of now is known without the store, and the activity is not.
+        page.evaluate("(() => { const real = window.fetch; window.fetch = (url, options) => (/activity|states/.test(String(url)) ? Promise.reject(new TypeError()) : real(url, options)); window.allow = () => { window.fetch = real; }; })()")
+        page.evaluate("document.querySelector('#states [data-value=\"86400\"]').click()")
+        page.expect(f"/does not answer/.test({text('#states .card-note')}) && document.querySelector('.bar-label + .bar-wrap .skeleton') && {text('.bar-label')} === 'Activity'", 10, "activities that are not loaded")
+        page.evaluate("window.allow()")
+        page.evaluate("document.querySelector('#states [data-value=\"3600\"]').click()")
+        page.expect(f"{shown} === 'none,stationary,walking,none,cycling,none'", 20, "the activities again")
         # Another one is recognised.
         send("activity", 10, now - 50_000_000, start=[now - 60_000_000], value=["running"], confidence=["high"])
         page.expect(f"{shown} === 'none,stationary,walking,none,cycling,running,none'", 30, "a new activity")

@@ -8,7 +8,7 @@ import { h, setText } from "../core/dom.js";
  *   `empty` is shown where nothing is known
  */
 export function spanBar({ label, empty, describe }) {
-    const bar = h("div", { class: "bar", role: "list", "aria-label": label }, h("div", { class: "skeleton bar-skeleton" }));
+    const bar = h("div", { class: "bar", role: "list", "aria-label": label });
     const cursor = h("div", { class: "bar-cursor", hidden: true });
     const tip = h("div", { class: "tip", role: "tooltip", hidden: true });
     let signature = "";
@@ -32,8 +32,16 @@ export function spanBar({ label, empty, describe }) {
         return child;
     }
 
+    /** Shows that nothing is loaded. */
+    function clear() {
+        signature = "";
+        bar.replaceChildren(h("div", { class: "skeleton bar-skeleton" }));
+    }
+
+    clear();
     return {
         element: h("div", { class: "bar-wrap" }, bar, cursor, tip),
+        clear,
         get width() {
             return bar.offsetWidth || 800;
         },

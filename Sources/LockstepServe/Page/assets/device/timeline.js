@@ -26,8 +26,8 @@ export function timelineCard({ group, device }, moment, hasActivity) {
     /** The end of a range of the past in µs, which the plots show; null for the range that ends now. @type {number|null} */
     let end = null;
     let transitions = null;
-    /** @type {import("../pure/timeline.js").Transition[]} */
-    let activities = [];
+    /** Null before they are loaded. @type {import("../pure/timeline.js").Transition[]|null} */
+    let activities = null;
     /** The time of the newest change of activity, in µs; null before it is known. @type {number|null} */
     let newestActivity = null;
     let seq = -1;
@@ -69,7 +69,7 @@ export function timelineCard({ group, device }, moment, hasActivity) {
     /** What is loaded says nothing about another range. */
     function forget() {
         transitions = null;
-        activities = [];
+        activities = null;
         bar.mark(null, 0, 0);
         doings.mark(null, 0, 0);
         setText(note, "Loading");
@@ -127,8 +127,9 @@ export function timelineCard({ group, device }, moment, hasActivity) {
             table.replaceChildren(...(known.length ? known.map((part) => row(part, to)) : [h("tr", null, h("td", { colspan: 4, class: "muted" }, "None"))]));
         }
         // Without newer samples of any stream, nobody knows whether it is still the same.
-        const done = whileMeasured(knownUntil(intervals(activities, from, to), current?.last_sample ?? to), list).map((part) => ({ ...part, open: part.open && end === null }));
-        if (hasActivity) doings.draw(visible(done, ((to - from) / doings.width) * LEAST), from, to);
+        const done = whileMeasured(knownUntil(intervals(activities ?? [], from, to), current?.last_sample ?? to), list).map((part) => ({ ...part, open: part.open && end === null }));
+        if (!activities) doings.clear();
+        else if (hasActivity) doings.draw(visible(done, ((to - from) / doings.width) * LEAST), from, to);
         drawAxis(from, to);
         shown = { list, done, from, to };
         drawCursor();
