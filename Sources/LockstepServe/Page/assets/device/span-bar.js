@@ -1,10 +1,9 @@
 /** A bar of coloured spans over time, with a text for each and a cursor. */
 
-import { now } from "../core/clock.js";
 import { h, setText } from "../core/dom.js";
 
 /**
- * @param {{label: string, empty: string, describe: (part: import("../pure/timeline.js").Interval, now: number) => string}} options
+ * @param {{label: string, empty: string, describe: (part: import("../pure/timeline.js").Interval, time: number) => string}} options
  *   `empty` is shown where nothing is known
  */
 export function spanBar({ label, empty, describe }) {
@@ -16,7 +15,7 @@ export function spanBar({ label, empty, describe }) {
     function segment(part) {
         const child = h("div", { class: "segment", role: "listitem", tabIndex: 0, data: { state: part.state ?? "none" } });
         const show = () => {
-            setText(tip, describe(part, now()));
+            setText(tip, child.getAttribute("aria-label") ?? "");
             tip.hidden = false;
             const left = child.offsetLeft + child.offsetWidth / 2;
             tip.style.left = `${Math.min(bar.offsetWidth - tip.offsetWidth / 2, Math.max(tip.offsetWidth / 2, left))}px`;
@@ -47,7 +46,9 @@ export function spanBar({ label, empty, describe }) {
         },
         /** Draws what is known between two times. Returns whether there are other spans. @param {import("../pure/timeline.js").Interval[]} list @param {number} from @param {number} to */
         draw(list, from, to) {
-            const next = list.map((part) => `${part.state}${part.from === from ? "" : part.from}`).join() + (to - from);
+            // The first span moves with the range, and what is not known yet begins later each time.
+            const moves = (part) => part.from === from || (part.open && part.state === null);
+            const next = list.map((part) => `${part.state}${moves(part) ? "" : part.from}`).join() + (to - from);
             const isOther = next !== signature;
             if (isOther) {
                 signature = next;

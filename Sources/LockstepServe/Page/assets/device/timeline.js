@@ -144,7 +144,7 @@ export function timelineCard({ group, device }, moment, hasActivity) {
         const text = parts.join();
         if (doing.dataset.text === text) return;
         doing.dataset.text = text;
-        doing.replaceChildren("Activity", ...parts.map(([state, more]) => h("span", { class: "state", data: { state: state ?? "unknown" } }, h("span", { class: "state-dot", "aria-hidden": "true" }), `${activityWord(state)} ${more}`)));
+        doing.replaceChildren("Activity", ...parts.map(([state, more]) => h("span", { class: "state", data: { state: state ?? "unknown" } }, h("span", { class: "state-dot", "aria-hidden": "true" }), [activityWord(state), more].join(" ").trim())));
     }
 
     /** The moment that the plots show, and the state at it. */
