@@ -1,6 +1,7 @@
 """A proxy that behaves like a slow link: a round trip takes some time, and all connections share a rate."""
 
 import asyncio
+import contextlib
 import threading
 
 
@@ -46,14 +47,16 @@ class SlowLink:
     async def _copy(self, reader, writer, is_down):
         queue = asyncio.Queue()
         sender = asyncio.create_task(self._send(queue, writer))
-        while data := await reader.read(4096):
-            at = self.loop.time()
-            if is_down:
-                self.received += len(data)
-                at = self.free_at = max(at, self.free_at) + len(data) / self.bytes_per_second
-                # A link holds little: who sends more has to wait.
-                await asyncio.sleep(max(0, at - self.loop.time() - 0.05))
-            queue.put_nowait((at + self.round_trip / 2, data))
+        # The browser ends connections when a page is closed.
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(4096):
+                at = self.loop.time()
+                if is_down:
+                    self.received += len(data)
+                    at = self.free_at = max(at, self.free_at) + len(data) / self.bytes_per_second
+                    # A link holds little: who sends more has to wait.
+                    await asyncio.sleep(max(0, at - self.loop.time() - 0.05))
+                queue.put_nowait((at + self.round_trip / 2, data))
         queue.put_nowait((self.loop.time() + self.round_trip / 2, None))
         await sender
 
@@ -65,4 +68,5 @@ class SlowLink:
                 writer.close()
                 return
             writer.write(data)
-            await writer.drain()
+            with contextlib.suppress(ConnectionError):
+                await writer.drain()
