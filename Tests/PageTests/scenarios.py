@@ -490,6 +490,14 @@ def a_phone_joins_by_code(system, browser):
         page.expect(f"!document.querySelector('dialog') && document.activeElement === {button}", 20, "the focus on the button")
         no_errors(page)
         page.close()
+        # Without what draws the code, there is the address.
+        page = browser.page()
+        page.call("Network.setBlockedURLs", urls=["*/qr.js"])
+        open_view(page, named, "#/system", f"{button}?.hidden === false")
+        page.evaluate(f"{button}.click()")
+        page.expect("document.querySelector('dialog.join[open] a') && !document.querySelector('.join-code')", 20, "the address without a code")
+        no_errors(page, ("ERR_BLOCKED_BY_CLIENT", "Failed to load resource"))
+        page.close()
     page = browser.page()
     open_view(page, system, "#/system", "document.querySelectorAll('.card').length > 2")
     assert page.evaluate(f"{button}.hidden"), "a button without the address of a gateway"

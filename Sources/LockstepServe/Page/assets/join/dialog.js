@@ -2,7 +2,6 @@
 
 import { h, icon } from "../core/dom.js";
 import { parts } from "../core/parts.js";
-import { qrCode, qrPath } from "../pure/qr.js";
 
 /** Returns the button of the header. It is hidden unless the server names the address of a gateway. */
 export function joinButton() {
@@ -12,28 +11,31 @@ export function joinButton() {
 }
 
 /** Escape closes it, and the browser returns the focus to the button. */
-function open() {
+async function open() {
     const address = parts.system.join_url;
-    const rows = qrCode(address);
+    // Not among what each visit loads. While the server is away, there is the address alone.
+    const qr = await import("/assets/pure/qr.js").catch(() => null);
+    if (document.querySelector("dialog.join")) return;
+    const rows = qr?.qrCode(address);
     const dialog = h("dialog", { class: "join", "aria-labelledby": "join-title", "aria-describedby": "join-text", onclose: () => dialog.remove() },
         h("h2", { id: "join-title" }, "Join with a phone"),
         h("p", { id: "join-text", class: "muted" }, rows ? "Point the camera of the phone at the code, or open the address on it. No app is needed." : "Open the address on the phone. No app is needed."),
-        rows && code(rows),
+        rows && code(rows.length, qr.qrPath(rows)),
         h("p", null, h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address)),
         h("button", { class: "button primary", type: "button", onclick: () => dialog.close() }, "Close"));
     document.body.append(dialog);
     dialog.showModal();
 }
 
-/** @param {any} rows of a QR code */
-function code(rows) {
-    const size = rows.length + 8;
+/** @param {number} width of a QR code in its squares @param {string} path of the dark ones */
+function code(width, path) {
+    const size = width + 8;
     const svg = (name, attributes) => {
         const result = document.createElementNS("http://www.w3.org/2000/svg", name);
         for (const [key, value] of Object.entries(attributes)) result.setAttribute(key, value);
         return result;
     };
     const image = svg("svg", { class: "join-code", viewBox: `0 0 ${size} ${size}`, role: "img", "aria-label": "QR code of the address", "shape-rendering": "crispEdges" });
-    image.append(svg("rect", { width: String(size), height: String(size), fill: "#fff" }), svg("path", { d: qrPath(rows), fill: "#000" }));
+    image.append(svg("rect", { width: String(size), height: String(size), fill: "#fff" }), svg("path", { d: path, fill: "#000" }));
     return image;
 }
