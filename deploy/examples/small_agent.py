@@ -22,7 +22,6 @@ import paho.mqtt.client as mqtt
 
 STREAM = "motion/accelerometer"
 SAMPLES = 10  # of a batch
-MAX_BATCHES = 100_000  # in the outbox: about 30 MB
 MAX_IN_FLIGHT = 50  # batches
 
 
@@ -34,6 +33,11 @@ def read_sensor():
 
 def now():
     return time.time_ns() // 1000
+
+
+def batch(stream, times, columns):
+    """Returns the samples of a stream, with their times in µs since 1970, in the form in which the outbox keeps them."""
+    return {"stream": stream, "t": times[0], "dt": [later - earlier for earlier, later in zip(times, times[1:])]} | columns
 
 
 class Outbox:
@@ -111,16 +115,19 @@ def part_of_id(name):
 
 
 class Agent:
+    max_batches = 100_000  # in the outbox: about 30 MB
+
     def __init__(self, options):
         self.topic = f"lockstep/{options.group}/{options.device}/"
         self.outbox = Outbox(options.outbox)
         self.events = queue.Queue()  # from the thread of paho-mqtt
-        self.interval = options.interval
+        self.options = options
         self.session = 0
         self.is_stopping = False
         self.is_connected = False
         self.sent = {}  # when batches were sent, by number
         self.patience = 5.0  # seconds until a batch is sent again
+        self.sources = {}  # the status of each source
         name = "-".join(["lockstep-agent", part_of_id(options.group), part_of_id(options.device)])
         versions = getattr(mqtt, "CallbackAPIVersion", None)  # since paho-mqtt 2.0
         self.client = mqtt.Client(*([versions.VERSION2] if versions else []), client_id=name, clean_session=True)
@@ -133,7 +140,8 @@ class Agent:
         self.client.loop_start()
 
     def presence(self, phase, **more):
-        return json.dumps({"epoch": self.outbox.epoch, "session": self.session, "phase": phase, "at": now(), **more})
+        head = {"epoch": self.outbox.epoch, "session": self.session, "phase": phase, "at": now()}
+        return json.dumps({**head, "sources": self.sources, **more})
 
     def set_will(self):
         # Each connection has a session of its own, so that a late last will of an earlier one is recognised.
@@ -156,7 +164,7 @@ class Agent:
             elif value and self.outbox.acknowledge(json.loads(value)):
                 self.patience = 5.0
 
-    def send(self, new=None):
+    def send(self, new=()):
         """Sends the oldest batches that are not in flight. A batch that waited or is sent again is not live."""
         if not self.is_connected:
             return
@@ -168,30 +176,31 @@ class Agent:
             self.patience = min(self.patience * 2, 300)
         for number, body in batches:
             if number not in self.sent:
-                head = {"v": 1, "epoch": self.outbox.epoch, "seq": number, "live": number == new}
-                self.client.publish(self.topic + STREAM, json.dumps(head | json.loads(body)), 1)
+                head = {"v": 1, "epoch": self.outbox.epoch, "seq": number, "live": number in new}
+                body = json.loads(body)
+                self.client.publish(self.topic + body.pop("stream", STREAM), json.dumps(head | body), 1)
                 self.sent[number] = time_now
 
-    def read_batch(self):
-        """Reads the samples of a window. Times always increase, also after the clock was set back."""
+    def read_batches(self):
+        """Reads the samples of a window, as a batch for each stream. Times always increase, also after the clock was set back."""
         times, values, due = [], [], time.monotonic()
         while len(times) < SAMPLES:
             values.append(read_sensor())
             times.append(max(now(), (times[-1] if times else self.outbox.last_t) + 1))
-            due += self.interval
+            due += self.options.interval
             time.sleep(max(0, due - time.monotonic()))
-        body = {"t": times[0], "dt": [later - earlier for earlier, later in zip(times, times[1:])]}
-        return body | {column: [value[column] for value in values] for column in values[0]}
+        columns = {column: [value[column] for value in values] for column in values[0]}
+        return [batch(STREAM, times, columns)]
 
     def run(self):
         reported = 0.0
         while not self.is_stopping:
-            body = self.read_batch()
-            is_full = self.outbox.count() >= MAX_BATCHES
+            bodies = self.read_batches()
+            is_full = self.outbox.count() + len(bodies) > self.max_batches
             # Samples that do not fit are not accepted: those in the outbox are never deleted for them.
-            number = None if is_full else self.outbox.add(body)
+            numbers = [] if is_full else [self.outbox.add(body) for body in bodies]
             self.handle_events()
-            self.send(number)
+            self.send(numbers)
             if self.is_connected and time.monotonic() - reported > 30:
                 reported = time.monotonic()
                 self.report(**({"problem": "the outbox is full"} if is_full else {}))
