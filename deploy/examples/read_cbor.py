@@ -73,14 +73,18 @@ def read(payload):
     }
 
 
+def read_any(payload):
+    """Decodes a payload in CBOR or JSON into the form of JSON. Throws a ValueError if it is neither, such as a text."""
+    # A CBOR map begins with one of these bytes; a JSON object begins with a brace.
+    return read(payload) if payload and 0xA0 <= payload[0] <= 0xBF else json.loads(payload)
+
+
 def main():
     import paho.mqtt.client as mqtt
 
     def on_message(client, userdata, message):
-        # A CBOR map begins with one of these bytes; a JSON object begins with a brace.
-        is_cbor = message.payload and 0xA0 <= message.payload[0] <= 0xBF
         try:
-            batch = read(message.payload) if is_cbor else json.loads(message.payload)
+            batch = read_any(message.payload)
         except ValueError:
             return  # Empty, or no batch, such as the text of a marker.
         print(message.topic, json.dumps(batch), flush=True)
