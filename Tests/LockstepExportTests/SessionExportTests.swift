@@ -65,34 +65,43 @@ struct SessionExportTests {
         return chunks
     }
 
-    @Test("an XDF file has a header, a stream of each device, the markers as texts, and footers with the counts")
+    @Test(
+        "an XDF file has a header, a stream of each device, the markers as texts and as numbers, and footers with the counts"
+    )
     func xdf() throws {
         let bytes = file(.xdf)
         #expect(bytes.starts(with: Array("XDF:".utf8)))
         let chunks = chunks(bytes)
-        #expect(chunks.map(\.tag) == [1, 2, 3, 2, 2, 4, 6, 3, 4, 6, 3, 4, 6])
+        #expect(chunks.map(\.tag) == [1, 2, 3, 2, 3, 2, 2, 4, 6, 4, 6, 3, 4, 6, 3, 4, 6])
         #expect(chunks[0].text.contains("<version>1.0</version>") && chunks[0].text.contains("<label_subject>7<"))
         #expect(chunks[0].text.contains("<name>walk &lt;3&gt;</name>"))
         #expect(chunks[1].text.contains("<channel_format>string</channel_format>"))
-        let left = chunks[3].text
+        let left = chunks[5].text
         #expect(left.contains("<name>lab/left/motion/accelerometer</name>") && left.contains("<clock_bound_us>310<"))
         #expect(left.contains("<channel_count>3</channel_count>") && left.contains("<nominal_srate>0<"))
         // Stream, count, then a time and three numbers for each sample.
-        let samples = Array(chunks[7].content)
-        #expect(number(samples[0..<4]) == 2 && samples[4] == 4 && number(samples[5..<9]) == 3)
+        let samples = Array(chunks[11].content)
+        #expect(number(samples[0..<4]) == 3 && samples[4] == 4 && number(samples[5..<9]) == 3)
         #expect(samples.count == 9 + 3 * (1 + 8 + 3 * 8))
         #expect(Double(bitPattern: number(samples[10..<18])) == 1.0)
         let second = samples[(9 + 33)...]
         #expect(Double(bitPattern: number(second.dropFirst().prefix(8))) == 1.01)
         #expect(Double(bitPattern: number(second.dropFirst(9).prefix(8))) == 1)
-        let offset = Array(chunks[8].content)
-        #expect(offset.count == 20 && number(offset[0..<4]) == 2)
+        let offset = Array(chunks[12].content)
+        #expect(offset.count == 20 && number(offset[0..<4]) == 3)
         #expect(Double(bitPattern: number(offset[4..<12])) == 1.0 && number(offset[12..<20]) == 0, "an offset of 0")
-        #expect(chunks[9].text.contains("<sample_count>3</sample_count>"))
+        #expect(chunks[13].text.contains("<sample_count>3</sample_count>"))
         let markers = Array(chunks[2].content)
         #expect(number(markers[5..<9]) == 2 && Double(bitPattern: number(markers[10..<18])) == 1.5)
         #expect(markers[18] == 4 && number(markers[19..<23]) == 10)
         #expect(String(decoding: markers[23..<33], as: UTF8.self) == "turn, left")
+        // One row for each marker, with its value and its length; NaN for what it does not have.
+        #expect(chunks[3].text.contains("<label>value</label>") && chunks[3].text.contains("<label>duration</label>"))
+        let numbers = Array(chunks[4].content)
+        #expect(number(numbers[0..<4]) == 2 && number(numbers[5..<9]) == 2 && numbers.count == 9 + 2 * 25)
+        let values = [18, 26, 43, 51].map { Double(bitPattern: number(numbers[$0..<$0 + 8])) }
+        #expect(Double(bitPattern: number(numbers[35..<43])) == 1.6)
+        #expect(values[0] == 2 && values[1].isNaN && values[2].isNaN && values[3] == 0.5)
     }
 
     @Test("an MCAP file has the labels as metadata, and the markers as messages")

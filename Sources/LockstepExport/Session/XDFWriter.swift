@@ -2,7 +2,8 @@ public import LockstepModel
 import LockstepStore
 
 /// Writes samples as XDF 1.0 (https://github.com/sccn/xdf/wiki/Specifications): one stream for each stream of each device,
-/// with numbers in 64 bits, and one of markers with texts.
+/// with numbers in 64 bits, one of markers with texts, and one with the numbers of the same markers. Readers expect a single
+/// channel of texts for markers, so the numbers are not beside them.
 ///
 /// Times are seconds since 1970. They are written as they are given, mostly on the collector's clock. So the clock offset of
 /// each stream is 0; without one, readers report that they cannot synchronise the stream. The nominal rate is 0, irregular, so
@@ -49,6 +50,16 @@ struct XDFWriter: ExportWriter {
             series[index].samples += text
         }
         flush(index, into: &output)
+        let numbers = add(
+            name: "marker values", type: "MarkerValues", format: "double64",
+            channels: [("value", ""), ("duration", "s")], description: "", into: &output)
+        for marker in session.markers {
+            append(time: marker.time, to: numbers)
+            for value in [marker.value, marker.duration.map { Double($0) / 1e6 }] {
+                series[numbers].samples.append(number: (value ?? .nan).bitPattern)
+            }
+        }
+        flush(numbers, into: &output)
     }
 
     mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {

@@ -72,7 +72,7 @@ struct ExportReadingTests {
             try await system.reader().devices().contains { $0.address.device.rawValue == "walker" }
         }
         try await record(["start", "walk", "--device", "walker", "--label", "subject=7"])
-        try await record(["mark", "turn, left", "--session", "walk"])
+        try await record(["mark", "turn, left", "--session", "walk", "--value", "2.5"])
         #expect(await turner.waitForExit(within: .seconds(120)) == 0, "\(turner.text)")
         let reader = try await system.reader()
         try await expectEventually(within: .seconds(60)) {

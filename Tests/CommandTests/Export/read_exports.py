@@ -211,6 +211,11 @@ def xdf(path, folder):
             assert times.tolist() == markers.t.tolist()
             assert [row[0] for row in stream["time_series"]] == markers.text.tolist()
             continue
+        if info["type"] == ["MarkerValues"]:
+            markers = pandas.read_csv(f"{folder}/markers.csv")
+            assert times.tolist() == markers.t.tolist()
+            assert numpy.array_equal(stream["time_series"], markers[["value", "duration_s"]], equal_nan=True)
+            continue
         group, device, name = info["name"][0].split("/", 2)
         table = pandas.read_csv(f"{folder}/{name.replace('motion/device', 'device_motion').replace('motion/', '')}.csv")
         table = table[(table.group == group) & (table.device == device)]
