@@ -139,6 +139,30 @@ def several_devices_are_played_in_step(system, browser):
     leave(page)
 
 
+def the_gaps_of_a_session_are_listed(system, browser):
+    """A stream that never arrived is listed with its device, and about how many samples are missing; its time is shown in the plots."""
+    post(system, "lab", {"name": "gaps", "devices": ["left"], "rates": {"motion/device": 50, "battery": 10}, "within_s": 5})
+    state = lambda: system.get("/api/v1/sessions/lab/gaps") or {}
+    system.wait(lambda: state().get("state") == "recording", "the session records", 40)
+    start = state()["start"]
+    system.wait(lambda: (system.get("/api/v1/devices/lab/left") or {}).get("last_sample", 0) > start + 1_500_000, "the session has its length", 40)
+    page = browser.page(height=2000)
+    open_view(page, system, "#/sessions/lab/gaps", f"{STATE} === 'Recording'")
+    assert page.evaluate("document.querySelector('#gaps').hidden"), "gaps are shown before the end"
+    post(system, "lab/gaps/stop", {})
+    page.expect(f"{STATE} === 'Complete'", 60, "the end")
+    page.expect("document.querySelectorAll('.gaps .marker').length === 1", 20, "one gap")
+    session = system.get("/api/v1/sessions/lab/gaps?gaps=true")
+    gap = next(stream for stream in session["streams"] if stream["stream"] == "battery")["gaps"][0]
+    assert (gap["from"], gap["to"]) == (session["start"], session["end"]), session
+    shown = page.evaluate("document.querySelector('.gaps .marker').textContent")
+    assert shown.startswith("0.000 sleftbattery") and f"about {gap['count']} sample" in shown, shown
+    page.evaluate("document.querySelector('.gaps .button').click()")
+    page.expect(f"Number(new URLSearchParams(location.hash.split('?')[1]).get('at')) === {session['start']}", 10, "the moment of the gap in the address")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
 def a_small_window_shows_a_session(system, browser):
     """At 320 px, nothing of a session or of the dialog is wider than the window."""
     recorded(system, "played")
@@ -217,4 +241,4 @@ def a_page_at_rest_costs_little(system, browser):
     return f"{max(shares.values()):.1%} of a core, {first:.1f} to {sizes[-1]:.1f} MB"
 
 
-ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, a_small_window_shows_a_session]
+ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, the_gaps_of_a_session_are_listed, a_small_window_shows_a_session]

@@ -120,6 +120,44 @@ public struct RecordingSession: Hashable, Sendable {
         }
     }
 
+    /// A time without samples of a stream.
+    public struct Gap: Hashable, Sendable {
+        /// The last sample before it, or the start of the session, on the collector's clock.
+        public var from: Timestamp
+        /// The first sample after it, or the end of the session, on the collector's clock.
+        public var to: Timestamp
+        /// About how many samples the asked rate has in this time.
+        public var count: Int64
+
+        /// Creates a gap.
+        /// - Parameter rate: the asked rate, in samples per second.
+        public init(from: Timestamp, to: Timestamp, rate: Double) {
+            self.from = from
+            self.to = to
+            count = max(1, Int64((Double(to - from) / 1e6 * rate).rounded()) - 1)
+        }
+    }
+
+    /// What is stored of one stream of one device.
+    public struct Series: Hashable, Sendable {
+        /// The device.
+        public var device: DeviceID
+        /// The name of the stream.
+        public var stream: String
+        /// The number of samples between start and end.
+        public var samples: Int
+        /// The times without samples, in order; none for a stream without an asked rate.
+        public var gaps: [Gap]
+
+        /// Creates a series.
+        public init(device: DeviceID, stream: String, samples: Int, gaps: [Gap]) {
+            self.device = device
+            self.stream = stream
+            self.samples = samples
+            self.gaps = gaps
+        }
+    }
+
     /// The problem of a device that has answered after the end and has nothing to send.
     public static let noSamples = "has sent no samples"
 

@@ -25,6 +25,10 @@ struct RecordingRoutes {
 
     private static let path = "/api/v1/sessions"
     private static let maxListed = 10_000
+    /// The maximum number of gaps of each stream that are listed.
+    private static let maxGaps = 1000
+    /// The reading of all samples of a session keeps a thread of the store busy.
+    private static let reads = ConnectionCounter(maximum: 2)
     /// Each export keeps a thread of the store busy and a file until it is sent.
     private static let exports = ConnectionCounter(maximum: 2)
 
@@ -39,8 +43,11 @@ struct RecordingRoutes {
                 .sorted { ($1.created, $0.key.id.rawValue) < ($0.created, $1.key.id.rawValue) }
             return Response(json: Self.json(of: found.prefix(limit), isCut: found.count > limit))
         }
-        routes.add(Route("GET", Self.path + "/{group}/{id}", right: .read)) { call in
-            Response(json: SessionJSON.encodeWithKey(try await session(call)))
+        routes.add(Route("GET", Self.path + "/{group}/{id}", right: .read, parameters: ["gaps"])) { call in
+            let session = try await session(call)
+            let findsGaps = try call.query.value("gaps", parse: Self.yesOrNo) ?? false
+            let streams = findsGaps ? try await series(of: session) : nil
+            return Response(json: SessionJSON.encodeWithKey(session, streams: streams))
         }
         routes.add(Route("GET", Self.path + "/{group}/{id}/export", right: .read, parameters: ["format"])) { call in
             try await export(call)
@@ -111,6 +118,13 @@ struct RecordingRoutes {
         do { return try parse(call.path[name] ?? "") } catch { throw .badRequest("\(error)") }
     }
 
+    private static func yesOrNo(_ text: String) throws -> Bool {
+        guard let value = Bool(text) else {
+            throw Problem.badRequest("gaps: '\(text.prefix(80))' is not one of true, false")
+        }
+        return value
+    }
+
     private static func json(of sessions: some Sequence<RecordingSession>, isCut: Bool) -> [UInt8] {
         let list = sessions.map { SessionJSON.encodeWithKey($0, markers: []) }.joined(separator: Array(",".utf8))
         var json = Array("{\"sessions\":[".utf8)
@@ -155,7 +169,23 @@ struct RecordingRoutes {
         return response
     }
 
-    // MARK: Files
+    // MARK: Samples
+
+    /// Reads what is stored of a session, and its gaps.
+    private func series(of session: RecordingSession) async throws -> [RecordingSession.Series] {
+        guard Self.reads.enter() else {
+            throw Problem.unavailable("the samples of two sessions are being read: try again later")
+        }
+        defer { Self.reads.leave() }
+        let series = try await store.read { reader, cancellation in
+            try session.series(in: reader, now: Moment.now().wall) { cancellation.isCancelled }
+        }
+        return series.map { series in
+            var series = series
+            series.gaps = Array(series.gaps.prefix(Self.maxGaps))
+            return series
+        }
+    }
 
     private func export(_ call: APICall) async throws -> Response {
         let format =

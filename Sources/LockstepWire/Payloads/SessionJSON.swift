@@ -23,14 +23,33 @@ public enum SessionJSON {
     }
 
     /// Encodes a session with its group and id, for a file or a list.
-    /// - Parameter markers: the markers to include; nil for all.
+    /// - Parameters:
+    ///   - markers: the markers to include; nil for all.
+    ///   - streams: what is stored of the session, or nil to leave it out.
     public static func encodeWithKey(
-        _ session: RecordingSession, markers: [RecordingSession.Marker]? = nil
+        _ session: RecordingSession, markers: [RecordingSession.Marker]? = nil,
+        streams: [RecordingSession.Series]? = nil
     ) -> [UInt8] {
         var object = JSONObjectWriter(reservingCapacity: 1024)
         object.member("group", session.key.group.rawValue)
         object.member("id", session.key.id.rawValue)
         write(session, into: &object, markers: (markers ?? session.markers)[...])
+        if let streams {
+            object.member("streams", streams) { writer, series in
+                writer.object { object in
+                    object.member("device", series.device.rawValue)
+                    object.member("stream", series.stream)
+                    object.member("samples", Int64(series.samples))
+                    object.member("gaps", series.gaps) { writer, gap in
+                        writer.object { object in
+                            object.member("from", gap.from.microseconds)
+                            object.member("to", gap.to.microseconds)
+                            object.member("count", gap.count)
+                        }
+                    }
+                }
+            }
+        }
         return object.finish()
     }
 

@@ -57,8 +57,8 @@ struct RecordShowCommand: ParsableCommand {
         commandName: "show", abstract: "Show a session of a store: its devices, markers, and times without samples.",
         usage: "lockstep record show [--store <store>] <session> [<options>]",
         discussion: """
-            A gap is a time without samples of a stream of --rate, of three intervals or more, on the collector's clock. A \
-            complete session has gaps if a device was off: everything that it has accepted is stored. The exit status is \
+            A gap is a time without samples of a stream of --rate, of three intervals and 0.1 s or more, on the collector's \
+            clock. Its number of samples is that of the asked rate. A complete session has gaps if a device was off: everything that it has accepted is stored. The exit status is \
             that of 'lockstep record stop'.
             """)
 
@@ -72,25 +72,27 @@ struct RecordShowCommand: ParsableCommand {
 
     @OptionGroup var zone: ZoneOptions
 
-    @Flag(help: "Print one JSON object, without gaps.")
+    @Flag(help: "Print one JSON object.")
     var json = false
 
     func run() throws {
         let reader = try options.reader()
         let session = try reader.sessions().filter { (group ?? $0.key.group) == $0.key.group }.only(self.session)
+        let streams = try session.series(in: reader, now: Moment.now().wall)
         if json {
-            Terminal.output.write(SessionJSON.encodeWithKey(session) + Array("\n".utf8))
+            Terminal.output.write(SessionJSON.encodeWithKey(session, streams: streams) + Array("\n".utf8))
         } else {
             Terminal.output.write(SessionText.summary(session) + SessionText.table(session, for: .output))
-            for series in try SessionSeries.read(session, in: reader, now: Moment.now().wall) {
+            for series in streams {
                 Terminal.output.write(
-                    "\(series.device.device)  \(series.stream.name)  \(counted(series.samples, "sample"))"
+                    "\(series.device)  \(series.stream)  \(counted(series.samples, "sample"))"
                         + (series.gaps.isEmpty ? "\n" : ", \(counted(series.gaps.count, "gap"))\n"))
                 for gap in series.gaps.prefix(20) {
                     Terminal.output.write(
-                        "  nothing from \(gap.lowerBound.shown(decimals: 3)) to \(gap.upperBound.shown(decimals: 3)), "
-                            + "\(SessionText.seconds(gap.upperBound - gap.lowerBound))\n")
+                        "  nothing from \(gap.from.shown(decimals: 3)) to \(gap.to.shown(decimals: 3)), "
+                            + "about \(counted(gap.count, "sample")), \(SessionText.seconds(gap.to - gap.from))\n")
                 }
+                if series.gaps.count > 20 { Terminal.output.write("  … all with --json\n") }
             }
             for marker in session.markers {
                 let details = [
@@ -103,74 +105,5 @@ struct RecordShowCommand: ParsableCommand {
             }
         }
         if session.exitStatus != 0 { throw ExitCode(session.exitStatus) }
-    }
-}
-
-/// Finds the times without samples of a stream.
-struct GapFinder {
-    /// The interval between two samples from which on it is a gap, in µs.
-    let limit: Int64
-    private var last: Timestamp
-    private(set) var samples = 0
-    private(set) var gaps: [Range<Timestamp>] = []
-
-    init(from start: Timestamp, limit: Int64) {
-        self.limit = limit
-        last = start
-    }
-
-    /// Adds the next sample.
-    mutating func add(_ time: Timestamp) {
-        if time - last > limit { gaps.append(last..<time) }
-        last = max(last, time)
-        samples += 1
-    }
-
-    /// Adds the end of the time.
-    mutating func end(at end: Timestamp) { if end - last > limit { gaps.append(last..<end) } }
-}
-
-/// What is stored of one stream of one device of a session.
-struct SessionSeries {
-    let device: DeviceAddress
-    let stream: SensorStream
-    let samples: Int
-    /// The times without samples on the collector's clock; nothing for streams without an asked rate.
-    let gaps: [Range<Timestamp>]
-
-    /// The number of intervals of the asked rate from which on the time between two samples is a gap, and the shortest gap in
-    /// µs.
-    private static let intervals = 3.0
-    private static let shortest: Int64 = 100_000
-
-    /// Reads the samples of a session.
-    /// - Parameter now: the end of a session that has none.
-    static func read(_ session: RecordingSession, in reader: StoreReader, now: Timestamp) throws -> [SessionSeries] {
-        guard let start = session.start, case let end = session.end ?? now, start < end else { return [] }
-        let devices = session.addresses
-        var converter = try CollectorTime(of: devices, from: start, to: end, in: reader)
-        var result: [SessionSeries] = []
-        for stream in try reader.catalog().streams {
-            let rate = session.rates[stream.name]
-            guard rate != nil || session.rates.isEmpty else { continue }
-            let limit = rate.map { max(Self.shortest, Int64(Self.intervals * 1e6 / $0)) } ?? .max
-            for device in devices {
-                var finder = GapFinder(from: start, limit: limit)
-                let range = converter.deviceRange(of: device)
-                converter.restart()
-                try reader.query(
-                    stream: stream, group: device.group, devices: [device.device], from: range.from, to: range.to
-                ) { row in
-                    if let row = converter.convert(row, columns: stream.columns, appendsBound: false) {
-                        finder.add(row.time)
-                    }
-                }
-                finder.end(at: end)
-                guard finder.samples > 0 || rate != nil else { continue }
-                result.append(
-                    SessionSeries(device: device, stream: stream, samples: finder.samples, gaps: finder.gaps))
-            }
-        }
-        return result.sorted { ($0.device, $0.stream.name) < ($1.device, $1.stream.name) }
     }
 }

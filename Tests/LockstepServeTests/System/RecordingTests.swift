@@ -40,6 +40,11 @@ struct RecordingTests {
                 return state["state"] as? String == "complete" && state["note"] as? String == "wet"
                     && (state["markers"] as? [[String: Any]])?.first?["text"] as? String == "turn"
             }
+            #expect(try await state()["streams"] == nil)
+            let streams = try await server.get("\(session)?gaps=true").json["streams"] as? [[String: Any]]
+            #expect(streams?.count == 1 && streams?.first?["stream"] as? String == "motion/accelerometer")
+            #expect(streams?.first?["samples"] as? Int ?? 0 > 0 && streams?.first?["gaps"] is [Any])
+            #expect(try await server.get("\(session)?gaps=maybe").status == 400)
             #expect(
                 try await server.get("\(path)?search=SHOES%3Dnew%20walk").body.contains(
                     "\"marker_count\":1,\"markers\":[]"))

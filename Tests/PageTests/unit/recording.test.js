@@ -1,4 +1,4 @@
-import { labelChanges, labelsOf, labelsText, progressText, sessionRange, streamsOf } from "../../../Sources/LockstepServe/Page/assets/pure/recording.js";
+import { gapsOf, labelChanges, labelsOf, labelsText, progressText, sessionRange, streamsOf } from "../../../Sources/LockstepServe/Page/assets/pure/recording.js";
 import { parseRoute } from "../../../Sources/LockstepServe/Page/assets/core/router.js";
 import { equal, test } from "./harness.js";
 
@@ -35,4 +35,10 @@ test("the address of a session has its group and id", () => {
     const { view, group, id } = parseRoute("#/sessions/lab/walk-3?at=5");
     equal([view, group, id], ["sessions", "lab", "walk-3"]);
     equal(parseRoute("#/sessions?search=subject%3D7").view, "sessions");
+});
+
+test("gaps of all streams are in order of time, with their device and stream", () => {
+    const gap = (from) => ({ from, to: from + 5, count: 2 });
+    const streams = [{ device: "a", stream: "steps", samples: 1, gaps: [gap(10), gap(30)] }, { device: "b", stream: "heading", samples: 0, gaps: [gap(20)] }, { device: "c", stream: "steps", samples: 9, gaps: [] }];
+    equal(gapsOf(streams).map(({ device, stream, from, count }) => [device, stream, from, count]), [["a", "steps", 10, 2], ["b", "heading", 20, 2], ["a", "steps", 30, 2]]);
 });

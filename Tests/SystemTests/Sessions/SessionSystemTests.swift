@@ -127,10 +127,29 @@ struct SessionSystemTests {
             let line = try #require(shown.text.split(separator: "\n").last { $0.contains(part) })
             let gap = try #require(Double(line.split(separator: " ").dropLast().last ?? ""))
             #expect(shown.status == 2 && abs(gap - Double(end - newest) / 1e6) < 0.01, "\(shown.text)")
+            // The same for programs.
+            let json = try await read(system, ["record", "show", "walk", "--json"])
+            let shape = try JSONDecoder().decode(Shown.self, from: Data(json.text.utf8))
+            let series = try #require(shape.streams.first { $0.device == "right" })
+            #expect(series.stream == "motion/accelerometer" && series.samples > 0)
+            let last = try #require(series.gaps.last)
+            #expect(last.to == end.microseconds && abs(last.from - newest.microseconds) < 10_000)
+            #expect(abs(Double(last.count) - Double(last.to - last.from) / 1e4) < 2)
             right = try system.startAgent("right", source: "simulate:2")
             await expectEventually { (try? await system.reader().sessions().first?.state) == .complete }
             await left.stop()
             await right.stop()
         }
+    }
+
+    /// What `lockstep record show --json` has of streams.
+    private struct Shown: Decodable {
+        struct Gap: Decodable { let from, to, count: Int64 }
+        struct Series: Decodable {
+            let device, stream: String
+            let samples: Int
+            let gaps: [Gap]
+        }
+        let streams: [Series]
     }
 }

@@ -72,3 +72,11 @@ export function sessionRange({ start, end }) {
 export function isSameMarker(a, b) {
     return a.id === b.id && a.t === b.t && a.text === b.text && a.value === b.value && a.duration_s === b.duration_s;
 }
+
+/**
+ * The gaps of all streams in order of time, at most 200.
+ * @param {{device: string, stream: string, gaps: {from: number, to: number, count: number}[]}[]} streams
+ */
+export function gapsOf(streams) {
+    return streams.flatMap(({ device, stream, gaps }) => gaps.map((gap) => ({ device, stream, ...gap }))).sort((a, b) => a.from - b.from).slice(0, 200);
+}

@@ -17,6 +17,7 @@ import { dateTime, duration } from "../pure/format.js";
 import { canStop, isRunning, isSameMarker, progressText, sessionRange } from "../pure/recording.js";
 import { devicesCard } from "./devices.js";
 import { askDelete, askEdit } from "./dialogs.js";
+import { gapsCard } from "./gaps.js";
 import { showList } from "./list.js";
 import { markersCard } from "./markers.js";
 import { ask, repeat, sessionAddress, sessionPath, started } from "./requests.js";
@@ -66,7 +67,8 @@ export function show(main, { group, id, query }) {
         text, h("button", { class: "button", type: "submit", title: "Key M. During a recording now, otherwise at the mark of the plots" }, "Mark"));
     const devices = devicesCard();
     const markers = markersCard({ canEdit: login.canOperate, onshow: (t) => panel.showMoment(t), markOf: () => panel.markedTime, onsent: reload });
-    const grid = h("div", { class: "device-grid", hidden: true }, devices.element, markers.element, panel.element);
+    const gaps = gapsCard({ onshow: (t) => panel.showMoment(t) });
+    const grid = h("div", { class: "device-grid", hidden: true }, devices.element, markers.element, gaps.element, panel.element);
     const missing = h("div");
     main.append(h("div", { class: "view view-session" },
         h("header", { class: "device-head" }, h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/sessions", class: "crumb" }, icon("back"), "Sessions"), h("span", { class: "muted" }, group)),
@@ -165,6 +167,7 @@ export function show(main, { group, id, query }) {
         files.hidden = session.start === undefined || session.end === undefined;
         const all = { ...session, markers: [...session.markers, ...sent].sort((a, b) => a.t - b.t) };
         devices.update(all);
+        gaps.update(session);
         markers.update(all);
         panel.setMarkers(all.markers);
         const range = sessionRange(session);
