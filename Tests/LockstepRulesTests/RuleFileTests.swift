@@ -47,6 +47,16 @@ import Testing
         ("targets: {x: {command: [sh, -c]}}", "expects the full path"),
         ("targets: {x: {mail: smtp://x, from: a@b}}", "has no 'to'"),
         ("ways: {x: {mail: smtp://x, from: \"a@b\\r\\nBcc: c@d\", to: a@b}}", "is not a mail address"),
+        ("targets: {x: {record: pause}}", "expects start, mark or stop"),
+        ("targets: {x: {record: stop}}", "has no 'session'"),
+        ("targets: {x: {record: start, session: '{time}'}}", "'{time}' is not a placeholder"),
+        ("targets: {x: {record: start, session: a, rates: {pressure: fast}}}", "'fast' is not a rate in Hz"),
+        ("targets: {x: {record: start, session: a, rates: {presure: 1}}}", "presure"),
+        ("targets: {x: {record: mark, for: 5s}}", "unknown key 'for'"),
+        (
+            "targets: {x: {record: mark}}\nrules: {a: {when: {health: disk, below: 10 %}, to: x}}",
+            "'to' of rule 'a': the condition is about no device"
+        ),
         ("rules:\n  a: {when: {shake: any}}\n  a: {when: {shake: any}}", "r.yaml:3: 'a' of 'rules' is written twice"),
         ("rules:\n  a/b: {when: {shake: any}}", "is not a name"),
     ]
@@ -68,6 +78,9 @@ import Testing
               phone: {ntfy: "https://ntfy.example.org/t", priority: high}
               post: {mail: "smtps://mail.example.org:465", from: a@example.org, to: [b@example.org, c@example.org]}
               log: {command: [/usr/bin/logger, "{message}"]}
+              film: {record: start, session: "fall of {device}", before: 15s, for: 30s, devices: group, rates: {motion/accelerometer: 200}, labels: {kind: fall}}
+              note: {record: mark}
+              end: {record: stop, session: walk}
             rules:
               a: {when: {enter: yard}, to: [bus, desk, phone, post, log], cooldown: 1h, late: ignore, late-after: 5m}
               b: {when: {steps: 10000, zone: Europe/Berlin}, message: "{device} walks"}
@@ -80,7 +93,13 @@ import Testing
             "each recipient of a mail is accepted, refused and repeated on its own")
         #expect(rules.rules[0].late == .ignore)
         #expect(rules.rules[0].lateAfter == 300_000_000 && rules.rules[0].cooldown == 3_600_000_000)
-        #expect(Set(rules.ways.values.map(\.kind)).count == 5)
+        #expect(Set(rules.ways.values.map(\.kind)).count == 6)
+        var start = RecordAction.Start(session: "fall of {device}")
+        (start.before, start.length, start.includesGroup) = (15_000_000, 30_000_000, true)
+        (start.rates, start.labels) = (["motion/accelerometer": 200], ["kind": "fall"])
+        #expect(rules.ways["film"] == .record(.start(start)))
+        #expect(rules.ways["note"] == .record(.mark(session: nil)))
+        #expect(rules.ways["end"] == .record(.stop(session: "walk")))
         #expect(try parseRules("# nothing", file: "r.yaml") == RuleSet())
     }
 }

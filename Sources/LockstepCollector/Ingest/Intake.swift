@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LockstepMQTT
 import LockstepModel
+import LockstepRules
 import LockstepStore
 import LockstepWire
 
@@ -513,16 +514,32 @@ struct Intake {
         try checkSize(of: message)
         let request = try SessionJSON.decode(
             verb, Data(message.payload), of: key, at: moment.wall, streams: scope.root.streams)
-        var (all, running): ([DeviceID], [DeviceID]) = ([], [])
-        if verb == .start {
-            for device in registry.devices where device.group == key.group {
-                all.append(device.device)
-                // A device that was stopped joins when it sends again.
-                if registry.state(of: device) != .terminated { running.append(device.device) }
-            }
-        }
-        let known = running.isEmpty ? all : running
+        let known = verb == .start ? devices(of: key.group, registry) : []
         try sessions.handle(request, of: key, known: { known }, at: moment)
+    }
+
+    /// Carries out what a rule asks for sessions.
+    /// - Throws: the reason why this is not possible.
+    mutating func record(
+        _ action: RecordAction, for event: StoredEvent, _ registry: borrowing LifecycleRegistry, at moment: Moment
+    ) throws {
+        guard let device = event.device else { throw PayloadError("the event is about no device") }
+        guard scope.containsGroup(device.group) else {
+            throw PayloadError("the sessions of the group '\(device.group)' need a collector of the whole group")
+        }
+        let known = devices(of: device.group, registry)
+        try sessions.perform(action, for: event, of: device, known: { known }, at: moment)
+    }
+
+    /// Returns the devices of a session of a group.
+    private func devices(of group: GroupID, _ registry: borrowing LifecycleRegistry) -> [DeviceID] {
+        var (all, running): ([DeviceID], [DeviceID]) = ([], [])
+        for device in registry.devices where device.group == group {
+            all.append(device.device)
+            // A device that was stopped joins when it sends again.
+            if registry.state(of: device) != .terminated { running.append(device.device) }
+        }
+        return running.isEmpty ? all : running
     }
 
     /// Passes an agent's reply to the session that has sent the request. Others are for other clients.

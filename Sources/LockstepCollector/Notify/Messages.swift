@@ -19,7 +19,7 @@ package func signature(of body: [UInt8], secret: String) -> String {
 /// Sends one notification by a way other than MQTT.
 func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
     switch way {
-    case .mqtt: return .refused("MQTT is sent by the collector")
+    case .mqtt, .record: return .refused("the collector does this itself")
     case .webhook(let url, let secret):
         let body = EventJSON.encode(event)
         var headers = ["Content-Type: application/json", "Lockstep-Event: \(event.id)"]

@@ -101,6 +101,20 @@ final class CollectorRules {
         if writer.isTickDue(tick) { group.tick = tick }
     }
 
+    /// Carries out what rules ask for sessions, as part of the current transaction.
+    /// - Parameter perform: throws the reason why an action cannot be carried out.
+    /// - Returns: the results, to write in the same transaction.
+    func record(
+        at now: Timestamp, _ perform: (RecordAction, StoredEvent) throws -> Void
+    ) -> [DeliveryUpdate] {
+        notifications.takeRecords().map { action, delivery in
+            do {
+                try perform(action, delivery.event)
+                return DeliveryUpdate(of: delivery, state: .sent, attempts: delivery.attempts, due: now, error: nil)
+            } catch { return RetrySchedule.failure(delivery, "\(error)", isFinal: true, at: now) }
+        }
+    }
+
     /// Sends the notifications of a commit.
     func settle(_ deliveries: [EventDelivery]) {
         guard configuration.loadRules != nil else { return }

@@ -26,6 +26,10 @@ struct Notifications {
     private var refused: [EventDelivery] = []
     /// The first and the last time at which one of ``refused`` is due.
     private var refusedDue: ClosedRange<Timestamp>?
+    /// The actions on sessions that are not carried out yet.
+    private var records: [EventDelivery] = []
+    /// Those that the current transaction has carried out.
+    private var uncommittedRecords: [EventDelivery] = []
     /// The published notifications that the broker has not acknowledged, by the id of the packet.
     private var inFlight: [Int32: EventDelivery] = [:]
     /// The results that are not in a group yet.
@@ -47,10 +51,10 @@ struct Notifications {
 
     mutating func add(_ deliveries: [EventDelivery], at now: Timestamp = Moment.now().wall) {
         for delivery in deliveries {
-            if case .mqtt = rules.ways[delivery.way] {
-                if Self.isDue(delivery.due, at: now) { queue.append(delivery) } else { refuse(delivery) }
-            } else {
-                notifier?.add(delivery)
+            switch rules.ways[delivery.way] {
+            case .mqtt: if Self.isDue(delivery.due, at: now) { queue.append(delivery) } else { refuse(delivery) }
+            case .record: records.append(delivery)
+            default: notifier?.add(delivery)
             }
         }
     }
@@ -64,9 +68,30 @@ struct Notifications {
         return results
     }
 
-    mutating func didCommit() { uncommitted.removeAll() }
+    /// Takes the actions on sessions, in the order of their events, to carry them out in the current transaction. Their results
+    /// are written by it, too: so each is carried out once.
+    mutating func takeRecords() -> [(action: RecordAction, delivery: EventDelivery)] {
+        let taken = records
+        records = []
+        return taken.compactMap { delivery in
+            guard case .record(let action) = rules.ways[delivery.way] else {
+                // The rules have changed.
+                add([delivery])
+                return nil
+            }
+            uncommittedRecords.append(delivery)
+            return (action, delivery)
+        }
+    }
+
+    mutating func didCommit() {
+        uncommitted.removeAll()
+        uncommittedRecords.removeAll()
+    }
 
     mutating func rollBack() {
+        records = uncommittedRecords + records
+        uncommittedRecords.removeAll()
         results = uncommitted + results
         uncommitted.removeAll()
     }

@@ -22,6 +22,10 @@ extension CollectorLoop {
             if advancingTime { intake.tick(&registry, at: moment) }
             // Before a share is taken over, the devices and states in the store are those of another owner.
             if ownership.mayRead {
+                let recorded = rules.record(at: moment.wall) { action, event in
+                    try intake.record(action, for: event, registry, at: moment)
+                }
+                intake.group.deliveries += recorded
                 rules.advance(
                     &intake.group, isConnected: advancingTime, isInTransaction: machine.hasHandedOver, at: moment)
                 if advancingTime {

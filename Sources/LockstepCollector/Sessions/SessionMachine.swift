@@ -351,8 +351,9 @@ struct SessionMachine {
                 if device.missing > 0 { return counted(device.missing, "batch", "batches") + " missing" }
                 if device.lastNumbers == nil { return "has not answered since the end" }
                 if device.onItsWay > 0 { return counted(device.onItsWay, "batch", "batches") + " on the way" }
-                // Stopped before its start, it has no samples.
-                return device.hasSamples || session.start == session.end ? nil : RecordingSession.noSamples
+                // Stopped before its start, it has no samples. Those before the request to start have not been observed.
+                let isUnknown = session.start == session.end || session.start.map { $0 < session.created } == true
+                return device.hasSamples || isUnknown ? nil : RecordingSession.noSamples
             })
         let devices = session.devices
         if !devices.isEmpty, devices.allSatisfy({ $0.value.problem == nil && observed[$0.key]?.needsNumbers != true }) {

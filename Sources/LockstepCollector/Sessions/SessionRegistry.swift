@@ -55,6 +55,11 @@ struct SessionRegistry {
     /// Returns a session, with the changes of the current transaction.
     subscript(key: RecordingSession.Key) -> RecordingSession? { machines[key]?.session }
 
+    /// Returns the sessions of a group, with the changes of the current transaction.
+    func sessions(of group: GroupID) -> [RecordingSession] {
+        machines.values.compactMap { $0.session.key.group == group && $0.session.state != .deleted ? $0.session : nil }
+    }
+
     // MARK: Requests
 
     /// Carries out a request.
@@ -77,6 +82,8 @@ struct SessionRegistry {
                 }
                 for id in devices { session.devices[id] = .init(joined: moment.wall) }
             }
+            // What is over cannot wait for devices.
+            if session.start != nil { session.state = .recording }
             before[key] = .some(nil)
             machines[key] = SessionMachine(session, at: moment)
             index(session)

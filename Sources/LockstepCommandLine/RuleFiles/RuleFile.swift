@@ -77,6 +77,9 @@ struct RuleFileReader {
             return ways
         }
         rule.ways = ways.flatMap { $0 }
+        if case .health(.disk) = rule.condition, rule.ways.contains(where: { set.ways[$0]?.kind == "record" }) {
+            throw fields.failure("to", "the condition is about no device, so it cannot change sessions")
+        }
         try fields.finish(Self.ruleKeys)
         return rule
     }

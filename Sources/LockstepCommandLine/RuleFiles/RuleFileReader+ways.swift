@@ -1,3 +1,4 @@
+import LockstepModel
 import LockstepRules
 
 /// Returns the text.
@@ -17,7 +18,7 @@ func checkPlaceholders(_ text: String, _ known: [String]) throws -> String {
 }
 
 extension RuleFileReader {
-    static let wayKinds = ["mqtt", "webhook", "ntfy", "mail", "command"]
+    static let wayKinds = ["mqtt", "webhook", "ntfy", "mail", "command", "record"]
 
     mutating func readWays(_ node: YAMLNode, section: String) throws {
         var fields = try Fields(node, "'\(section)'", file: file)
@@ -80,6 +81,7 @@ extension RuleFileReader {
                 return ("\(name)/\(recipient)", Way.mail(mail))
             }
             return Dictionary(ways) { first, _ in first }
+        case "record": return [name: .record(try record(&fields, name))]
         default:
             let arguments = try fields.texts("command")
             guard arguments[0].hasPrefix("/") else {
@@ -88,6 +90,51 @@ extension RuleFileReader {
             try fields.finish(["command"])
             return [name: .command(arguments)]
         }
+    }
+
+    private func record(_ fields: inout Fields, _ name: String) throws -> RecordAction {
+        let kind = try fields.text("record")
+        let session = try fields.value("session") { try checkPlaceholders($0, RecordAction.placeholders) }
+        if kind == "mark" {
+            try fields.finish(["record", "session"])
+            return .mark(session: session)
+        }
+        guard kind == "start" || kind == "stop" else { throw fields.failure("record", "expects start, mark or stop") }
+        guard let session else {
+            throw fields.failure("has no 'session': add the name of the session, such as 'session: walk of {device}'")
+        }
+        if kind == "stop" {
+            try fields.finish(["record", "session"])
+            return .stop(session: session)
+        }
+        var start = RecordAction.Start(session: session)
+        start.before = try fields.value("before", parseDuration) ?? 0
+        start.length = try fields.value("for", parseDuration)
+        if let devices = try fields.text("devices") {
+            guard devices == "group" else {
+                throw fields.failure("devices", "expects 'group', for all devices of the group; leave it out for one")
+            }
+            start.includesGroup = true
+        }
+        for (stream, text) in try pairs("rates", of: &fields, name) {
+            guard streams.stream(named: stream)?.name == stream else {
+                throw fields.failure("rates", streams.unknownStreamMessage(for: stream))
+            }
+            guard let rate = Double(text), RateLease.validRates.contains(rate) else {
+                throw fields.failure("rates", "'\(text)' is not a rate in Hz from 0.001 to 10000")
+            }
+            start.rates[stream] = rate
+        }
+        for (label, text) in try pairs("labels", of: &fields, name) { start.labels[label] = text }
+        try fields.finish(["record", "session", "before", "for", "devices", "rates", "labels"])
+        return .start(start)
+    }
+
+    /// Returns the keys and texts of a mapping in a target.
+    private func pairs(_ key: String, of fields: inout Fields, _ name: String) throws -> [(String, String)] {
+        guard let node = fields.node(key) else { return [] }
+        var mapping = try Fields(node, "'\(key)' of target '\(name)'", file: file)
+        return try mapping.keys.map { key in (key, try mapping.text(key) ?? "") }
     }
 
     private func address(_ text: String, _ key: String, _ fields: Fields) throws -> String {

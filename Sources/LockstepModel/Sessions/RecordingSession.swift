@@ -202,6 +202,9 @@ public struct RecordingSession: Hashable, Sendable {
     /// Whether the session goes on by itself: it is neither complete nor waiting for a device for long.
     public var isRunning: Bool { [.preparing, .armed, .recording, .stopping].contains(state) }
 
+    /// Whether the session can be stopped.
+    package var canStop: Bool { isRunning && state != .stopping }
+
     /// The addresses of the devices, in order.
     public var addresses: [DeviceAddress] {
         devices.keys.sorted().map { DeviceAddress(group: key.group, device: $0) }

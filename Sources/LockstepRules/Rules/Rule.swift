@@ -83,6 +83,8 @@ public enum Way: Sendable, Hashable {
     case mail(Mail)
     /// A program on this machine with its arguments, without a shell.
     case command([String])
+    /// A request about recorded sessions, which the collector carries out itself.
+    case record(RecordAction)
 
     /// The settings of an e-mail.
     public struct Mail: Sendable, Hashable {
@@ -121,6 +123,7 @@ public enum Way: Sendable, Hashable {
         case .ntfy: "ntfy"
         case .mail: "mail"
         case .command: "command"
+        case .record: "record"
         }
     }
 }

@@ -143,6 +143,7 @@ public enum SessionJSON {
         switch request {
         case .start(let session):
             object.member("name", session.name)
+            object.member("start", ifPresent: session.start?.microseconds)
             if !session.includesGroup {
                 object.member("devices", session.devices.keys.sorted()) { $0.string($1.rawValue) }
             }
@@ -182,6 +183,11 @@ public enum SessionJSON {
             session.includesGroup = devices == nil
             for name in devices ?? [] { session.devices[try deviceID(name)] = .init(joined: now) }
             try readOptions(of: object, into: &session)
+            session.start = try object.optional("start")
+            guard session.start.map({ $0 <= now }) ?? true else {
+                throw PayloadError(
+                    "'start' is in the future: a session starts in the past, or when its devices are ready")
+            }
             for (name, rate) in session.rates {
                 guard streams.stream(named: name)?.name == name else {
                     throw PayloadError(streams.unknownStreamMessage(for: name))
@@ -258,6 +264,18 @@ public enum SessionJSON {
             throw PayloadError("'labels' must have at most \(maxLabels) members, with names of 1 to 128 bytes")
         }
         for (_, value) in labels { if let value = value as? String { _ = try text("labels", value) } }
+    }
+
+    /// Returns the start of a text that is as long as a text may be.
+    package static func cut(_ text: String) -> String {
+        guard text.utf8.count > maxTextBytes else { return text }
+        var (length, end) = (0, text.startIndex)
+        for index in text.indices {
+            length += text[index].utf8.count
+            guard length <= maxTextBytes else { break }
+            end = text.index(after: index)
+        }
+        return String(text[..<end])
     }
 
     private static func text(_ name: String, _ text: String) throws(PayloadError) -> String {

@@ -60,6 +60,8 @@ struct RecordStartCommand: ParsableCommand {
             more, and each clock is within --clock-bound. After --within it starts anyway, and the devices that are not \
             ready are named. Without --device, all devices of the group take part, also those that appear later.
 
+            With --at, the session has started in the past: what is stored since then belongs to it, and nothing is waited for.
+
             With --for, the command waits for the end, and its exit status is that of 'lockstep record stop'.
             """)
 
@@ -94,6 +96,11 @@ struct RecordStartCommand: ParsableCommand {
     @Option(help: "Time that devices have to become ready (default: 30s).")
     var within: String?
 
+    @Option(
+        parsing: .unconditional,
+        help: "Start in the past, such as -30s or 2026-11-21T09:30:00Z (default: when the devices are ready).")
+    var at: String?
+
     @OptionGroup var options: SessionOptions
 
     func run() throws {
@@ -121,6 +128,9 @@ struct RecordStartCommand: ParsableCommand {
         session.note = note
         session.clockBound = try clockBound.map(parseDuration)
         session.length = try length.map(parseDuration)
+        let start = try at.map { try time($0, now: session.created) }
+        if let start, start > session.created { throw CommandFailure("--at: \(start) is in the future") }
+        session.start = start
         session.patience = try within.map(parseDuration) ?? session.patience
         try options.run { exchange in
             if !device.isEmpty, !newDevices { try checkDevices(of: session.key.group) }

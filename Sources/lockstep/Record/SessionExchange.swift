@@ -109,7 +109,7 @@ extension Collection<RecordingSession> {
     /// Returns the session with a name or id, or the only one that is running if there is no name.
     /// - Throws: ``CommandFailure`` if there is none or more than one.
     func only(_ name: String?, running: Bool = false) throws -> RecordingSession {
-        let active = filter { $0.isRunning && $0.state != .stopping }
+        let active = filter(\.canStop)
         var found = name.map { name in filter { $0.key.id.rawValue == name } } ?? active
         if let name, found.isEmpty { found = filter { $0.name == name } }
         if name != nil, running, found.count > 1, found.contains(where: \.isRunning) {

@@ -65,6 +65,20 @@ struct NotificationsTests {
         #expect(!notifications.hasUnpublished(at: time(90_000)))
     }
 
+    @Test("actions on sessions are taken once, and again after a transaction that was rolled back")
+    func records() {
+        var notifications = Notifications()
+        notifications.setRules(RuleSet(ways: ["broker": .record(.stop(session: "walk"))]))
+        notifications.add((1...3).map { delivery($0) })
+        #expect(notifications.takeRecords().map(\.delivery.id) == [1, 2, 3] && notifications.unpublished.isEmpty)
+        notifications.rollBack()
+        notifications.add([delivery(4)])
+        #expect(notifications.takeRecords().map(\.delivery.id) == [1, 2, 3, 4])
+        notifications.didCommit()
+        notifications.rollBack()
+        #expect(notifications.takeRecords().isEmpty)
+    }
+
     @Test("a repeated notification is not retained, because a newer one may be")
     func retained() {
         var notifications = notifications(2, isRetained: true)

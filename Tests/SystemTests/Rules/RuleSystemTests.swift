@@ -140,6 +140,75 @@ struct RuleSystemTests {
         }
     }
 
+    @Test(
+        "a rule starts a session in the past, marks it, and another one stops it, once each, with a collector that is killed"
+    )
+    func sessions() async throws {
+        try await withSystem { system in
+            let file = try rules(
+                system,
+                """
+                targets:
+                  film: {record: start, session: "{device} away", before: 2s, rates: {motion/accelerometer: 100}, labels: {by: rule}}
+                  note: {record: mark}
+                  cut: {record: stop, session: "{device} away"}
+                rules:
+                  away: {when: {state: background}, to: [film, note], message: "{device} is away"}
+                  back: {when: {state: [active, resumed]}, to: [note, cut]}
+                """)
+            var collector = try system.startCollector(["--rules", file])
+            try await system.waitForSubscription()
+            let agent = try system.startAgent("left", ["--group", "lab"])
+            let client = try await system.connect(["lockstep/lab/#"])
+            let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "left"))
+            let reader = try await system.reader()
+            func stored() throws -> ClosedRange<Timestamp>? {
+                try reader.timeRanges(of: .accelerometer, devices: [device])[device]
+            }
+            try await expectEventually("samples before the trigger") {
+                try stored().map { $0.upperBound - $0.lowerBound > 3_000_000 } ?? false
+            }
+            #expect(await client.publish("lockstep/lab/left/command", #"{"phase":"background"}"#))
+            try await expectEventually("the event") { try !reader.events().isEmpty }
+            await collector.stop(SIGKILL)
+            collector = try system.startCollector(["--rules", file])
+            try await expectEventually("the session") { try reader.sessions().first?.state == .recording }
+            let started = try #require(try reader.sessions().first)
+            let event = try #require(try reader.events().first { $0.event.rule == "away" })
+            #expect(started.start == event.event.time - 2_000_000 && started.key.id.rawValue == "left-away")
+            #expect(started.rates == ["motion/accelerometer": 100] && started.labels == ["by": "rule"])
+            // Samples from before the trigger belong to it.
+            var before = 0
+            try reader.query(
+                stream: .accelerometer, group: device.group, devices: [device.device], from: started.start,
+                to: event.event.time
+            ) { _ in before += 1 }
+            #expect(before > 50, "the samples of the two seconds before the event")
+            #expect(await client.publish("lockstep/lab/left/command", #"{"phase":"foreground"}"#))
+            try await expectEventually("the end") { try reader.sessions().first?.state == .complete }
+            let sessions = try reader.sessions()
+            let stop = try #require(
+                try reader.events().first { $0.event.rule == "back" && $0.event.time > event.event.time })
+            #expect(sessions.count == 1 && sessions[0].end == stop.event.time)
+            #expect(sessions[0].markers.map(\.text).prefix(1) == ["left is away"] && sessions[0].markers.count == 2)
+            #expect(try reader.deliveries(.pending).isEmpty && reader.deliveries(.dead).isEmpty)
+            // People do the same with a command: a session that is over is complete at once.
+            let past = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                [
+                    "record", "start", "past", "--group", "lab", "--at", "-2s", "--for", "1s", "--broker",
+                    system.broker.url,
+                ])
+            #expect(past.status == 0 && past.text.contains("past (lab/past): complete"), "\(past.text)")
+            let session = try #require(try reader.sessions().first { $0.name == "past" })
+            #expect(
+                session.end == session.start.map { $0 + 1_000_000 }
+                    && session.created > (session.end ?? session.created))
+            await agent.stop()
+            await collector.stop()
+        }
+    }
+
     @Test("a faulty file is refused at SIGHUP, and a good one replaces the rules")
     func reload() async throws {
         try await withSystem { system in
