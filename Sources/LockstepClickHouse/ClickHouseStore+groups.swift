@@ -162,6 +162,10 @@ extension ClickHouseStore {
         }
         for clock in group.clocks { transaction.clocks.append(clock) }
         transaction.sessions += group.sessions
+        transaction.splits += group.splits
+        for (key, time) in group.splits {
+            transaction.markers.removeAll { $0.session == key && $0.marker.time >= time }
+        }
         transaction.markers += group.markers
         let room = options.rejectedLimit - storedRejections - transaction.rejected.count
         for message in group.rejected.prefix(max(0, room)) {

@@ -60,6 +60,12 @@ extension ClickHouseStore {
 
     /// Inserts what a transaction changes of sessions.
     func insertSessions(of transaction: Transaction) throws(StoreError) {
+        // Waits until the rows are gone: no view hides them. What is inserted afterwards stays.
+        for (key, time) in transaction.splits {
+            try client.delete(
+                from: SessionTable.markers.received,
+                where: "group_name = '\(key.group)' AND session_id = '\(key.id)' AND t >= \(time.microseconds)")
+        }
         try insert(transaction.sessions, markers: transaction.markers) { _ in nextVersion() }
         // Until the mutations are done, the views hide the rows.
         for session in transaction.sessions where session.state == .deleted {

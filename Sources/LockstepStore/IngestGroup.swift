@@ -33,6 +33,8 @@ public struct IngestGroup: Sendable {
     public var sessions: [RecordingSession] = []
     /// The new markers of sessions.
     public var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
+    /// The sessions whose markers from a time on have become markers of another session. It takes effect before ``markers``.
+    public var splits: [(session: RecordingSession.Key, at: Timestamp)] = []
     /// What people have asked to delete. It takes effect before the samples of the group.
     public var deletions: [Deletion] = []
 

@@ -38,6 +38,27 @@ extension StoreTests {
             store = try open(server)
             #expect(try store.sessions() == [session] && reader.sessions() == [session])
             #expect(try store.batchNumbers(of: sender).values.map(\.received) == [SequenceSet([1...1])])
+            // In two parts, the markers of the second leave the first, also those of the same transaction.
+            var second = session
+            second.key = .init(group: session.key.group, id: SessionID(unchecked: "walk-2"))
+            (session.end, second.start) = (marker.time, marker.time)
+            session.markers = []
+            let late = RecordingSession.Marker(
+                id: "b", time: Timestamp(microseconds: 3), clock: .client, text: "end")
+            second.add(late)
+            group = IngestGroup()
+            group.markers = [(session.key, late)]
+            try store.add(group)
+            group = IngestGroup()
+            group.sessions = [session, second]
+            group.splits = [(session.key, marker.time)]
+            group.markers = [(second.key, marker), (second.key, late)]
+            try store.write(group)
+            #expect(try reader.sessions() == [session, second])
+            group = IngestGroup()
+            second.state = .deleted
+            group.sessions = [second]
+            try store.write(group)
             group = IngestGroup()
             session.state = .deleted
             group.sessions = [session]

@@ -11,7 +11,9 @@ private let exampleSession = RecordingSession.Key(
     group: exampleDevice.group, id: SessionID(unchecked: "walk-3"))
 
 private func recoded(_ verb: SessionRequest.Verb, _ payload: Data) throws -> [UInt8] {
-    SessionJSON.encode(try SessionJSON.decode(verb, payload, of: exampleSession, at: Timestamp(microseconds: 0)))
+    // Later than the starts of the examples.
+    let now = Timestamp(microseconds: 1_800_000_000_000_000)
+    return SessionJSON.encode(try SessionJSON.decode(verb, payload, of: exampleSession, at: now))
 }
 
 /// Checks docs/wire-format.md against the code: other implementers rely on every example and table in it.
@@ -26,7 +28,7 @@ struct WireFormatTests {
         let known = [
             "batch", "rejected", "series", "presence", "state", "ack", "event", "acknowledge", "acknowledged",
             "request", "reply", "health", "ping", "pong", "forget", "forgotten", "delete", "session", "start", "mark",
-            "edit",
+            "edit", "split",
         ]
         for block in page.blocks where ["json", "hex"].contains(block.language) {
             #expect(known.contains(block.arguments.first ?? ""), "line \(block.line)")
@@ -91,7 +93,7 @@ struct WireFormatTests {
             "pong": { ClockJSON.encode(try ClockJSON.decodePong($0)) },
             "session": { SessionJSON.encode(try SessionJSON.decode($0, of: exampleSession)) },
             "start": { try recoded(.start, $0) }, "mark": { try recoded(.mark, $0) },
-            "edit": { try recoded(.edit, $0) },
+            "edit": { try recoded(.edit, $0) }, "split": { try recoded(.split, $0) },
             "request": { RequestJSON.encode(try RequestJSON.decode($0)) },
             "reply": { ReplyJSON.encode(try ReplyJSON.decode($0)) },
             "health": { try CollectorHealth.decode($0).encoded() },

@@ -144,13 +144,7 @@ extension CopyTarget {
             let hasDeleted = stored.count > 0 || stored.done != stored.deletion.at
             if hasDeleted, !known.contains(stored.deletion.id) {
                 for table in try store.tables(of: record).tables {
-                    try client.execute("ALTER TABLE \(table) DELETE WHERE \(record.condition(in: table))")
-                    while try client.rows(
-                        """
-                        SELECT count() FROM system.mutations
-                        WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
-                        """
-                    ).first?[0] != "0" { usleep(200_000) }
+                    try client.delete(from: table, where: record.condition(in: table))
                 }
             }
             // More were refused at a later copy; a collector of this database has higher versions.
@@ -319,6 +313,17 @@ struct CopyVersions {
 }
 
 extension ClickHouseClient {
+    /// Deletes rows of a table, and waits until they are gone. Old servers cannot wait themselves.
+    func delete(from table: String, where condition: String) throws(StoreError) {
+        try execute("ALTER TABLE \(table) DELETE WHERE \(condition)")
+        while try rows(
+            """
+            SELECT count() FROM system.mutations
+            WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
+            """
+        ).first?[0] != "0" { usleep(200_000) }
+    }
+
     /// Returns the highest version of each device in a table, by id.
     func versions(of table: String) throws(StoreError) -> [Int64: UInt64] {
         let rows = try binary("SELECT device_id, max(version) FROM \(table) GROUP BY device_id") { reader in

@@ -86,6 +86,8 @@ struct Transaction {
     /// The changed sessions, and new markers of sessions.
     var sessions: [RecordingSession] = []
     var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
+    /// The sessions whose markers from a time on have become markers of another session.
+    var splits: [(session: RecordingSession.Key, at: Timestamp)] = []
 
     /// Whether there is nothing to commit.
     var isEmpty: Bool {

@@ -106,6 +106,21 @@ struct SessionMachine {
         if let note { session.note = note.isEmpty ? nil : note }
     }
 
+    /// Divides a session that has ended, and returns the part from a time on. Both have the batch numbers of the whole session:
+    /// each is complete when the whole is.
+    mutating func split(at time: Timestamp, into key: RecordingSession.Key, name: String) -> RecordingSession {
+        var rest = session
+        rest.key = key
+        rest.name = name
+        rest.start = time
+        rest.length = nil
+        rest.markers.removeAll { $0.time < time }
+        session.end = time
+        session.length = nil
+        session.markers.removeAll { $0.time >= time }
+        return rest
+    }
+
     mutating func delete() { session.state = .deleted }
 
     // MARK: Observations

@@ -28,6 +28,7 @@ struct SessionRegistry {
     /// The changed machines of the current transaction as they were before it; nil for a new one.
     private var before: [RecordingSession.Key: SessionMachine?] = [:]
     private var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
+    private var splits: [(session: RecordingSession.Key, at: Timestamp)] = []
     /// The sessions whose machines may have changed what is stored since the last group was taken.
     private var touched: Set<RecordingSession.Key> = []
     /// What was written of each session last.
@@ -101,6 +102,9 @@ struct SessionRegistry {
             }
             throw PayloadError("there is no session '\(key.id)' in the group '\(key.group)'")
         }
+        if case .split(let time, let id, let name) = request {
+            return try split(key, at: time, into: id, name: name ?? id.rawValue, at: moment)
+        }
         if case .mark(let marker) = request {
             guard let known = machines[key]?.session.markers,
                 known.count < Self.maxMarkers || known.contains(where: { $0.id == marker.id })
@@ -117,13 +121,44 @@ struct SessionRegistry {
         }
         change(key) { machine in
             switch request {
-            case .start: break
+            case .start, .split: break
             case .mark(let marker): machine.mark(marker)
             case .stop: machine.stop(at: moment)
             case .edit(let name, let labels, let note): machine.edit(name: name, labels: labels, note: note)
             case .delete: machine.delete()
             }
         }
+        nextTick = .min
+        nextRead = .min
+    }
+
+    /// Divides a session that has ended.
+    /// - Throws: the reason for a rejection.
+    private mutating func split(
+        _ key: RecordingSession.Key, at time: Timestamp, into id: SessionID, name: String, at moment: Moment
+    ) throws(PayloadError) {
+        let second = RecordingSession.Key(group: key.group, id: id)
+        // The broker may deliver a request again.
+        guard machines[second] == nil else { return }
+        guard let session = machines[key]?.session, let start = session.start, let end = session.end,
+            !session.isRunning
+        else { throw PayloadError("only a session that has ended can be split") }
+        guard start < time, time < end else {
+            throw PayloadError("'t' must be between start and end of the session, \(start) and \(end)")
+        }
+        guard machines.count < Self.maxSessions else {
+            throw PayloadError("there are \(Self.maxSessions) sessions: delete some with 'lockstep record delete'")
+        }
+        var rest: RecordingSession?
+        change(key) { rest = $0.split(at: time, into: second, name: name) }
+        guard let rest else { return }
+        before[second] = .some(nil)
+        machines[second] = SessionMachine(rest, at: moment)
+        index(rest)
+        touched.insert(second)
+        markers.removeAll { $0.session == key && $0.marker.time >= time }
+        markers += rest.markers.map { (second, $0) }
+        splits.append((key, time))
         nextTick = .min
         nextRead = .min
     }
@@ -166,6 +201,8 @@ struct SessionRegistry {
             group.sessions.append(session)
         }
         touched = []
+        group.splits += splits
+        splits = []
         group.markers += markers
         markers = []
     }
@@ -250,6 +287,7 @@ struct SessionRegistry {
         before = [:]
         touched = []
         markers = []
+        splits = []
         commands = []
     }
 

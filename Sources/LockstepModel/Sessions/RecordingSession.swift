@@ -228,11 +228,14 @@ public enum SessionRequest: Hashable, Sendable {
     case stop
     /// Change what is given. A label without a value is removed.
     case edit(name: String?, labels: [String: String?], note: String?)
+    /// Divide a session that has ended at a time on the collector's clock: what is from then on becomes a session of its own,
+    /// with an id that no session of the group has, and a name, or the id as its name.
+    case split(at: Timestamp, id: SessionID, name: String?)
     /// Delete the session with its markers. Samples stay.
     case delete
 
     /// The name of a request in topics.
-    public enum Verb: String, Sendable, CaseIterable { case start, mark, stop, edit, delete }
+    public enum Verb: String, Sendable, CaseIterable { case start, mark, stop, edit, split, delete }
 
     /// The name of the request in topics.
     public var verb: Verb {
@@ -241,6 +244,7 @@ public enum SessionRequest: Hashable, Sendable {
         case .mark: .mark
         case .stop: .stop
         case .edit: .edit
+        case .split: .split
         case .delete: .delete
         }
     }

@@ -65,7 +65,7 @@ struct RecordingRoutes {
         for verb in SessionRequest.Verb.allCases where verb != .start {
             routes.add(Route("POST", Self.path + "/{group}/{id}/\(verb.rawValue)", right: .operate)) { call in
                 let key = try await session(call).key
-                let body = verb == .mark || verb == .edit ? try await call.jsonBody() : Array("{}".utf8)
+                let body = [.mark, .edit, .split].contains(verb) ? try await call.jsonBody() : Array("{}".utf8)
                 _ = try decode(verb, body, of: key)
                 return try await send(verb, body, to: key, call)
             }

@@ -32,6 +32,14 @@ extension SQLiteStore {
             try write(SessionTable.row(of: session), to: .sessions)
             for row in SessionTable.deviceRows(of: session) { try write(row, to: .devices) }
         }
+        for (key, time) in group.splits {
+            let delete = try database.prepare(
+                "DELETE FROM \(SessionTable.markers.rawValue) WHERE group_name = ? AND session_id = ? AND t >= ?")
+            try delete.bind(key.group.rawValue, at: 1)
+            try delete.bind(key.id.rawValue, at: 2)
+            try delete.bind(time.microseconds, at: 3)
+            try delete.run()
+        }
         for (key, marker) in group.markers { try write(SessionTable.row(of: marker, in: key), to: .markers) }
     }
 

@@ -155,6 +155,10 @@ public enum SessionJSON {
                 for (label, value) in labels.sorted(by: { $0.key < $1.key }) { object.member(label, orNull: value) }
             }
             object.member("note", ifPresent: note)
+        case .split(let time, let id, let name):
+            object.member("t", time.microseconds)
+            object.member("id", id.rawValue)
+            object.member("name", ifPresent: name)
         case .stop, .delete: break
         }
         return object.finish()
@@ -210,6 +214,15 @@ public enum SessionJSON {
                 object, id: try object.optional("id") ?? time.map { "\($0.microseconds)" } ?? "\(Epoch.random())",
                 clock: time == nil ? .arrival : .client, at: now)
             return .mark(marker)
+        case .split:
+            let object = try JSONMembers(payload)
+            let text: String = try object.required("id")
+            let id: SessionID
+            do { id = try SessionID(validating: text) } catch { throw PayloadError(error.description) }
+            let name: String? = try object.optional("name")
+            return .split(
+                at: try object.required("t"), id: id,
+                name: try name.map { value throws(PayloadError) in try self.text("name", value) })
         case .edit:
             let object = try JSONMembers(payload)
             let name: String? = try object.optional("name")

@@ -135,6 +135,72 @@ struct RecordEditCommand: ParsableCommand {
     }
 }
 
+struct RecordSplitCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "split", abstract: "Divide a session that has ended into two.",
+        discussion: """
+            The session ends at the time, and a new one with the same devices, rates, labels and note begins there. Each \
+            marker belongs to the part in which it begins. Both have the state of the whole: an incomplete one becomes \
+            complete when the whole would.
+
+            EXAMPLES
+              lockstep record split "walk 3" --at 2026-11-21T09:30:00Z
+              lockstep record split "walk 3" --marker turn --name "walk 3, back"
+            """)
+
+    @Argument(help: "Name or id of the session.")
+    var session: String
+
+    @Option(parsing: .unconditional, help: "Time of the division, such as 2026-11-21T09:30:00Z or -5m.")
+    var at: String?
+
+    @Option(help: "Divide at the marker with this text or id, of the newest 100.")
+    var marker: String?
+
+    @Option(help: "Name of the second part (default: that of the first, with a number).")
+    var name: String?
+
+    @OptionGroup var options: SessionOptions
+
+    func validate() throws {
+        guard (at == nil) != (marker == nil) else { throw ValidationError("give either --at or --marker") }
+    }
+
+    func run() throws {
+        try options.run { exchange in
+            let session = try exchange.sessions.values.only(self.session)
+            let group = session.key.group
+            guard let start = session.start, let end = session.end, !session.isRunning else {
+                throw CommandFailure("the session '\(session.key.id)' has not ended: stop it first")
+            }
+            let division = try at.map { try time($0, now: Moment.now().wall) } ?? begin(of: marker ?? "", in: session)
+            guard start < division, division < end else {
+                throw CommandFailure("\(division) is not between start and end of the session, \(start) and \(end)")
+            }
+            let others = exchange.sessions.values.filter { $0.key.group == group }.map(\.name)
+            let number = (2...).first { !others.contains("\(session.name), \($0)") } ?? 2
+            let name = name ?? "\(session.name), \(number)"
+            let id = SessionID.named(name) { exchange.sessions[.init(group: group, id: $0)] != nil }
+            let second = RecordingSession.Key(group: group, id: id)
+            try exchange.send(.split(at: division, id: id, name: name), to: session.key) { state in
+                state?.end == division && exchange.sessions[second] != nil
+            }
+            for key in [session.key, second] {
+                if let part = exchange.sessions[key] { Terminal.output.write(SessionText.summary(part)) }
+            }
+        }
+    }
+
+    private func begin(of marker: String, in session: RecordingSession) throws -> Timestamp {
+        let found = session.markers.filter { $0.id == marker || $0.text == marker }
+        guard let first = found.first else { throw CommandFailure("the session has no marker '\(marker)'") }
+        guard found.count == 1 else {
+            throw CommandFailure("several markers match: use one of the ids \(found.map(\.id).joined(separator: ", "))")
+        }
+        return first.time
+    }
+}
+
 struct RecordDeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete", abstract: "Delete a session with its labels and markers. Its samples stay.",

@@ -11,7 +11,7 @@ struct RecordCommand: ParsableCommand {
             prepared and recorded. After its end, the collector waits until everything that they have accepted is \
             stored. docs/sessions.md explains states and limits.
 
-            'start', 'mark', 'stop', 'edit' and 'delete' connect to the broker, and the collector carries them out. 'list' \
+            'start', 'mark', 'stop', 'edit', 'split' and 'delete' connect to the broker, and the collector carries them out. 'list' \
             and 'show' read the store. Export a session with 'lockstep export session NAME'.
 
             EXAMPLES
@@ -23,7 +23,7 @@ struct RecordCommand: ParsableCommand {
             """,
         subcommands: [
             RecordStartCommand.self, RecordMarkCommand.self, RecordStopCommand.self, RecordListCommand.self,
-            RecordShowCommand.self, RecordEditCommand.self, RecordDeleteCommand.self,
+            RecordShowCommand.self, RecordEditCommand.self, RecordSplitCommand.self, RecordDeleteCommand.self,
         ])
 }
 

@@ -127,6 +127,47 @@ struct SessionRegistryTests {
         #expect(messages.states == [nil])
     }
 
+    @Test(
+        "a session that has ended is split: markers and devices follow, a repeated request changes nothing, a rollback undoes it"
+    )
+    mutating func split() throws {
+        try send(.start, #"{"name":"walk","within_s":0,"labels":{"subject":"7"},"for_s":60}"#)
+        tick(0)
+        func split(_ seconds: Double) -> String {
+            #"{"t":\#(time(seconds).microseconds),"id":"back","name":"way back"}"#
+        }
+        for (id, seconds) in [("a", 2.0), ("b", 5), ("c", 7)] {
+            try send(.mark, #"{"id":"\#(id)","text":"x","t":\#(time(seconds).microseconds)}"#, seconds)
+        }
+        var errors: [String] = []
+        do { try send(.split, split(5), 8) } catch { errors.append("\(error)") }
+        try send(.stop, "", 10)
+        tick(100)
+        tick(101)
+        _ = take()
+        registry.commit()
+        #expect(registry[sessionKey]?.state == .incomplete)
+        do { try send(.split, split(10), 102) } catch { errors.append("\(error)") }
+        #expect(errors.count == 2 && errors[0].contains("has ended") && errors[1].contains("between start and end"))
+        let second = RecordingSession.Key(group: sessionKey.group, id: SessionID(unchecked: "back"))
+        try send(.split, split(5), 103)
+        #expect(registry[second] != nil)
+        registry.rollback()
+        #expect(registry[second] == nil && registry[sessionKey]?.markers.count == 3)
+        for _ in 1...2 { try send(.split, split(5), 104) }
+        let group = take()
+        registry.commit()
+        let (first, rest) = (try #require(registry[sessionKey]), try #require(registry[second]))
+        #expect(
+            first.start == time(0) && first.end == time(5) && first.markers.map(\.id) == ["a"] && first.length == nil)
+        #expect(rest.start == time(5) && rest.end == time(10) && rest.markers.map(\.id) == ["b", "c"])
+        #expect(rest.name == "way back" && rest.labels == ["subject": "7"] && rest.devices == first.devices)
+        #expect(group.splits.count == 1 && group.splits[0] == (sessionKey, time(5)))
+        #expect(
+            group.markers.map(\.session) == [second, second] && Set(group.sessions.map(\.key)) == [sessionKey, second])
+        #expect(registry.isActive && rest.state == .incomplete)
+    }
+
     @Test("labels and devices of a session are limited")
     mutating func limits() throws {
         try send(.start, #"{"name":"walk"}"#)

@@ -32,6 +32,23 @@ struct SessionStoreTests {
         #expect(try store.database.rows("SELECT count(*) FROM markers WHERE session_id = 'walk-1'") == ["0"])
     }
 
+    @Test("the markers of the second part of a session that is split leave the first")
+    func split() throws {
+        let (store, path) = try newStore()
+        var first = exampleSession("walk")
+        first.add(.init(id: "c", time: Timestamp(microseconds: 8), clock: .client, text: "back"))
+        try store.write(sessionGroup([first]))
+        var second = exampleSession("walk-2")
+        (second.start, first.end) = (Timestamp(microseconds: 7), Timestamp(microseconds: 7))
+        second.markers = first.markers.filter { $0.id == "c" }
+        first.markers.removeAll { $0.id == "c" }
+        var group = sessionGroup([second])
+        group.sessions.append(first)
+        group.splits = [(first.key, Timestamp(microseconds: 7))]
+        try store.write(group)
+        #expect(try StoreReader(path: path).sessions() == [first, second])
+    }
+
     @Test("a transaction that is rolled back leaves no session, and no table of the first one")
     func rollback() throws {
         let (store, path) = try newStore()

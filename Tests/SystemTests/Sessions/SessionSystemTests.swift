@@ -80,6 +80,17 @@ struct SessionSystemTests {
             #expect(times.allSatisfy { (start.microseconds..<end.microseconds).contains($0) })
             #expect(Set(rows.dropFirst().map { $0.split(separator: ",")[1] }) == Set(names.map { $0[...] }))
             #expect(try String(contentsOfFile: out + "/markers.csv", encoding: .utf8).contains(",jump,"))
+            // It is divided at a marker, with its devices and labels.
+            let split = try await record(system, ["split", "walk 3", "--marker", "restart"])
+            #expect(split.status == 0 && split.text.contains("walk 3, 2 (default/walk-3-2): complete"), "\(split.text)")
+            let parts = try await system.reader().sessions()
+            let at = try #require(session.markers.first { $0.text == "restart" }?.time)
+            let first = try #require(parts.first { $0.name == "walk 3" })
+            let second = try #require(parts.first { $0.name == "walk 3, 2" })
+            #expect(parts.count == 2 && first.start == start && first.end == at)
+            #expect(second.start == at && second.end == end && second.markers.first?.text == "restart")
+            #expect(first.markers + second.markers == session.markers && second.labels == session.labels)
+            #expect(second.devices.keys == session.devices.keys && second.state == .complete)
         }
     }
 
