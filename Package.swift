@@ -223,8 +223,9 @@ let package = Package(
         // Command-line tests: exact output and exit codes.
         tests(
             "CommandTests",
-            "Model Wire MQTT SQLite Store ClickHouse System Agent Live CommandLine TestSupport lockstep lockstep-agent "
-                + "lockstep-collector lockstep-gateway lockstep-serve", exclude: ["Export/read_exports.py"]),
+            "Model Wire MQTT SQLite Store ClickHouse Export System Agent Live CommandLine TestSupport lockstep "
+                + "lockstep-agent lockstep-collector lockstep-gateway lockstep-serve",
+            exclude: ["Export/read_exports.py"]),
         // System tests: the built programs with a real broker.
         tests(
             "SystemTests",

@@ -6,7 +6,7 @@ import LockstepStore
 
 struct CopyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "copy", abstract: "Copy an SQLite store to a ClickHouse database.",
+        commandName: "copy", abstract: "Copy an SQLite store to a ClickHouse database, or a session to another store.",
         usage: "lockstep copy --from <from> --to <to> [<options>]",
         discussion: """
             Copies samples, batch numbers, states and counters, and compares both stores: by the number and hash of the \
@@ -20,16 +20,32 @@ struct CopyCommand: ParsableCommand {
 
             To move a collector: copy, stop the collector, copy again, and start it with the new store.
 
-            EXAMPLE
+            With --session, only a session that has ended is copied, between any two stores: its labels, devices and \
+            markers, the samples of its devices in its time, and the estimates of their clocks. The copy may be repeated. A \
+            running collector of the target shows the session after its next start; that of an SQLite store has to be \
+            stopped meanwhile.
+
+            EXAMPLES
               lockstep copy --from sqlite:samples.db --to clickhouse://db.example/lockstep
+              lockstep copy --from sqlite:samples.db --to sqlite:walks.db --session "walk 3"
             """)
 
-    @Option(help: "Store to read: sqlite:PATH.")
+    @Option(
+        help: "Store to read: sqlite:PATH; with --session also clickhouse://[user@]host[:port][,host…]/database.")
     var from: String
 
     @Option(
-        help: "Store to write: clickhouse://[user@]host[:port][,host…]/database. It is created if it does not exist.")
+        help: """
+            Store to write: clickhouse://[user@]host[:port][,host…]/database; with --session also sqlite:PATH. It is \
+            created if it does not exist.
+            """)
     var to: String
+
+    @Option(help: "Copy only this session, by its name or id.")
+    var session: String?
+
+    @Option(help: "Group of the session (default: any).", transform: groupID)
+    var group: GroupID?
 
     @OptionGroup var storePassword: Options<StorePasswordSettings>
     @OptionGroup var file: SettingsFile
@@ -51,6 +67,7 @@ struct CopyCommand: ParsableCommand {
         guard ["normal", "full"].contains(sync) else {
             throw ValidationError("'\(sync)' is not a sync mode: use full or normal")
         }
+        guard group == nil || session != nil else { throw ValidationError("--group is only for --session") }
         if let quorum, Quorum(quorum) == nil {
             throw ValidationError("'\(quorum)' is not a quorum: use majority, or a number of replicas from 1 to 9")
         }
@@ -58,6 +75,7 @@ struct CopyCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(of: [StorePasswordSettings.self], file: file.config, ignoresUnknownKeys: true)
+        if let session { return try copy(session: session, settings) }
         guard case .sqlite(let path) = try StoreAddress(from) else {
             throw CommandFailure("--from is not an SQLite store: use sqlite:PATH")
         }
@@ -81,6 +99,51 @@ struct CopyCommand: ParsableCommand {
         progress.end()
         Terminal.output.write(json ? Self.json(report) : Self.text(report))
         if !report.isComplete { throw ExitCode(1) }
+    }
+
+    private func copy(session name: String, _ settings: Settings) throws {
+        let password = try storePassword.read(settings)
+        let (from, to) = (
+            try StoreAddress(from).with(password: password), try StoreAddress(to).with(password: password)
+        )
+        guard from != to else { throw CommandFailure("--from and --to are the same store") }
+        let source = try from.reader()
+        let session = try source.sessions().filter { (group ?? $0.key.group) == $0.key.group }.only(name)
+        let target: SessionCopy.Target
+        switch to {
+        case .sqlite(let path): target = .sqlite(try SQLiteStore(path: path, catalog: source.catalog()))
+        case .clickHouse(let address):
+            target = .clickHouse(
+                try CopyTarget(
+                    address, survivesPowerLoss: sync == "full", quorum: quorum.flatMap { Quorum($0) },
+                    catalog: source.catalog()))
+        }
+        defer { if case .sqlite(let store) = target { store.close() } }
+        var progress = ProgressLine()
+        defer { progress.end() }
+        let report = try SessionCopy(source: source, target: target, check: try to.reader()) {
+            progress.show(counted($0.samples, "sample"))
+        }.run(session)
+        progress.end()
+        Terminal.output.write(json ? Self.json(report) : Self.text(report))
+        if !report.isComplete { throw ExitCode(1) }
+    }
+
+    static func text(_ report: SessionCopy.Report) -> String {
+        let result =
+            report.isComplete
+            ? "verified: the target has all of them"
+            : "\(report.missing) missing and \(report.different) with other values in the target"
+        return "\(report.session.group)/\(report.session.id): \(counted(report.samples, "sample")), "
+            + "\(report.copied) copied now\n\(result)\n"
+    }
+
+    static func json(_ report: SessionCopy.Report) -> String {
+        """
+        {"group":"\(report.session.group)","session":"\(report.session.id)","samples":\(report.samples),\
+        "copied":\(report.copied),"missing":\(report.missing),"different":\(report.different)}
+
+        """
     }
 
     static func text(_ report: StoreCopy.Report) -> String {

@@ -1,0 +1,135 @@
+import LockstepClickHouse
+import LockstepCommandLine
+import LockstepExport
+import LockstepModel
+import LockstepStore
+
+/// Copies a session that has ended to another store: its labels, devices and markers, the samples of its devices between its
+/// start and its end, as these have sent them, and the estimates of their clocks.
+///
+/// Batch numbers, states and everything else of the devices stay: the target does not know what else they have sent. So the
+/// same copy may be repeated, and devices may send to the target later.
+struct SessionCopy {
+    /// What was done and found.
+    struct Report {
+        let session: RecordingSession.Key
+        var samples = 0
+        /// The number of samples that were inserted.
+        var copied = 0
+        /// The number of samples that are not in the target after the copy, because they were deleted or have expired there.
+        var missing = 0
+        /// The number of samples for whose time the target has other values.
+        var different = 0
+
+        var isComplete: Bool { missing == 0 && different == 0 }
+    }
+
+    /// A store that is written.
+    enum Target {
+        case sqlite(SQLiteStore)
+        case clickHouse(CopyTarget)
+    }
+
+    /// The maximum number of samples that are copied at once.
+    private static let maxSamples = 10_000
+
+    let source: StoreReader
+    let target: Target
+    /// Reads the target.
+    let check: StoreReader
+    /// Is called after each part.
+    let update: (Report) -> Void
+
+    func run(_ session: RecordingSession) throws -> Report {
+        guard !session.isRunning, let start = session.start, let end = session.end else {
+            throw CommandFailure("the session '\(session.key.id)' has not ended: stop it first")
+        }
+        if let other = try check.sessions().first(where: { $0.key == session.key }), other.created != session.created {
+            throw CommandFailure(
+                "the target has another session with the id '\(session.key.id)' in the group '\(session.key.group)', "
+                    + "'\(other.name)': delete it first")
+        }
+        var report = Report(session: session.key)
+        var converter = try CollectorTime(of: session.addresses, from: start, to: end, in: source)
+        let streams = try source.catalog().streams
+        for device in session.addresses {
+            let range = converter.deviceRange(of: device)
+            for stream in streams where start < end {
+                var block = SampleBlock(stream: stream)
+                converter.restart()
+                try source.query(
+                    stream: stream, group: device.group, devices: [device.device], from: range.from, to: range.to
+                ) { row in
+                    guard converter.convert(row, columns: stream.columns, appendsBound: false) != nil else { return }
+                    block.append(time: row.time, values: row.values)
+                    guard block.times.count == Self.maxSamples else { return }
+                    try copy(block, of: device, &report)
+                    block = SampleBlock(stream: stream)
+                }
+                try copy(block, of: device, &report)
+            }
+            try insert(try source.storedClocks(of: device).near(start, end))
+        }
+        try insert(session)
+        return report
+    }
+
+    private func copy(_ block: SampleBlock, of device: DeviceAddress, _ report: inout Report) throws {
+        guard !block.times.isEmpty else { return }
+        report.samples += block.times.count
+        let before = try check.compare(block, of: device)
+        report.different += before.different.count
+        report.missing += before.deleted + before.expired
+        if !before.missing.isEmpty {
+            let missing = Set(before.missing)
+            var new = SampleBlock(stream: block.stream)
+            for (index, time) in block.times.enumerated() where missing.contains(time) {
+                new.append(time: Timestamp(microseconds: time), values: block.columns.map { $0[index] })
+            }
+            switch target {
+            case .sqlite(let store):
+                let batch = Batch(position: nil, isLive: false, samples: new)
+                try store.write(
+                    IngestGroup(batches: [ReceivedBatch(device: device, batch: batch, receivedAt: Moment.now().wall)]))
+            case .clickHouse(let target): try target.insert(new, of: device)
+            }
+            let missed = try check.compare(new, of: device).missing.count
+            report.missing += missed
+            report.copied += new.times.count - missed
+        }
+        update(report)
+    }
+
+    private func insert(_ clocks: [DeviceClock]) throws {
+        switch target {
+        case .sqlite(let store):
+            var group = IngestGroup()
+            group.clocks = clocks
+            try store.write(group)
+        case .clickHouse(let target): try target.insert(clocks)
+        }
+    }
+
+    private func insert(_ session: RecordingSession) throws {
+        switch target {
+        case .sqlite(let store):
+            var group = IngestGroup()
+            group.sessions = [session]
+            group.markers = session.markers.map { (session.key, $0) }
+            try store.write(group)
+        case .clickHouse(let target):
+            let devices = try source.storedDevices().filter { session.addresses.contains($0.record.address) }
+            try target.insert(devices, transitions: [], withBatches: false)
+            try target.insert([session])
+        }
+    }
+}
+
+extension [DeviceClock] {
+    /// Returns the estimates between two times, and those that are nearest to them.
+    fileprivate func near(_ start: Timestamp, _ end: Timestamp) -> [DeviceClock] {
+        let before = lastIndex { $0.point.time < start } ?? startIndex
+        let after = firstIndex { $0.point.time > end } ?? endIndex - 1
+        return before <= after ? Array(self[before...after]) : []
+    }
+}

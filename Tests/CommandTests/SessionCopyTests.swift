@@ -1,0 +1,132 @@
+import LockstepClickHouse
+import LockstepExport
+import LockstepModel
+import LockstepStore
+import LockstepTestSupport
+import Testing
+
+@testable import lockstep
+
+@Suite("Copy of a session")
+struct SessionCopyTests {
+    private static let start: Int64 = 1_700_000_000_000_000
+    private let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
+
+    /// Writes a store with a session of five seconds, and samples before, in and after it of a device whose clock is ahead.
+    private func prepare(_ path: String) throws -> RecordingSession {
+        let offset: Int64 = 250_000
+        let times = (0..<100).map { Self.start + Int64($0) * 100_000 + offset }
+        var group = IngestGroup(batches: [
+            received(block(times, x: times.indices.map(Double.init)), "left", nil),
+            received(block(times, x: times.map { _ in 9 }), "right", nil),
+        ])
+        let point = ClockPoint(
+            collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: Self.start),
+            segment: Timestamp(microseconds: Self.start), offset: offset, skew: 0, bound: 150, skewBound: 0)
+        group.clocks = [DeviceClock(device: left, epoch: Epoch(unchecked: "e1"), point: point)]
+        var session = RecordingSession(
+            key: .init(group: .standard, id: SessionID(unchecked: "walk-3")), name: "walk 3",
+            created: Timestamp(microseconds: Self.start))
+        (session.start, session.end) = (
+            Timestamp(microseconds: Self.start + 2_000_000), Timestamp(microseconds: Self.start + 7_000_000)
+        )
+        session.state = .complete
+        session.labels = ["subject": "7"]
+        session.rates = ["motion/accelerometer": 10]
+        session.devices[left.device] = .init(joined: session.created)
+        session.devices[left.device]?.lastNumbers = [Epoch(unchecked: "e1"): 7]
+        session.add(
+            .init(
+                id: "m", time: Timestamp(microseconds: Self.start + 3_000_000), clock: .client, text: "turn", value: 2))
+        var running = RecordingSession(
+            key: .init(group: .standard, id: SessionID(unchecked: "now")), name: "now", created: session.created)
+        running.state = .recording
+        group.sessions = [session, running]
+        group.markers = [(session.key, session.markers[0])]
+        try write(group, to: path)
+        return session
+    }
+
+    private func copy(
+        _ from: String, _ to: String, _ session: String = "walk 3"
+    ) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run(
+            Programs.built("lockstep"), ["copy", "--from", from, "--to", to, "--session", session])
+    }
+
+    /// The session and its samples on the collector's clock, as an export shows them.
+    private func content(_ address: String) throws -> (sessions: [RecordingSession], samples: [[Double]], gaps: Int) {
+        let reader = try StoreAddress(address).reader()
+        var samples: [[Double]] = []
+        try reader.query(stream: .accelerometer) { row in
+            samples.append([Double(row.time.microseconds - Self.start)] + row.values)
+        }
+        let sessions = try reader.sessions()
+        let series = try sessions.first?.series(in: reader, now: Timestamp(microseconds: 0)) ?? []
+        #expect(series.map(\.samples) == [50], "samples on the clock of the collector")
+        return (sessions, samples, series.reduce(0) { $0 + $1.gaps.count })
+    }
+
+    @Test("a session is copied to another file: its labels, markers and samples, once, and nothing else")
+    func file() async throws {
+        try await withTemporaryFolder { folder in
+            let (from, to) = ("sqlite:\(folder)/a.db", "sqlite:\(folder)/b.db")
+            let session = try prepare(folder + "/a.db")
+            for copied in [50, 0] {
+                let run = try await copy(from, to)
+                #expect(run.status == 0 && run.text.contains("50 samples, \(copied) copied now"), "\(run.text)")
+            }
+            let found = try content(to)
+            #expect(found.sessions == [session] && found.gaps == 0)
+            #expect(found.samples.count == 50 && found.samples[0] == [2_250_000, 20, 0, -1])
+            for (name, reason) in [("now", "has not ended"), ("none", "there is no session 'none'")] {
+                let run = try await copy(from, to, name)
+                #expect(run.status == 1 && run.text.contains(reason), "\(run.text)")
+            }
+        }
+    }
+
+    @Test("another session with the same id is kept, and a sample with another value is reported")
+    func differences() async throws {
+        try await withTemporaryFolder { folder in
+            let (from, to) = ("sqlite:\(folder)/a.db", "sqlite:\(folder)/b.db")
+            let session = try prepare(folder + "/a.db")
+            try write(
+                IngestGroup(batches: [received(block([Self.start + 3_250_000], x: [-7]), "left", nil)]),
+                to: folder + "/b.db")
+            let run = try await copy(from, to)
+            #expect(run.status == 1 && run.text.contains("0 missing and 1 with other values"), "\(run.text)")
+            var other = session
+            other.created = Timestamp(microseconds: 5)
+            other.name = "another"
+            var group = IngestGroup()
+            group.sessions = [other]
+            try write(group, to: folder + "/c.db")
+            let refused = try await copy(from, "sqlite:\(folder)/c.db")
+            #expect(refused.status == 1 && refused.text.contains("has another session with the id 'walk-3'"))
+            #expect(try StoreReader(path: folder + "/c.db").sessions().map(\.name) == ["another"])
+        }
+    }
+
+    @Test(
+        "a session is copied to a ClickHouse database, and from there to a file",
+        .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
+    func database() async throws {
+        try await withTemporaryFolder { folder in
+            let session = try prepare(folder + "/a.db")
+            try await withClickHouse { server in
+                let (from, to) = ("sqlite:\(folder)/a.db", "sqlite:\(folder)/b.db")
+                for copied in [50, 0] {
+                    let run = try await copy(from, server.url())
+                    #expect(run.status == 0 && run.text.contains("\(copied) copied now"), "\(run.text)")
+                }
+                let stored = try content(server.url())
+                #expect(stored.sessions == [session] && stored.samples.count == 50)
+                let run = try await copy(server.url(), to)
+                #expect(run.status == 0, "\(run.text)")
+                let copied = try content(to)
+                #expect(copied.sessions == [session] && copied.samples == stored.samples)
+            }
+        }
+    }
+}
