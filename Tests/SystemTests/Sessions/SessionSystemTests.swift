@@ -94,6 +94,68 @@ struct SessionSystemTests {
         }
     }
 
+    @Test("ten devices, of which one is killed and one returns after the end, are complete with each sample once")
+    func tenDevices() async throws {
+        try await withSystem { system in
+            var collector = try system.startCollector()
+            try await system.waitForSubscription()
+            let names = (0..<10).map { "d\($0)" }
+            var agents: [String: RunningProgram] = [:]
+            for (seed, name) in names.enumerated() {
+                agents[name] = try system.startAgent(name, source: "simulate:\(seed)")
+            }
+            let client = try await system.connect()
+            for name in names {
+                await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
+            }
+            let started = try await record(system, ["start", "walk", "--rate", "motion/accelerometer=200"])
+            #expect(started.status == 0 && started.text.contains("10 devices"), "\(started.text)")
+            let topic = "lockstep/default/$session/walk"
+            _ = await client.publish(topic + "/mark", #"{"id":"a","text":"one"}"#)
+            // Each device has a part of the session before something happens to it.
+            let start = try #require(try await system.reader().sessions().first?.start)
+            func reached(_ name: String, _ time: Timestamp) async throws -> Bool {
+                let address = DeviceAddress(group: .standard, device: DeviceID(unchecked: name))
+                return try await system.reader().timeRanges(of: .accelerometer, devices: [address])[address]
+                    .map { $0.upperBound > time } ?? false
+            }
+            for name in names { try await expectEventually { try await reached(name, start + 1_000_000) } }
+            // The collector learns when it returns that 'd9' is offline, and does not wait for it at the end.
+            await collector.stop(SIGKILL)
+            await agents["d8"]?.stop(SIGKILL)
+            await agents["d9"]?.stop(SIGKILL)
+            agents["d8"] = try system.startAgent("d8", source: "simulate:8")
+            collector = try system.startCollector()
+            let mark = try await record(system, ["mark", "two", "--session", "walk", "--value", "2"])
+            #expect(mark.status == 0, "\(mark.text)")
+            let marked = try #require(try await system.reader().sessions().first?.markers.last?.time)
+            for name in names.dropLast() { try await expectEventually { try await reached(name, marked + 500_000) } }
+            let stopped = try await record(system, ["stop"])
+            #expect(stopped.status == 2, "\(stopped.text)")
+            let end = try #require(try await system.reader().sessions().first?.end)
+            let before = try await shown(system, "walk")
+            let gap = try #require(before.first { $0.device == "d9" }?.gaps.last)
+            #expect(gap.to == end.microseconds && gap.from > start.microseconds && gap.count > 100)
+            agents["d9"] = try system.startAgent("d9", source: "simulate:9")
+            try await expectEventually { try await system.reader().sessions().first?.state == .complete }
+            let session = try #require(try await system.reader().sessions().first)
+            #expect(session.devices.count == 10 && session.devices.values.allSatisfy { $0.missing == 0 })
+            #expect(session.markers.map(\.text) == ["one", "two"] && session.markers.last?.value == 2)
+            #expect(session.markers.allSatisfy { start <= $0.time && $0.time < end } && session.end == end)
+            let after = try await shown(system, "walk")
+            #expect(after.count == 10 && after.allSatisfy { $0.samples > 100 })
+            for name in names { await agents[name]?.stop() }
+            let verified = try await system.verify(names)
+            #expect(verified.status == 0, "\(verified.text)")
+        }
+    }
+
+    /// Returns what `lockstep record show --json` has of streams.
+    private func shown(_ system: TestSystem, _ session: String) async throws -> [Shown.Series] {
+        let json = try await read(system, ["record", "show", session, "--json"])
+        return try JSONDecoder().decode(Shown.self, from: Data(json.text.utf8)).streams
+    }
+
     @Test(
         "a device that never returns leaves a session incomplete, with the exact gap; when it returns, it is complete")
     func absentDevice() async throws {
@@ -139,9 +201,7 @@ struct SessionSystemTests {
             let gap = try #require(Double(line.split(separator: " ").dropLast().last ?? ""))
             #expect(shown.status == 2 && abs(gap - Double(end - newest) / 1e6) < 0.01, "\(shown.text)")
             // The same for programs.
-            let json = try await read(system, ["record", "show", "walk", "--json"])
-            let shape = try JSONDecoder().decode(Shown.self, from: Data(json.text.utf8))
-            let series = try #require(shape.streams.first { $0.device == "right" })
+            let series = try #require(try await self.shown(system, "walk").first { $0.device == "right" })
             #expect(series.stream == "motion/accelerometer" && series.samples > 0)
             let last = try #require(series.gaps.last)
             #expect(last.to == end.microseconds && abs(last.from - newest.microseconds) < 10_000)
