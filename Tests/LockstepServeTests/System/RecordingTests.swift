@@ -64,6 +64,16 @@ struct RecordingTests {
                 #expect(curl.status == 0, "\(curl.text)")
                 #expect(FileManager.default.contentsEqual(atPath: command, andPath: download), "\(format)")
             }
+            let times = try await state()
+            let (start, end) = (times["start"] as? Int ?? 0, times["end"] as? Int ?? 0)
+            let half = #"{"t":\#((start + end) / 2),"id":"back","name":"Way back"}"#
+            #expect(try await server.post("\(session)/split", half).status == 202)
+            try await expectEventually("the second part") {
+                let part = try await server.get("\(path)/lab/back").json
+                return part["end"] as? Int == end && part["start"] as? Int == (start + end) / 2
+                    && part["name"] as? String == "Way back"
+            }
+            #expect(try await server.post("\(session)/split", #"{"t":5}"#).status == 400)
             #expect(try await server.post("\(session)/delete", "{}").status == 202)
             try await expectEventually("no session") { try await server.get(session).status == 404 }
         }
