@@ -177,6 +177,34 @@ struct HomeAssistantDeviceTests {
             state.contains(#""pressure":900"#) && state.contains(#""x_air_co2":415.5,"x_air_mode":"off""#), "\(state)")
     }
 
+    @Test("the activity is a sensor with words, and unknown where it is not recognised")
+    func activity() throws {
+        var devices = HomeAssistantDevices(
+            HomeAssistantConfiguration(broker: BrokerAddress(host: "localhost", port: 1883), clientID: "c"))
+        #expect(devices.filters.contains("lockstep/+/+/activity"))
+        func text(of topic: String, value: String, at time: Int64) throws -> String {
+            let text = #"{"v":1,"t":\#(time),"start":[1],"value":["\#(value)"],"confidence":["high"]}"#
+            // Later than the least interval between two messages.
+            let moment = Moment(
+                wall: Timestamp(microseconds: time), boot: time * 10_000_000, awake: time * 10_000_000)
+            try Array(text.utf8).withUnsafeBytes {
+                try devices.handle(topic: "lockstep/g/d/activity", payload: $0, contentType: nil, at: moment)
+            }
+            let message = devices.takeMessages(at: moment).last { $0.topic == topic }
+            return String(decoding: try #require(message).payload, as: UTF8.self)
+        }
+        let discovery = try text(
+            of: "homeassistant/device/lockstep_g__d/config", value: "stationary", at: 10)
+        #expect(
+            discovery.contains(
+                #""name":"Activity","device_class":"enum","options":["stationary","walking","running","cycling","#
+                    + #""automotive"]"#), "\(discovery)")
+        #expect(!discovery.contains("confidence"))
+        let state = "lockstep-ha/g/d/state"
+        #expect(try text(of: state, value: "automotive", at: 20).contains(#""activity":"automotive""#))
+        #expect(try text(of: state, value: "unknown", at: 30).contains(#""activity":null"#))
+    }
+
     @Test("a device whose only sensors are simulated is not shown, also if its state arrives first")
     func simulated() throws {
         let configuration = HomeAssistantConfiguration(

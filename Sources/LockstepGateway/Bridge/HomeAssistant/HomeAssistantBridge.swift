@@ -82,8 +82,8 @@ public struct HomeAssistantConfiguration: Sendable {
         self.clientID = clientID
     }
 
-    /// The streams each of whose columns has an entity.
-    var measuredStreams: [SensorStream] { [.pressure] + root.streams.declared }
+    /// The streams whose columns have entities.
+    var measuredStreams: [SensorStream] { [.pressure, .activity] + root.streams.declared }
     /// The topic that shows whether the bridge is connected.
     var bridgeTopic: String { topic + "/bridge" }
     /// The topic of the birth message of Home Assistant.

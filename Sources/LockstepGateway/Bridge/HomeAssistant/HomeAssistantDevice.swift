@@ -89,8 +89,10 @@ struct HomeAssistantDevice {
         newest = max(newest ?? last, last)
         guard [.location, .battery, .steps].contains(samples.stream) else {
             // The last value of each column: a stream may have a high rate.
-            for (index, column) in samples.stream.columns.enumerated() {
-                guard let row = samples.columns[index].lastIndex(where: \.isFinite) else { continue }
+            for column in HomeAssistantEntity.columns(of: samples.stream) {
+                guard let index = samples.stream.columns.firstIndex(where: { $0.name == column.name }),
+                    let row = samples.columns[index].lastIndex(where: \.isFinite)
+                else { continue }
                 let key = HomeAssistantEntity.key(of: column, in: samples.stream)
                 let order = min(samples.times[row], now.microseconds)
                 guard order >= measurements[key]?.order ?? order else { continue }

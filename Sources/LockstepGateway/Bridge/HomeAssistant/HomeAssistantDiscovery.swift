@@ -111,7 +111,7 @@ struct HomeAssistantDiscovery {
 /// The messages with the values of a device. Unknown values are null.
 enum HomeAssistantState {
     /// Returns the values of all entities except for the position.
-    /// - Parameter streams: the streams each of whose columns has an entity.
+    /// - Parameter streams: the streams whose columns have entities.
     static func values(
         of device: HomeAssistantDevice, measuring streams: [SensorStream], at now: Timestamp
     ) -> [UInt8] {
@@ -130,7 +130,7 @@ enum HomeAssistantState {
             object.nullMember("distance")
         }
         for stream in streams {
-            for column in stream.columns where !column.isTime {
+            for column in HomeAssistantEntity.columns(of: stream) {
                 let key = HomeAssistantEntity.key(of: column, in: stream)
                 guard let value = device.measurements[key]?.value else {
                     object.nullMember(key)
@@ -139,7 +139,10 @@ enum HomeAssistantState {
                 switch column.kind {
                 case .real: object.member(key, (value * 1e4).rounded() / 1e4)
                 case .integer: object.member(key, Int64(value))
-                case .choice(let words): object.member(key, words[Int(value)])
+                case .choice(let words):
+                    let word = words[Int(value)]
+                    let isKnown = HomeAssistantEntity.options(words, of: stream).contains(word)
+                    object.member(key, orNull: isKnown ? word : nil)
                 }
             }
         }

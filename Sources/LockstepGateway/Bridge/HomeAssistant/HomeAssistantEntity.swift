@@ -13,13 +13,24 @@ struct HomeAssistantEntity {
     var isAlwaysAvailable = false
 
     /// Returns all entities of a device.
-    /// - Parameter streams: the streams each of whose columns has an entity.
+    /// - Parameter streams: the streams whose columns have entities.
     static func all(measuring streams: [SensorStream]) -> [HomeAssistantEntity] {
-        common + streams.flatMap { stream in stream.columns.filter { !$0.isTime }.map { Self($0, of: stream) } }
+        common + streams.flatMap { stream in columns(of: stream).map { Self($0, of: stream) } }
+    }
+
+    /// The columns of a stream that have entities.
+    static func columns(of stream: SensorStream) -> [SensorStream.Column] {
+        stream == .activity ? stream.columns.filter { $0.name == "value" } : stream.columns.filter { !$0.isTime }
     }
 
     static func key(of column: SensorStream.Column, in stream: SensorStream) -> String {
-        stream.isDeclared ? "\(stream.table)_\(column.name)" : column.name
+        if stream == .activity { return stream.name }
+        return stream.isDeclared ? "\(stream.table)_\(column.name)" : column.name
+    }
+
+    /// The words that are values of an `enum` sensor. Home Assistant has a state of its own for what is unknown.
+    static func options(_ words: [String], of stream: SensorStream) -> [String] {
+        stream.isDeclared ? words : words.filter { $0 != "unknown" }
     }
 
     private init(_ column: SensorStream.Column, of stream: SensorStream) {
@@ -27,11 +38,11 @@ struct HomeAssistantEntity {
         platform = "sensor"
         let title =
             stream.isDeclared
-            ? "\(stream.name.dropFirst(SensorStream.declaredPrefix.count)) \(column.name)" : column.name
+            ? "\(stream.name.dropFirst(SensorStream.declaredPrefix.count)) \(column.name)" : key
         name = title.prefix(1).uppercased() + title.dropFirst()
         if case .choice(let words) = column.kind {
             properties = [("device_class", "enum")]
-            options = words
+            options = Self.options(words, of: stream)
             return
         }
         if stream == .pressure { properties.append(("device_class", "atmospheric_pressure")) }
