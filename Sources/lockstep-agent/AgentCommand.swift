@@ -38,6 +38,7 @@ struct AgentCommand: AsyncParsableCommand {
             DERIVED STREAMS (published if their inputs are available)
               motion/device        attitude, gravity, user acceleration, …
               steps                steps, distance, pace and cadence
+              floors               floors climbed, from air pressure and steps
               activity             stationary, walking, running, cycling, automotive
               orientation          portrait, faceUp, …
               altitude             altitude above the start, from air pressure

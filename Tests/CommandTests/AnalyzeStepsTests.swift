@@ -60,6 +60,24 @@ struct AnalyzeStepsTests {
         #expect((starts.last ?? 0) - (starts.first ?? 0) == 27_500_000)
     }
 
+    @Test("floors are counted with a pressure, and absent without one")
+    func floors() async throws {
+        let lines = recording(steps: 60).split(separator: "\n")
+        // 4 m up from 10 s to 26 s: 0.119 hPa for each m.
+        let climb = lines.enumerated().map { index, line in
+            guard index > 0 else { return line + ",pressure_hPa" }
+            let seconds = Double(index) / 50
+            return line + (index % 50 == 0 ? ",\(1000 - 0.119 * min(max(0, seconds - 10), 16) / 4)" : ",")
+        }
+        let run = try await analyze(climb.joined(separator: "\n") + "\n")
+        #expect(run.text.hasSuffix("s recorded\n1 floor up, 0 down\n"), "\(run.text)")
+        let json = try await analyze(climb.joined(separator: "\n") + "\n", ["--json"])
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.text.utf8)) as? [String: Any])
+        #expect(object["floors_ascended"] as? Int == 1 && object["floors_descended"] as? Int == 0)
+        let without = try await analyze(recording(steps: 60), ["--json"])
+        #expect(!without.text.contains("floors"))
+    }
+
     @Test("the estimated distance is proportional to the height")
     func height() async throws {
         let short = try await analyze(recording(steps: 30), ["--height", "1.5", "--json"])

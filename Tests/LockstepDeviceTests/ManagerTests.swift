@@ -140,7 +140,7 @@ struct PedometerTests {
     private struct Past: SampleHistory {
         func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
             var block = SampleBlock(stream: stream)
-            for second in 1...10 as ClosedRange<Int64> {
+            for second in 1...10 as ClosedRange<Int64> where stream == .steps {
                 let time = start + second * 1_000_000
                 guard time >= from.microseconds, time <= to.microseconds else { continue }
                 block.append(
@@ -194,6 +194,47 @@ struct PedometerTests {
         source.end()
         #expect(try await reading.value == [1, 3, 6])
         #expect(throws: HistoryError.noHistory) { try pedometer.data(from: beginning, to: beginning + 1) }
+    }
+
+    /// A history with a floor up at second 4 and one down at second 8.
+    private struct Climbed: SampleHistory {
+        func samples(of stream: SensorStream, from: Timestamp, to: Timestamp) throws -> SampleBlock {
+            guard stream == .floors else { return try Past().samples(of: stream, from: from, to: to) }
+            var block = SampleBlock(stream: stream)
+            for (second, values) in [(4, [1, 0]), (8, [0, 1])] as [(Int64, [Double])] {
+                let time = Timestamp(microseconds: start + second * 1_000_000)
+                guard time >= from, time <= to else { continue }
+                block.append(time: time, values: [Double(time.microseconds - 3_000_000)] + values)
+            }
+            return block
+        }
+    }
+
+    @Test("floors are those of the history and live ones, each once; without a barometer they are unknown")
+    func floors() async throws {
+        let source = ScriptedSource([.steps, .floors])
+        let pedometer = Pedometer(hub: SensorHub(sources: [source]), history: Climbed())
+        #expect(pedometer.isFloorCountingAvailable)
+        pedometer.startUpdates(from: beginning)
+        var floors = SampleBlock(stream: .floors)
+        for second in [8, 12] as [Int64] {
+            floors.append(time: beginning + second * 1_000_000, values: [0, second == 8 ? 0 : 2, 1])
+        }
+        try await source.deliver(floors)
+        try await wait { pedometer.pedometerData?.floorsAscended == 3 }
+        #expect(pedometer.pedometerData?.floorsDescended == 2)
+        try await source.deliver(row(11, steps: 2))
+        try await wait { pedometer.pedometerData?.numberOfSteps == 102 }
+        #expect(pedometer.pedometerData?.floorsAscended == 3 && pedometer.pedometerData?.floorsDescended == 2)
+        pedometer.stopUpdates()
+
+        let past = try pedometer.data(from: beginning, to: beginning + 5_000_000)
+        #expect(past.floorsAscended == 1 && past.floorsDescended == 0)
+        let later = try pedometer.data(from: beginning + 9_000_000, to: beginning + 10_000_000)
+        #expect(later.floorsAscended == 0 && later.floorsDescended == 0)
+        let without = Pedometer(hub: SensorHub(sources: []), history: Past())
+        #expect(!without.isFloorCountingAvailable)
+        #expect(try without.data(from: beginning, to: beginning + 5_000_000).floorsAscended == nil)
     }
 
     @Test("reports past steps, and the counts of adjacent intervals add up")

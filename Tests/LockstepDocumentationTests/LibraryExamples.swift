@@ -56,7 +56,7 @@ enum LibraryExamples {
         let pedometer = Pedometer(hub: hub, history: history)
         print(try pedometer.data(from: morning, to: noon).numberOfSteps)
         for try await data in pedometer.updates(from: morning) {
-            print(data.numberOfSteps, data.distance ?? 0)  // m
+            print(data.numberOfSteps, data.distance ?? 0, data.floorsAscended ?? 0)  // m, floors
         }
         // END
     }

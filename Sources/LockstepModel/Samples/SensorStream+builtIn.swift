@@ -74,6 +74,21 @@ extension SensorStream {
                 range: .notNegative),
         ], resampling: .everySample)
 
+    /// Floors climbed, in intervals that do not overlap.
+    public static let floors = SensorStream(
+        name: "floors", table: "floors",
+        summary: "Floors climbed after start, up to t; a sample for each floor",
+        columns: [
+            Column(
+                name: "start", kind: .integer, unit: "µs since 1970", isRequired: true, summary: "Start of the climb"),
+            Column(
+                name: "ascended", kind: .integer, unit: "", isRequired: true, summary: "Floors climbed up",
+                aggregate: .sum, range: .notNegative),
+            Column(
+                name: "descended", kind: .integer, unit: "", isRequired: true, summary: "Floors climbed down",
+                aggregate: .sum, range: .notNegative),
+        ], resampling: .everySample)
+
     /// Changes of what the person with the device is doing.
     public static let activity = SensorStream(
         name: "activity", table: "activity",
@@ -178,9 +193,8 @@ extension SensorStream {
 
     /// All built-in streams.
     public static let builtIn: [SensorStream] = [
-        accelerometer, gyroscope, magnetometer, deviceMotion, steps, activity, location, orientation, pressure,
-        altitude, heading,
-        battery,
+        accelerometer, gyroscope, magnetometer, deviceMotion, steps, floors, activity, location, orientation,
+        pressure, altitude, heading, battery,
     ]
 }
 

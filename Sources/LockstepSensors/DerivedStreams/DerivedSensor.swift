@@ -1,4 +1,3 @@
-import Glibc
 import LockstepModel
 public import LockstepMotion
 
@@ -50,7 +49,7 @@ public struct DerivedOptions: Sendable {
     func sensors(provided: Set<SensorStream>) -> [any DerivedSensor] {
         var sensors: [any DerivedSensor] = [
             DeviceMotionSensor(options: deviceMotion, provided: provided), StepSensor(options: pedometer),
-            ActivitySensor(), OrientationSensor(), AltitudeSensor(),
+            FloorSensor(), ActivitySensor(), OrientationSensor(), AltitudeSensor(),
         ]
         if HeadingSensor.isAvailable(options: deviceMotion, provided: provided) {
             sensors.append(HeadingSensor(declination: DeclinationSource(given: deviceMotion.declination)))
@@ -116,27 +115,18 @@ struct AltitudeSensor: DerivedSensor {
     }
 }
 
-/// The international standard atmosphere below 11 km (ISO 2533:1975, ICAO Doc 7488): the temperature falls from 288.15 K
-/// at mean sea level by 6.5 K/km.
-package enum StandardAtmosphere {
-    /// Air pressure at mean sea level, in hPa.
-    package static let seaLevelPressure = 1013.25
+/// The floors that a person climbs, from air pressure and steps.
+struct FloorSensor: DerivedSensor {
+    private var counter = FloorCounter()
 
-    /// 288.15 K / 0.0065 K/m, in m.
-    private static let scale = 288.15 / 0.0065
-    /// R L / (g M) = 8.31432 × 0.0065 / (9.80665 × 0.0289644).
-    private static let exponent = 8.314_32 * 0.0065 / (9.806_65 * 0.028_964_4)
+    var stream: SensorStream { .floors }
+    var requiredInputs: Set<SensorStream> { [.pressure, .steps] }
 
-    /// Returns the altitude in m at which the standard atmosphere has this pressure (international barometric formula).
-    /// - Parameter pressure: hPa, above 0.
-    package static func altitude(at pressure: Double) -> Double {
-        scale * (1 - pow(pressure / seaLevelPressure, exponent))
-    }
+    func inputs(for rate: Double) -> [SensorStream: Double] { [.pressure: 1, .steps: 1] }
 
-    /// Returns the pressure in hPa at an altitude in m above mean sea level: the inverse of ``altitude(at:)``.
-    package static func pressure(at altitude: Double) -> Double {
-        seaLevelPressure * pow(1 - altitude / scale, 1 / exponent)
-    }
+    mutating func update(_ samples: SampleBlock) -> SampleBlock { counter.update(samples) }
+
+    mutating func finish() -> SampleBlock { counter.finish() }
 }
 
 /// Attitude, gravity and user acceleration from an accelerometer and, where available, gyroscope and magnetometer.

@@ -7,19 +7,23 @@ import LockstepWire
 
 struct AnalyzeStepsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "steps", abstract: "Count steps, with times, distance, pace and cadence.",
+        commandName: "steps", abstract: "Count steps, with times, distance, pace and cadence, and floors.",
         usage: "lockstep analyze steps <file> [<options>]",
         discussion: """
             Steps are detected in the magnitude of the acceleration, so the position and orientation of the device do \
             not matter. The distance is the number of steps multiplied by the step length. Without --step-length, the \
-            step length is estimated from height and cadence, with a typical error of up to 15 %.
+            step length is estimated from height and cadence, with a typical error of up to 15 %. Floors are counted if the \
+            recording has a pressure.
 
             EXAMPLES
               lockstep analyze steps walk.csv
               lockstep analyze steps walk.csv --step-length 0.72 --json
             """)
 
-    @Argument(help: "Recording: a CSV or NDJSON file with a three-axis accelerometer or its magnitude.")
+    @Argument(
+        help: """
+            Recording: a CSV or NDJSON file with a three-axis accelerometer or its magnitude, and pressure_hPa if it has it.
+            """)
     var file: String
 
     @OptionGroup var length: StepLengthOptions
@@ -38,6 +42,7 @@ struct AnalyzeStepsCommand: ParsableCommand {
         }
         let report = StepReport(
             samples: samples, walks: WalkingInterval.all(in: samples, options: length.pedometer),
+            floors: FloorTotals(samples, pressure: recording.samples(of: .pressure)),
             notes: RecordingNotes(recording, [samples]))
         Terminal.output.write(json ? report.json : report.text(for: .output))
     }
@@ -47,6 +52,8 @@ struct AnalyzeStepsCommand: ParsableCommand {
 struct StepReport {
     let samples: SampleBlock
     let walks: [WalkingInterval]
+    /// nil without a pressure.
+    let floors: FloorTotals?
     let notes: RecordingNotes
 
     private var start: Int64 { samples.times.first ?? 0 }
@@ -71,7 +78,8 @@ struct StepReport {
         let summary =
             counted(total.steps, "step") + ", \(fixed(total.distance, 1)) m in \(fixed(total.seconds, 2)) s of walking"
             + " (\(fixed(total.pace, 2)) s/m, \(fixed(total.cadence, 2)) steps/s); \(fixed(seconds, 2)) s recorded"
-        return table.text(for: terminal) + summary + "\n" + notes.lines
+        let climbed = floors.map { "\(counted($0.ascended, "floor")) up, \($0.descended) down\n" } ?? ""
+        return table.text(for: terminal) + summary + "\n" + climbed + notes.lines
     }
 
     /// The JSON object; times in µs as in the recording, durations in s. `walked` is the walking time without short
@@ -82,6 +90,10 @@ struct StepReport {
         object.member("duration", resolved(seconds, decimals: 6))
         object.member("steps", Int64(WalkingInterval.total(walks)?.steps ?? 0))
         if let total = WalkingInterval.total(walks) { total.write(into: &object) }
+        if let floors {
+            object.member("floors_ascended", Int64(floors.ascended))
+            object.member("floors_descended", Int64(floors.descended))
+        }
         object.member("walks", walks) { writer, walk in
             writer.object { object in
                 object.member("t", walk.start)
@@ -92,6 +104,38 @@ struct StepReport {
         }
         notes.add(to: &object)
         return String(decoding: object.finish(), as: UTF8.self) + "\n"
+    }
+}
+
+/// The floors climbed in a recording.
+struct FloorTotals: Equatable {
+    private(set) var ascended = 0
+    private(set) var descended = 0
+
+    /// Adds the floors of two recordings.
+    init(joining first: FloorTotals?, _ second: FloorTotals) {
+        ascended = (first?.ascended ?? 0) + second.ascended
+        descended = (first?.descended ?? 0) + second.descended
+    }
+
+    /// Counts floors; nil without a pressure.
+    init?(_ accelerometer: SampleBlock, pressure: SampleBlock?) {
+        guard let pressure, !pressure.isEmpty else { return nil }
+        var pedometer = PedometerEstimator()
+        var counter = FloorCounter()
+        var rows = SampleBlock(stream: .floors)
+        var reading = 0
+        for first in stride(from: 0, to: accelerometer.count, by: 50) {
+            let part = accelerometer[first..<min(first + 50, accelerometer.count)]
+            let next = pressure.times[reading...].firstIndex { $0 > part.times.last ?? 0 } ?? pressure.count
+            rows.append(contentsOf: counter.update(pressure[reading..<next]))
+            reading = next
+            rows.append(contentsOf: counter.update(pedometer.update(part)))
+        }
+        rows.append(contentsOf: counter.update(pedometer.finish()))
+        rows.append(contentsOf: counter.finish())
+        ascended = Int(rows.columns[1].reduce(0, +))
+        descended = Int(rows.columns[2].reduce(0, +))
     }
 }
 

@@ -21,12 +21,12 @@ struct PublishingRatesTests {
     }
 
     @Test(
-        "in background, steps, activity and battery continue, location and pressure are reduced, and other streams are off"
+        "in background, steps, floors, activity and battery continue, location and pressure are reduced, and other streams are off"
     )
     func background() {
         #expect(
             requests(in: .background) == [
-                .steps: .everything, .activity: .everything,
+                .steps: .everything, .floors: .everything, .activity: .everything,
                 .location: SensorRequest(rate: .infinity, distance: 500),
                 .pressure: SensorRequest(rate: 0.1), .altitude: SensorRequest(rate: 0.1), .battery: .everything,
             ])

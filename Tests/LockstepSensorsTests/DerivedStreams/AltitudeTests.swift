@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepMotion
 import SensorTestSupport
 import Testing
 

@@ -43,6 +43,40 @@ struct DerivedStreamGraphTests {
         #expect(provided.sourceRates == [.altitude: .infinity])
     }
 
+    @Test("floors need a pressure and steps, which may be derived themselves or be counted by hardware")
+    func floorAvailability() {
+        #expect(!graph([.accelerometer]).streams.contains(.floors) && !graph([.pressure]).streams.contains(.floors))
+        #expect(graph([.steps, .pressure]).streams == [.steps, .floors, .pressure, .altitude])
+        var graph = graph([.accelerometer, .pressure])
+        let subscriber = graph.addSubscriber()
+        _ = graph.setRequests([.floors: .everything], for: subscriber)
+        #expect(graph.sourceRates == [.accelerometer: 50, .pressure: 1])
+    }
+
+    @Test("a climb with steps yields a row of floors")
+    func floors() {
+        var graph = graph([.steps, .pressure])
+        let subscriber = graph.addSubscriber()
+        _ = graph.setRequests([.floors: .everything], for: subscriber)
+        var rows = SampleBlock(stream: .floors)
+        for second in 1...60 as ClosedRange<Int64> {
+            let time = second * 1_000_000
+            // 0.25 m/s for 12 s.
+            let pressure = StandardAtmosphere.pressure(at: Double(min(max(0, second - 20), 12)) / 4)
+            let steps = [Double(time - 1_000_000), 2, .nan, .nan, .nan, .nan].map { [$0] }
+            for block in [
+                SampleBlock(stream: .pressure, times: [time], columns: [[pressure]]),
+                SampleBlock(stream: .steps, times: [time], columns: steps),
+            ] {
+                for output in graph.update(block) where output.samples.stream == .floors {
+                    rows.append(contentsOf: output.samples)
+                }
+            }
+        }
+        #expect(rows.columns[1] == [1] && rows.columns[2] == [0])
+        #expect((28_000_000...34_000_000).contains(rows.times.first ?? 0))
+    }
+
     @Test("a stream derived from a derived stream requests the inputs of both, and the location without a declination")
     func chain() {
         var options = DerivedOptions()

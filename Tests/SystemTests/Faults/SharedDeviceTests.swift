@@ -49,7 +49,7 @@ struct SharedDeviceTests {
     private func only(_ stream: String) -> [String] {
         [
             "motion/accelerometer", "motion/gyroscope", "motion/magnetometer", "motion/device", "steps", "location",
-            "orientation", "activity",
+            "orientation", "floors", "activity",
         ].filter { $0 != stream }.flatMap { ["--rate", "\($0)=off"] }
     }
 }

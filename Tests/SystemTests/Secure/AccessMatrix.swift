@@ -57,9 +57,8 @@ struct AccessMatrix {
 
     /// The channels of samples.
     private static let samples: Set<String> = [
-        "motion/accelerometer", "motion/state", "steps", "location", "orientation", "activity", "pressure", "altitude",
-        "heading",
-        "battery", "x/air", "x/air/quality", "x/steps", "x/motion/accelerometer",
+        "motion/accelerometer", "motion/state", "steps", "location", "orientation", "floors", "activity", "pressure",
+        "altitude", "heading", "battery", "x/air", "x/air/quality", "x/steps", "x/motion/accelerometer",
     ]
     private static let derived: Set<String> = [
         "presence", "state", "ack", "command", "command/reply", "clock/ping", "clock/pong", "event",

@@ -13,6 +13,7 @@ extension PedometerData {
         var sum = next
         sum.startDate = startDate
         sum.numberOfSteps += numberOfSteps
+        (sum.floorsAscended, sum.floorsDescended) = (floorsAscended, floorsDescended)
         sum.distance = distance.flatMap { distance in next.distance.map { distance + $0 } }
         if let walked = sum.distance, walked > 0 {
             let seconds = [self, next].map { ($0.averageActivePace ?? 0) * ($0.distance ?? 0) }
@@ -20,6 +21,22 @@ extension PedometerData {
         } else {
             sum.averageActivePace = nil
         }
+        return sum
+    }
+
+    /// Returns the data with the floors of the rows whose end is after `from`, up to `to`.
+    ///
+    /// - Parameter rows: rows of the `floors` stream.
+    /// - Precondition: `rows` belongs to the floors stream.
+    public func addingFloors(_ rows: SampleBlock, from: Timestamp, to: Timestamp) -> PedometerData {
+        precondition(rows.stream == .floors, "floors come from rows of floors")
+        var sum = self
+        let indices = rows.times.indices.filter {
+            rows.times[$0] > from.microseconds && rows.times[$0] <= to.microseconds
+        }
+        func count(_ column: Int) -> Int { Int(indices.reduce(0) { $0 + min(rows.columns[column][$1], 0x1p53) }) }
+        sum.floorsAscended = (floorsAscended ?? 0) + count(1)
+        sum.floorsDescended = (floorsDescended ?? 0) + count(2)
         return sum
     }
 }

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// The steps taken and the distance walked in an interval of time. All values except the step count are nil if unknown.
+/// The steps taken, the distance walked and the floors climbed in an interval of time. All values except the step count are nil if unknown.
 public struct PedometerData: Sendable, Hashable {
     /// The start of the interval.
     public var startDate: Timestamp
@@ -16,11 +16,16 @@ public struct PedometerData: Sendable, Hashable {
     public var averageActivePace: Double?
     /// The cadence at the end of the interval, in steps/s; nil if the walk had already ended.
     public var currentCadence: Double?
+    /// The number of floors climbed up, by stairs or a slope.
+    public var floorsAscended: Int?
+    /// The number of floors climbed down.
+    public var floorsDescended: Int?
 
     /// Creates data from its values.
     public init(
         startDate: Timestamp, endDate: Timestamp, numberOfSteps: Int, distance: Double? = nil,
-        currentPace: Double? = nil, averageActivePace: Double? = nil, currentCadence: Double? = nil
+        currentPace: Double? = nil, averageActivePace: Double? = nil, currentCadence: Double? = nil,
+        floorsAscended: Int? = nil, floorsDescended: Int? = nil
     ) {
         self.startDate = startDate
         self.endDate = endDate
@@ -29,6 +34,8 @@ public struct PedometerData: Sendable, Hashable {
         self.currentPace = currentPace
         self.averageActivePace = averageActivePace
         self.currentCadence = currentCadence
+        self.floorsAscended = floorsAscended
+        self.floorsDescended = floorsDescended
     }
 }
 
