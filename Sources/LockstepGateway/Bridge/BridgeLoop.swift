@@ -3,13 +3,8 @@ import LockstepModel
 import Logging
 import ServiceLifecycle
 
-/// What one bridge makes of the messages of a broker, as a value without I/O.
+/// What one bridge makes of the messages of a broker, as a value that does not know the connection.
 protocol Bridge: Sendable {
-    /// The other system, for the log.
-    static var target: String { get }
-    /// What the bridge is for it, such as `for Home Assistant`.
-    static var role: String { get }
-
     var connection: BridgeConnection { get }
     var filters: [String] { get }
     /// Begins a connection, and returns its last will.
@@ -17,21 +12,30 @@ protocol Bridge: Sendable {
     /// Notes that the connection is up, and returns what to publish first.
     mutating func didConnect(at moment: Moment) -> [MQTTMessage]
     mutating func handle(_ message: IncomingMessage, at moment: Moment) throws
+    /// The longest time until the next call of ``takeMessages(isConnected:at:)``.
+    var interval: Duration { get }
     /// Returns what to publish now.
-    mutating func takeMessages(isConnected: Bool, at moment: Moment) -> [MQTTMessage]
+    /// - Throws: the reason to close the connection without acknowledging what was received.
+    mutating func takeMessages(isConnected: Bool, at moment: Moment) throws(MQTTError) -> [MQTTMessage]
     /// Returns the first device that was left out, and why, once.
     mutating func takeLeftOut() -> (device: DeviceAddress, reason: String)?
-    /// The message of a clean end, which does not publish the will.
-    var farewell: MQTTMessage { get }
+    /// Ends the bridge, and returns the message of a clean end, which does not publish the will.
+    mutating func farewell() -> MQTTMessage
 }
 
 extension Bridge {
+    var interval: Duration { .milliseconds(500) }
     mutating func takeLeftOut() -> (device: DeviceAddress, reason: String)? { nil }
 }
 
+/// The connection of a bridge to its broker.
 struct BridgeConnection {
     var broker: BrokerAccess
     var clientID: String
+    /// The other system, for the log.
+    var target: String
+    /// What the connection is for it, such as `for Home Assistant`.
+    var role: String
     /// What the log names beside the broker.
     var name: (key: String, value: String)
 }
@@ -52,42 +56,43 @@ func runBridge(_ bridge: some Bridge, label: String, logger: Logger) async {
 
 /// The loop of a bridge. One thread owns it.
 private final class BridgeLoop<Content: Bridge> {
-    /// The bridge, which also the options of a connection need.
-    private final class State {
-        var bridge: Content
-        init(_ bridge: Content) { self.bridge = bridge }
-    }
-
+    private let connection: BridgeConnection
+    private let wakeup: Wakeup
     private let logger: Logger
-    private let session: BrokerSession
-    private let state: State
+    private var bridge: Content
+
+    private lazy var session = BrokerSession(
+        BrokerLink(wakeup: wakeup, version: connection.broker.version) { [unowned self] version in
+            connection.broker.options(clientID: connection.clientID, version: version, will: bridge.will())
+        }, filters: { [unowned self] in bridge.filters }, onMessage: { [unowned self] in receive($0) })
 
     init(_ bridge: Content, wakeup: Wakeup, logger: Logger) {
+        self.bridge = bridge
+        connection = bridge.connection
+        self.wakeup = wakeup
         self.logger = logger
-        let (state, connection) = (State(bridge), bridge.connection)
-        self.state = state
-        let link = BrokerLink(wakeup: wakeup, version: connection.broker.version) { version in
-            connection.broker.options(
-                clientID: connection.clientID, version: version, will: state.bridge.will())
-        }
-        session = BrokerSession(link, filters: { state.bridge.filters })
-        link.onMessage = { [unowned self] message in receive(message) }
     }
 
     func turn() {
-        for event in session.next(until: .now + .milliseconds(500)) { handle(event) }
-        publish(state.bridge.takeMessages(isConnected: session.link.isUp, at: .now()))
-        if let leftOut = state.bridge.takeLeftOut() {
+        session.next(until: .now + bridge.interval).forEach(handle)
+        do {
+            publish(try bridge.takeMessages(isConnected: session.link.isUp, at: .now()))
+        } catch {
+            if session.link.isUp { session.abandon(error).forEach(handle) }
+        }
+        if let leftOut = bridge.takeLeftOut() {
             logger.info(
-                "devices left out \(Content.role)",
+                "devices left out \(connection.role)",
                 metadata: ["first": "\(leftOut.device)", "reason": "\(leftOut.reason)"])
         }
-        for event in session.send() { handle(event) }
+        // This also sends the PUBACKs of the messages that were received.
+        session.send().forEach(handle)
     }
 
     func stop() {
-        if session.link.isUp { publish([state.bridge.farewell]) }
-        for event in session.send() { handle(event) }
+        let farewell = bridge.farewell()
+        if session.link.isUp { publish([farewell]) }
+        session.send().forEach(handle)
         session.close()
     }
 
@@ -95,25 +100,24 @@ private final class BridgeLoop<Content: Bridge> {
         for message in messages {
             do { try session.link.publish(message) } catch {
                 logger.error(
-                    "cannot publish to \(Content.target)",
+                    "cannot publish to \(connection.target)",
                     metadata: ["topic": "\(message.topic)", "error": "\(error)"])
             }
         }
     }
 
     private func receive(_ message: IncomingMessage) {
-        do { try state.bridge.handle(message, at: .now()) } catch {
+        do { try bridge.handle(message, at: .now()) } catch {
             logger.debug("message unreadable", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
         }
     }
 
     private func handle(_ event: BrokerSession.Event) {
-        let connection = state.bridge.connection
         switch event {
         case .connected:
-            publish(state.bridge.didConnect(at: .now()))
+            publish(bridge.didConnect(at: .now()))
             logger.info(
-                "connected \(Content.role)",
+                "connected \(connection.role)",
                 metadata: ["broker": "\(connection.broker)", connection.name.key: "\(connection.name.value)"])
         case .denied(_, let error):
             logger.error(
@@ -124,12 +128,12 @@ private final class BridgeLoop<Content: Bridge> {
                 ])
         case .published(_, let refusal):
             if let refusal {
-                logger.error("message to \(Content.target) refused by broker", metadata: ["error": "\(refusal)"])
+                logger.error("message to \(connection.target) refused by broker", metadata: ["error": "\(refusal)"])
             }
         case .ready: break
         case .interrupted(let error, _):
             logger.warning(
-                "no connection \(Content.role), retrying",
+                "no connection \(connection.role), retrying",
                 metadata: ["broker": "\(connection.broker)", "error": "\(error)"])
         }
     }

@@ -11,7 +11,6 @@ public final class SparkplugHost: Service {
     private let configuration: SparkplugHostConfiguration
     private let gateway: Gateway
     private let logger: Logger
-    private let thread = LoopThread("lockstep.sparkplug-host")
 
     /// Creates a host application. It connects when ``run()`` is called.
     public init(_ configuration: SparkplugHostConfiguration, gateway: Gateway, logger: Logger) {
@@ -22,20 +21,14 @@ public final class SparkplugHost: Service {
 
     /// Runs until the surrounding task or service group shuts down.
     public func run() async {
-        await withTaskCancellationOrGracefulShutdownHandler {
-            await thread.run { [self] in
-                let loop = SparkplugHostLoop(configuration, gateway: gateway, wakeup: thread.wakeup, logger: logger)
-                while !thread.isStopping { loop.turn() }
-                loop.stop()
-            }
-        } onCancelOrGracefulShutdown: { [thread] in
-            thread.stop()
-        }
+        await runBridge(
+            SparkplugHostNodes(configuration, gateway: gateway, logger: logger), label: "lockstep.sparkplug-host",
+            logger: logger)
     }
 }
 
-/// The loop of a ``SparkplugHost``. One thread owns it.
-private final class SparkplugHostLoop {
+/// The nodes of a ``SparkplugHost``, and what it hands over to the gateway.
+private struct SparkplugHostNodes: Bridge {
     /// The messages that a host application reads.
     private static let types: [SparkplugTopic.MessageType] = [
         .nodeBirth, .nodeData, .nodeDeath, .deviceBirth, .deviceData, .deviceDeath,
@@ -46,17 +39,12 @@ private final class SparkplugHostLoop {
     /// The interval at which the devices of all nodes are counted, in µs.
     private static let countInterval: Int64 = 1_000_000
 
-    /// The time of the current connection, which its will and its birth message share.
-    private final class Birth {
-        var start = Timestamp(microseconds: 0)
-    }
-
     private let configuration: SparkplugHostConfiguration
     private let gateway: Gateway
     private let logger: Logger
-    private let session: BrokerSession
-    private let birth: Birth
     private let stateTopic: String
+    /// The time of the current connection, which its will and its birth message share.
+    private var birth = Timestamp(microseconds: 0)
     private var nodes: SparkplugNodes
     private var messages: [TranslatedMessage] = []
     /// The time of the next check of the nodes, in µs of the boot clock.
@@ -69,50 +57,61 @@ private final class SparkplugHostLoop {
     /// Whether another client has said that this host application is offline.
     private var isContradicted = false
 
-    init(_ configuration: SparkplugHostConfiguration, gateway: Gateway, wakeup: Wakeup, logger: Logger) {
+    init(_ configuration: SparkplugHostConfiguration, gateway: Gateway, logger: Logger) {
         self.configuration = configuration
         self.gateway = gateway
         self.logger = logger
-        let birth = Birth()
-        self.birth = birth
         stateTopic = SparkplugTopic.state(of: configuration.host)
         nodes = SparkplugNodes(configuration.targets, maxFuture: configuration.maxFuture)
-        let link = BrokerLink(wakeup: wakeup, version: configuration.broker.version) { version in
-            birth.start = Moment.now().wall
-            return configuration.broker.options(
-                clientID: configuration.clientID, version: version,
-                will: Self.state(false, configuration, at: birth.start))
-        }
-        let filters = [stateTopic] + Self.types.map { SparkplugTopic.filter($0) }
-        session = BrokerSession(link, filters: { filters })
-        link.onMessage = { [unowned self] message in receive(message) }
     }
 
-    private static func state(
-        _ isOnline: Bool, _ configuration: SparkplugHostConfiguration, at time: Timestamp
-    ) -> MQTTMessage {
+    var connection: BridgeConnection {
+        BridgeConnection(
+            broker: configuration.broker, clientID: configuration.clientID, target: "Sparkplug", role: "for Sparkplug",
+            name: ("host", configuration.host))
+    }
+
+    var filters: [String] { [stateTopic] + Self.types.map { SparkplugTopic.filter($0) } }
+
+    var interval: Duration { .milliseconds(nodes.isWaiting ? 200 : 500) }
+
+    mutating func will() -> MQTTMessage {
+        birth = Moment.now().wall
+        return state(false, at: birth)
+    }
+
+    mutating func didConnect(at moment: Moment) -> [MQTTMessage] {
+        take(nodes.reset(at: moment))
+        return [state(true, at: birth)]
+    }
+
+    mutating func takeMessages(isConnected: Bool, at moment: Moment) throws(MQTTError) -> [MQTTMessage] {
+        take(nodes.release(at: moment))
+        let requests = isConnected ? check(at: moment) : []
+        reportFigures(isConnected: isConnected, at: moment.boot)
+        guard deliver() else { throw MQTTError(.other, "the outbox cannot be written") }
+        return requests
+    }
+
+    mutating func farewell() -> MQTTMessage {
+        let moment = Moment.now()
+        take(nodes.release(at: moment, all: true))
+        _ = deliver()
+        // Unlike the will, the message of a clean stop has the time of the stop. It is never before that of the birth.
+        return state(false, at: max(birth, moment.wall))
+    }
+
+    private func state(_ isOnline: Bool, at time: Timestamp) -> MQTTMessage {
         var object = JSONObjectWriter()
         object.member("online", isOnline)
         object.member("timestamp", time.microseconds / 1000)
-        return MQTTMessage(
-            topic: SparkplugTopic.state(of: configuration.host), payload: object.finish(), isRetained: true)
+        return MQTTMessage(topic: stateTopic, payload: object.finish(), isRetained: true)
     }
 
-    func turn() {
-        for event in session.next(until: .now + .milliseconds(nodes.isWaiting ? 200 : 500)) { handle(event) }
-        take(nodes.release(at: Moment.now()))
-        if session.link.isUp { check() }
-        reportFigures()
-        deliver()
-        // This also sends the PUBACKs of the messages that the gateway has on disk.
-        for event in session.send() { handle(event) }
-    }
-
-    private func reportFigures() {
-        figures.connected = session.link.isUp
+    private mutating func reportFigures(isConnected: Bool, at boot: Int64) {
+        figures.connected = isConnected
         figures.nodes = nodes.count
         figures.unmapped = nodes.unmapped.count
-        let boot = Moment.now().boot
         if boot >= nextDeviceCount {
             nextDeviceCount = boot + Self.countInterval
             figures.devices = nodes.deviceCount
@@ -120,16 +119,7 @@ private final class SparkplugHostLoop {
         gateway.report(figures)
     }
 
-    func stop() {
-        take(nodes.release(at: Moment.now(), all: true))
-        deliver()
-        // Unlike the will, the message of a clean stop has the time of the stop. It is never before that of the birth.
-        publish(Self.state(false, configuration, at: max(birth.start, Moment.now().wall)))
-        for event in session.send() { handle(event) }
-        session.close()
-    }
-
-    private func receive(_ message: IncomingMessage) {
+    mutating func handle(_ message: IncomingMessage, at moment: Moment) {
         let topic = message.topic
         if topic == stateTopic {
             // The will of an earlier connection, or another program with the same id.
@@ -140,7 +130,6 @@ private final class SparkplugHostLoop {
         }
         guard let parsed = SparkplugTopic(topic), parsed.node != configuration.ownNode else { return }
         figures.messages += 1
-        let moment = Moment.now()
         do throws(Refusal) {
             guard !message.isRetained else {
                 throw Refusal(.malformed, "the message is retained, which Sparkplug does not allow")
@@ -156,7 +145,7 @@ private final class SparkplugHostLoop {
         }
     }
 
-    private func take(_ outputs: [SparkplugNodes.Output]) {
+    private mutating func take(_ outputs: [SparkplugNodes.Output]) {
         for output in outputs {
             if case .missing(let count) = output.finding {
                 figures.missing += count
@@ -172,25 +161,22 @@ private final class SparkplugHostLoop {
     ///
     /// If it cannot store them, the connection is closed. So nodes see that this host application is offline, and keep
     /// their values if they can. Reports of lost devices are kept: no later message repeats them.
-    private func deliver() {
-        guard !messages.isEmpty else { return }
+    /// - Returns: whether it has stored or refused all of them.
+    private mutating func deliver() -> Bool {
+        guard !messages.isEmpty else { return true }
         let outcomes = gateway.accept(messages)
         messages = zip(messages, outcomes).compactMap { $1 == .unavailable && $0.reportsLost ? $0 : nil }
-        guard outcomes.contains(.unavailable) else { return }
+        guard outcomes.contains(.unavailable) else { return true }
         nodes.removeValues()
-        if session.link.isUp {
-            session.abandon(MQTTError(.other, "the outbox cannot be written")).forEach(handle)
-        }
+        return false
     }
 
-    /// Publishes requests, and reports devices that are lost.
-    private func check() {
-        if isContradicted {
-            isContradicted = false
-            publish(Self.state(true, configuration, at: birth.start))
-        }
-        let now = Moment.now()
-        guard now.boot >= nextCheck else { return }
+    /// Reports devices that are lost.
+    /// - Returns: requests to nodes, and the state of this host application if another client has changed it.
+    private mutating func check(at now: Moment) -> [MQTTMessage] {
+        var requests = isContradicted ? [state(true, at: birth)] : []
+        isContradicted = false
+        guard now.boot >= nextCheck else { return requests }
         nextCheck = now.boot + Self.checkInterval
         if !isRestored, let senders = gateway.earlierSparkplugSenders {
             isRestored = true
@@ -200,7 +186,7 @@ private final class SparkplugHostLoop {
             figures.rebirths += 1
             let time = now.wall.microseconds / 1000
             let payload = SparkplugPayload(time: time, metrics: [.rebirth(true, time: time)])
-            publish(
+            requests.append(
                 MQTTMessage(
                     topic: SparkplugTopic(.nodeCommand, node).description, payload: payload.encoded(),
                     qos: .atMostOnce))
@@ -214,41 +200,11 @@ private final class SparkplugHostLoop {
                     "node": "\(node)", "hint": "name its metrics in the section 'sparkplug' of the settings",
                 ])
         }
-        guard !lost.isEmpty else { return }
-        messages.append(
-            TranslatedMessage(.success(Translation(lost)), from: SparkplugNodes.formatName, receivedAt: now.wall))
-    }
-
-    private func publish(_ message: MQTTMessage) {
-        do { try session.link.publish(message) } catch {
-            logger.error(
-                "cannot publish to Sparkplug", metadata: ["topic": "\(message.topic)", "error": "\(error)"])
+        if !lost.isEmpty {
+            messages.append(
+                TranslatedMessage(.success(Translation(lost)), from: SparkplugNodes.formatName, receivedAt: now.wall))
         }
-    }
-
-    private func handle(_ event: BrokerSession.Event) {
-        switch event {
-        case .connected:
-            publish(Self.state(true, configuration, at: birth.start))
-            take(nodes.reset(at: Moment.now()))
-            logger.info(
-                "connected for Sparkplug",
-                metadata: ["broker": "\(configuration.broker)", "host": "\(configuration.host)"])
-        case .denied(_, let error):
-            logger.error(
-                "subscription refused by broker",
-                metadata: [
-                    "error": "\(error)",
-                    "hint": "give this user the rights of a gateway, see broker-config/production.acl",
-                ])
-        case .published(_, let refusal):
-            if let refusal { logger.error("message refused by broker", metadata: ["error": "\(refusal)"]) }
-        case .ready: break
-        case .interrupted(let error, _):
-            logger.warning(
-                "no connection for Sparkplug, retrying",
-                metadata: ["broker": "\(configuration.broker)", "error": "\(error)"])
-        }
+        return requests
     }
 }
 

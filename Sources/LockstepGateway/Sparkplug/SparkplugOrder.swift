@@ -1,7 +1,7 @@
 /// The order of the messages of one node and its devices, by their numbers from 0 to 255.
 ///
 /// A message that comes too early waits for those before it. They count as missing only if they do not arrive in time.
-struct SparkplugOrder<Message> {
+struct SparkplugOrder<Message: Sendable>: Sendable {
     /// The time that a message waits for those before it, in µs.
     static var limit: Int64 { 3_000_000 }
     /// The distance from the last number at which a number is taken for one of the past.

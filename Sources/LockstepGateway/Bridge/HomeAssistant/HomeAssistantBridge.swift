@@ -23,14 +23,13 @@ public final class HomeAssistantBridge: Service {
 }
 
 extension HomeAssistantDevices: Bridge {
-    static let (target, role) = ("Home Assistant", "for Home Assistant")
-
     var connection: BridgeConnection {
         BridgeConnection(
-            broker: configuration.broker, clientID: configuration.clientID, name: ("prefix", configuration.prefix))
+            broker: configuration.broker, clientID: configuration.clientID, target: "Home Assistant",
+            role: "for Home Assistant", name: ("prefix", configuration.prefix))
     }
 
-    var farewell: MQTTMessage { status("offline") }
+    func farewell() -> MQTTMessage { status("offline") }
 
     func will() -> MQTTMessage { status("offline") }
 

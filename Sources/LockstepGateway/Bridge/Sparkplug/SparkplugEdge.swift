@@ -26,14 +26,13 @@ public final class SparkplugEdge: Service {
 }
 
 extension SparkplugEdgeDevices: Bridge {
-    static let (target, role) = ("Sparkplug", "as Sparkplug edge node")
-
     var connection: BridgeConnection {
         BridgeConnection(
-            broker: configuration.broker, clientID: configuration.clientID, name: ("node", "\(configuration.node)"))
+            broker: configuration.broker, clientID: configuration.clientID, target: "Sparkplug",
+            role: "as Sparkplug edge node", name: ("node", "\(configuration.node)"))
     }
 
-    var farewell: MQTTMessage { Self.message(death, qos: .atLeastOnce) }
+    func farewell() -> MQTTMessage { Self.message(death, qos: .atLeastOnce) }
 
     mutating func will() -> MQTTMessage { Self.message(startSession(), qos: .atLeastOnce) }
 
