@@ -9,16 +9,12 @@ extension Outbox {
 
     /// The current epoch of the agent's device, to which new batches belong.
     public var epoch: Epoch { device.epoch ?? Epoch(unchecked: "") }
-    /// The epoch before the current one, or nil for the first epoch of a device.
-    public var previousEpoch: Epoch? { device.previousEpoch }
     /// The number of samples of the agent's device dropped since the file was created.
     public var droppedSamples: Int64 { device.droppedSamples }
     /// The number of the newest batch of the current epoch, or 0.
     public var lastSeq: Int64 { device.lastSeq ?? 0 }
     /// The numbers of all batches of the agent's device.
     public var pending: [Epoch: SequenceSet] { device.pending }
-    /// The numbers of all dropped batches of the agent's device.
-    public var dropped: [Epoch: SequenceSet] { device.dropped }
 
     /// Returns the previous device if a delivered outbox is used for another one, or nil if it belongs to `device`.
     /// - Throws: ``ForeignOutboxError`` if the file has content of the previous device.

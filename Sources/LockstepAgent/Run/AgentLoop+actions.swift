@@ -20,8 +20,8 @@ extension AgentLoop {
             let outcome = state.delivery.canPublishLive(of: 0) ? publish(entry, isBacklog: false) : .notPublished
             send(.live(entry.position, outcome))
         case .publishBacklog: publishBacklog(at: moment)
-        case .publishPresence(let report):
-            if let id = presencePublisher.publish(report, over: link) { send(.presencePublished(id: id), at: moment) }
+        case .publishPresence(let presence):
+            if let id = presencePublisher.publish(presence, over: link) { send(.presencePublished(id: id), at: moment) }
         case .subscribe: subscribe()
         case .reply(let reply): publish(reply)
         case .describe(let id, let description): describe(description, id: id)

@@ -1,6 +1,6 @@
-import LockstepMQTT
+package import LockstepMQTT
 package import LockstepModel
-import LockstepWire
+package import LockstepWire
 import Logging
 
 /// Publishes the agent's presence, and creates the last will of each session. The outbox numbers the sessions.
@@ -27,46 +27,53 @@ final class PresencePublisher {
         return configuration.broker.options(
             clientID: MQTTOptions.clientID(
                 "agent", configuration.address.group.rawValue, configuration.address.device.rawValue),
-            version: version, will: message(will))
+            version: version,
+            will: MQTTMessage(
+                topic: configuration.root.topic(configuration.address, .presence), payload: PresenceJSON.encode(will),
+                isRetained: true))
     }
 
     /// Publishes the presence, with the batches that the outbox has dropped.
     /// - Returns: the message id, or nil if the presence could not be published.
-    func publish(_ report: PresenceReport, over link: BrokerLink) -> Int32? {
-        var dropped = outbox.dropped
-        let current = dropped.removeValue(forKey: outbox.epoch) ?? SequenceSet()
-        let presence = Presence(
-            epoch: outbox.epoch, after: outbox.previousEpoch, session: session, phase: report.phase, at: report.time,
-            reason: report.reason, seq: outbox.lastSeq, pending: outbox.pending, dropped: current.ranges,
-            droppedSamples: outbox.droppedSamples + report.unsavedDropped, sources: report.sources,
-            problem: report.problem, clock: report.clock, certificates: report.certificates)
+    func publish(_ presence: Presence, over link: BrokerLink) -> Int32? {
+        var presence = presence
+        presence.session = session
         var published: Int32?
         do {
-            guard let id = try link.publish(message(presence)) else { return nil }
-            published = id
-            // Messages about earlier epochs are not retained, because only a running collector needs them.
-            for earlier in presence.reports(ofDropped: dropped) {
-                var message = message(earlier)
-                message.isRetained = false
-                try link.publish(message)
+            for message in outbox.devices[0].messages(of: presence, root: configuration.root) {
+                guard let id = try link.publish(message) else { break }
+                published = published ?? id
             }
         } catch {
             logger.error("cannot publish presence", metadata: ["error": "\(error)"])
         }
         return published
     }
+}
 
-    private func message(_ presence: Presence) -> MQTTMessage {
-        MQTTMessage(
-            topic: configuration.root.topic(configuration.address, .presence), payload: PresenceJSON.encode(presence),
-            isRetained: true)
+extension OutboxDevice {
+    /// Returns the messages of a presence: the presence with the batches of the outbox, and reports of those that were
+    /// dropped in earlier epochs.
+    package func messages(of presence: Presence, root: TopicRoot) -> [MQTTMessage] {
+        var (presence, dropped) = (presence, dropped)
+        presence.epoch = epoch ?? previousEpoch
+        presence.after = epoch == nil ? nil : previousEpoch
+        presence.seq = lastSeq
+        presence.pending = pending
+        presence.dropped = presence.epoch.flatMap { dropped.removeValue(forKey: $0) }?.ranges ?? []
+        presence.droppedSamples += droppedSamples
+        return ([presence] + presence.reports(ofDropped: dropped)).enumerated().map { number, presence in
+            // Those about earlier epochs are not retained, because only a running collector needs them.
+            MQTTMessage(
+                topic: root.topic(address, .presence), payload: PresenceJSON.encode(presence), isRetained: number == 0)
+        }
     }
 }
 
 extension Presence {
     /// Returns reports of the batches that were dropped in earlier epochs. They have the problem of this presence, because
     /// readers take it from the last one.
-    package func reports(ofDropped dropped: [Epoch: SequenceSet]) -> [Presence] {
+    func reports(ofDropped dropped: [Epoch: SequenceSet]) -> [Presence] {
         dropped.sorted { $0.key < $1.key }.map { epoch, batches in
             var earlier = self
             earlier.epoch = epoch

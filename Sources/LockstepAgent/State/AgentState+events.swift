@@ -99,7 +99,7 @@ extension AgentState {
         /// Read and publish batches of the backlog as long as the delivery has a next one. Each results in `backlog`.
         case publishBacklog
         /// Publish the presence. Results in `presencePublished` if there is a connection.
-        case publishPresence(PresenceReport)
+        case publishPresence(Presence)
         case subscribe
         case reply(AgentReply)
         /// Complete the description with the state of the outbox, and reply. Until then, its `droppedSamples` counts

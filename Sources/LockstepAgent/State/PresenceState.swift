@@ -33,10 +33,11 @@ struct PresenceState {
     /// Whether the broker has acknowledged every published presence.
     var isAcknowledged: Bool { unacknowledged.isEmpty }
 
-    func report(at time: Timestamp) -> PresenceReport {
-        PresenceReport(
-            phase: phase, reason: reason, sources: sources, problem: problem, unsavedDropped: unsavedDropped,
-            time: time, clock: clock.report, certificates: certificates)
+    /// Returns the presence as far as the agent's state determines it: without session, and without the outbox.
+    func report(at time: Timestamp) -> Presence {
+        Presence(
+            epoch: nil, session: nil, phase: phase, at: time, reason: reason, droppedSamples: unsavedDropped,
+            sources: sources, problem: problem, clock: clock.report, certificates: certificates)
     }
 
     mutating func setPhase(_ phase: Phase, reason: String) {
@@ -46,7 +47,7 @@ struct PresenceState {
 
     /// Handles a new connection: PUBACKs of the previous one no longer arrive.
     /// - Returns: the presence to publish.
-    mutating func didConnect(at time: Timestamp) -> PresenceReport {
+    mutating func didConnect(at time: Timestamp) -> Presence {
         defer { if reason == "start" { reason = "reconnect" } }
         unacknowledged = []
         return report(at: time)
@@ -78,22 +79,6 @@ struct PresenceState {
     mutating func removeStatus(of source: String) {
         if sources.removeValue(forKey: source) != nil { isChanged = true }
     }
-}
-
-/// The part of a presence that the agent's state determines.
-struct PresenceReport: Hashable {
-    var phase: Phase
-    var reason: String
-    /// The status of each source, by source name.
-    var sources: [String: String]
-    /// The problem that a person has to solve, or nil.
-    var problem: String?
-    /// The number of samples dropped before they reached the outbox.
-    var unsavedDropped: Int64
-    var time: Timestamp
-    var clock: ClockReport?
-    /// The ends of the validity of the agent's certificates, by their use.
-    var certificates: [String: Timestamp] = [:]
 }
 
 /// Reports each problem once until it is resolved, and limits how often a failed operation is retried.

@@ -99,13 +99,13 @@ extension GatewayLoop {
         guard devices[index].needsPresence, link.isUp else { return }
         let device = outbox.devices[index]
         let sender = outbox.senders[index]
-        let messages = devices[index].presenceMessages(of: device, from: sender, session: session, at: now)
+        // A device whose sender never told its phase may have dropped batches.
+        let presence = Presence(
+            epoch: nil, session: session, phase: sender.presence?.phase ?? .background, at: sender.presence?.at ?? now,
+            reason: sender.presence?.reason ?? "gateway-start", sources: [sender.name: "running"],
+            problem: devices[index].problem)
         do {
-            for (number, presence) in messages.enumerated() {
-                // Those of earlier epochs are not retained, because only a running collector needs them.
-                let message = MQTTMessage(
-                    topic: configuration.root.topic(device.address, .presence),
-                    payload: PresenceJSON.encode(presence), isRetained: number == 0)
+            for (number, message) in device.messages(of: presence, root: configuration.root).enumerated() {
                 guard let id = try link.publish(message) else { return }
                 if number == 0, let presence = sender.presence { presencesInFlight[id] = (index, presence) }
             }
@@ -146,23 +146,6 @@ struct GatewayDevice {
     var needsPresence = false
     /// What a person has to solve, as the last presence says.
     var problem: String?
-
-    /// Returns the presence messages to publish: of the current epoch, and of earlier ones with dropped batches.
-    func presenceMessages(
-        of device: OutboxDevice, from sender: OutboxSender, session: Int64, at now: Timestamp
-    ) -> [Presence] {
-        var dropped = device.dropped
-        let epoch = device.epoch ?? device.previousEpoch
-        let current = epoch.flatMap { dropped.removeValue(forKey: $0) } ?? SequenceSet()
-        // A device whose sender never told its phase may have dropped batches.
-        let main = Presence(
-            epoch: epoch, after: device.epoch == nil ? nil : device.previousEpoch, session: session,
-            phase: sender.presence?.phase ?? .background, at: sender.presence?.at ?? now,
-            reason: sender.presence?.reason ?? "gateway-start", seq: device.lastSeq, pending: device.pending,
-            dropped: current.ranges, droppedSamples: device.droppedSamples, sources: [sender.name: "running"],
-            problem: problem)
-        return [main] + main.reports(ofDropped: dropped)
-    }
 }
 
 /// The health report of the gateway.

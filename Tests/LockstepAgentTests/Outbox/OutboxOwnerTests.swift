@@ -52,9 +52,9 @@ struct OutboxOwnerTests {
         }
         for _ in 1...2 {
             let outbox = try Outbox(path: path, device: new)
-            #expect(outbox.epoch != epoch && outbox.previousEpoch == nil)
+            #expect(outbox.epoch != epoch && outbox.devices[0].previousEpoch == nil)
             #expect(outbox.droppedSamples == 0)
-            #expect(outbox.dropped.isEmpty)
+            #expect(outbox.devices[0].dropped.isEmpty)
         }
         do {
             let outbox = try Outbox(path: path, device: new)

@@ -39,7 +39,7 @@ extension Outbox {
     }
 
     /// The numbers of the dropped batches of the current epoch.
-    var droppedBatches: SequenceSet { dropped[epoch] ?? [] }
+    var droppedBatches: SequenceSet { devices[0].dropped[epoch] ?? [] }
 
     /// The numbers of the unpublished batches, whose rows are those numbers in the first epoch of an outbox.
     var unpublishedSeqs: SequenceSet { contents.unpublished.rows }
@@ -100,7 +100,7 @@ struct OutboxTests {
         do {
             let outbox = try openOutbox()
             old = outbox.epoch
-            #expect(outbox.previousEpoch == nil)
+            #expect(outbox.devices[0].previousEpoch == nil)
             _ = try outbox.commit(appending: [block([1]), block([2])], at: 0)
             try outbox.startEpoch()
             let entries = try outbox.commit(appending: [block([1])], at: 0).entries
@@ -110,7 +110,7 @@ struct OutboxTests {
         #expect(old != new)
         do {
             let outbox = try openOutbox()
-            #expect(outbox.epoch == new && outbox.previousEpoch == old)
+            #expect(outbox.epoch == new && outbox.devices[0].previousEpoch == old)
             #expect(outbox.pending == [old: [1...2], new: [1...1]])
             let entries = try outbox.commit(appending: [block([2])], at: 0).entries
             #expect(entries.map(\.position.seq) == [2])
@@ -227,7 +227,7 @@ struct OutboxLimitTests {
         let dropped = try outbox.commit(appending: [block([1])], at: 0).dropped
         #expect(dropped.batches == [0: [old: [1...1]]])
         #expect(outbox.droppedBatches.isEmpty)
-        #expect(outbox.dropped == [old: [1...1]])
+        #expect(outbox.devices[0].dropped == [old: [1...1]])
         #expect(outbox.droppedSamples == 1)
     }
 }

@@ -99,7 +99,7 @@ struct RestoredOutboxTests {
         try outbox.startEpoch(after: ack) { moved += 1 }
         let new = outbox.epoch
         #expect(moved == 3)
-        #expect(new != old && outbox.previousEpoch == old)
+        #expect(new != old && outbox.devices[0].previousEpoch == old)
         #expect(outbox.pending == [old: [2...3], new: [1...3]])
         for (seq, number) in [(1, 0), (2, 3), (3, 4)] as [(Int64, Int64)] {
             let position = BatchPosition(epoch: new, seq: seq)

@@ -76,7 +76,7 @@ struct EpochTests {
         let actions = loop.take()
         loop.turn(after: 1_000_000)
         #expect(actions == ["presence background (suspend)", "presence foreground (wake)"])
-        #expect(loop.presences.map(\.time.microseconds) == [start + 10_000_000, start + 10_100_000 + hour])
+        #expect(loop.presences.map(\.at?.microseconds) == [start + 10_000_000, start + 10_100_000 + hour])
         #expect(loop.take().isEmpty)
     }
 

@@ -105,7 +105,7 @@ struct OutboxWriteTests {
         loop.send(.shutdownBegan([]))
         loop.send(.stage(.shutdown))
         let last = loop.presences.last
-        #expect(last?.phase == .terminated && last?.unsavedDropped == 2 && last?.problem != nil)
+        #expect(last?.phase == .terminated && last?.droppedSamples == 2 && last?.problem != nil)
     }
 
     @Test("a failure is logged again after a successful write")

@@ -21,7 +21,7 @@ struct FakeLoop {
     /// The actions since the last call of ``take()``.
     private(set) var actions: [String] = []
     private(set) var replies: [AgentReply] = []
-    private(set) var presences: [PresenceReport] = []
+    private(set) var presences: [Presence] = []
     private(set) var rates: [SensorStream: Double] = [:]
     /// The samples of each successful write.
     private(set) var written: [SampleBlock] = []
@@ -128,9 +128,9 @@ struct FakeLoop {
                 send(.backlog(position, outcome))
                 guard outcome.allowsMore else { return }
             }
-        case .publishPresence(let report):
-            presences.append(report)
-            actions.append("presence \(report.phase.rawValue) (\(report.reason))")
+        case .publishPresence(let presence):
+            presences.append(presence)
+            actions.append("presence \(presence.phase.rawValue) (\(presence.reason ?? ""))")
             if state.isConnected {
                 lastID += 1
                 send(.presencePublished(id: lastID))
