@@ -150,10 +150,11 @@ let package = Package(
                 + "SwiftProtobuf", exclude: ["Page", "Sparkplug/Messages/Schema"]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
         module("Live", "Model Wire MQTT Logging"),
-        // The parts that HTTP servers share: listener, TLS, limits, problem documents, files.
+        // The parts that HTTP servers share: start and stop, listener, TLS, limits, problem documents, files.
         module(
             "HTTP",
-            "Transfer Wire HTTPTypes HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix NIOSSL"),
+            "Transfer Wire HTTPTypes Hummingbird HummingbirdCore HummingbirdTLS Logging NIOCore NIOHTTPTypes NIOPosix "
+                + "NIOSSL ServiceLifecycle"),
         // The HTTP server: its routes, rights and limits.
         module(
             "Serve",

@@ -1,16 +1,10 @@
-import Hummingbird
-import HummingbirdCore
 public import LockstepGateway
 public import LockstepHTTP
 public import Logging
-import NIOCore
 public import ServiceLifecycle
 
 /// A service that takes the messages of foreign devices by HTTP, and hands them to a gateway.
 public struct GatewayServer: Service {
-    /// The time that requests have to end when the server stops.
-    private static let stopTimeout = Duration.seconds(3)
-
     private let configuration: GatewayServerConfiguration
     private let responder: GatewayResponder
     private let logger: Logger
@@ -31,46 +25,10 @@ public struct GatewayServer: Service {
     /// Runs until the surrounding task or service group shuts down.
     /// - Throws: an error if the address cannot be used, or the certificate cannot be read.
     public func run() async throws {
-        let connections = OpenConnections(configuration.limits)
-        var quiet = logger
-        quiet.logLevel = max(.warning, logger.logLevel)
-        let failure: (any Error)?
-        do {
-            let application = Application(
-                responder: responder,
-                server: try HTTPListener.builder(
-                    configuration.limits, tls: configuration.tls, connections: connections),
-                configuration: .init(
-                    address: .hostname(configuration.listen.host, port: configuration.listen.port), backlog: 1024),
-                onServerRunning: { channel in didStart(on: channel) },
-                eventLoopGroupProvider: .shared(HTTPListener.eventLoops),
-                logger: quiet)
-            try await withGracefulShutdownHandler {
-                try await application.run()
-            } onGracefulShutdown: {
-                Task {
-                    try? await Task.sleep(for: Self.stopTimeout)
-                    connections.closeAll()
-                }
-            }
-            failure = nil
-        } catch { failure = error }
-        if let failure { throw ServerError.explaining(failure, at: configuration.listen) }
-    }
-
-    private func didStart(on channel: any Channel) {
-        let port = channel.localAddress?.port ?? configuration.listen.port
-        let scheme = configuration.tls == nil ? "http" : "https"
-        var metadata: Logger.Metadata = [
-            "address": "\(scheme)://\(configuration.listen.urlHost):\(port)/",
-            "access": "\(configuration.users == nil ? "this machine" : "users")",
-        ]
-        if configuration.pageFolder == nil { metadata["page"] = "missing" }
-        logger.info("server started", metadata: metadata)
-        if configuration.users != nil, configuration.tls == nil, !configuration.listen.isLoopback {
-            logger.warning(
-                "tokens are sent without TLS: set --server-cert-file and --server-key-file, or use a proxy with TLS")
-        }
+        try await HTTPListener.run(
+            responder, on: configuration.listen, tls: configuration.tls, limits: configuration.limits,
+            connections: OpenConnections(configuration.limits), access: configuration.users.map { _ in "users" },
+            details: configuration.pageFolder == nil ? ["page": "missing"] : [:], logger: logger)
     }
 }
 
