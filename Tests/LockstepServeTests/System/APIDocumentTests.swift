@@ -19,11 +19,17 @@ struct APIDocumentTests {
     func routes() throws {
         let parts = ServerParts(
             ServeConfiguration(broker: .init(host: "localhost", port: 1)), logger: Logger(label: "test"))
-        let paths = try #require(document()["paths"] as? [String: [String: [String: Any]]])
+        let document = try document()
+        let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])
+        let components = try #require(document["components"] as? [String: Any])
+        let shared = try #require(components["parameters"] as? [String: [String: Any]])
         var documented: [String: Set<String>] = [:]
         for (path, operations) in paths {
             for (method, operation) in operations {
-                let parameters = operation["parameters"] as? [[String: Any]] ?? []
+                let parameters = try (operation["parameters"] as? [[String: Any]] ?? []).map { parameter in
+                    guard let reference = parameter["$ref"] as? String else { return parameter }
+                    return try #require(shared[reference.replacing("#/components/parameters/", with: "")])
+                }
                 documented["\(method.uppercased()) \(path)"] = Set(
                     parameters.filter { $0["in"] as? String == "query" }.compactMap { $0["name"] as? String })
             }
