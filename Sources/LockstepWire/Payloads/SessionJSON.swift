@@ -188,9 +188,9 @@ public enum SessionJSON {
             for name in devices ?? [] { session.devices[try deviceID(name)] = .init(joined: now) }
             try readOptions(of: object, into: &session)
             session.start = try object.optional("start")
-            guard session.start.map({ $0 <= now }) ?? true else {
+            guard session.start.map({ $0.microseconds >= 0 && $0 <= now }) ?? true else {
                 throw PayloadError(
-                    "'start' is in the future: a session starts in the past, or when its devices are ready")
+                    "'start' must be from 1970 to now: a session starts in the past, or when its devices are ready")
             }
             for (name, rate) in session.rates {
                 guard streams.stream(named: name)?.name == name else {

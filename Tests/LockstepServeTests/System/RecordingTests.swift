@@ -89,6 +89,8 @@ struct RecordingTests {
             for (body, reason) in [
                 ("{}", "'name'"), ("turn", "not a JSON object"), (#"{"name":"a","rates":{"no":1}}"#, "no"),
                 (#"{"name":"a","devices":[]}"#, "'devices'"),
+                (#"{"name":"a","start":-1}"#, "'start'"), (#"{"name":"a","start":9000000000000000000}"#, "'start'"),
+                (#"{"name":"a","start":-9223372036854775809}"#, "'start'"),
             ] {
                 let answer = try await server.post("\(path)/lab", body)
                 #expect(answer.status == 400 && answer.detail.contains(reason), "\(body): \(answer.body)")
