@@ -84,6 +84,7 @@ struct SessionRuleTests {
         #expect(session("fall-of-pi-2")?.markers == [])
         try perform(.mark(session: "fall of {device}"), 6, happened: 145, at: 150)
         #expect(session("fall-of-pi-2")?.markers.map(\.id) == ["event-6"])
+        #expect(session("fall-of-pi")?.markers.map(\.id) == ["event-4"], "it had ended")
     }
 
     @Test("an event from before the start of a session, of a backlog, does not stop it")
