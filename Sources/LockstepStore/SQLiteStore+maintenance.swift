@@ -158,11 +158,15 @@ extension SQLiteStore {
             let last = stream.rows.map(\.last).max() ?? first
             let filter = try removedTimes(of: stream.table, device, in: first...max(first, last), areNew: false)
             var removed: [RemovedTimes.Reason: Int] = [:]
+            // Those that are only in the summary of their minute from now on.
+            var expired = SampleBlock(stream: block.stream)
             for row in stream.rows {
                 try waiting.read(row.n) { row throws(SQLiteError) in
                     table.decode(row) { time, values in
                         if let reason = filter?.reason(time) {
                             removed[reason, default: 0] += 1
+                            guard reason == .expired else { return }
+                            expired.append(time: Timestamp(microseconds: time), values: values)
                         } else {
                             block.append(time: Timestamp(microseconds: time), values: values)
                         }
@@ -170,6 +174,9 @@ extension SQLiteStore {
                 }
             }
             try count(removed, areNew: false, of: stream.table, device)
+            if !expired.times.isEmpty, try keepsSummaries(of: stream.table, device: device) {
+                try tables[stream.table].minutes?.add(expired, of: device, sums)
+            }
             try tables[stream.table].insert(block.times.indices, of: block, device: device)
         }
         for number in content.scopes { try received.persist(scopes.scope(number, device: device)) }

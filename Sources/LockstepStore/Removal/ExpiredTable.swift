@@ -1,3 +1,4 @@
+import LockstepModel
 import LockstepSQLite
 
 /// The table `expired`: before which time the samples of a series have left.
@@ -36,6 +37,15 @@ enum ExpiredTable {
             UPDATE expired SET from_t = max(from_t, \(time)), samples = samples + \(samples), late = late + \(late)
             WHERE device_id = \(device) AND stream_id = \(stream);
             """)
+    }
+
+    /// Returns the limits of a stream, by device, in a store that others may write.
+    static func limits(of stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) -> [Int64: Int64] {
+        guard try exists(in: database) else { return [:] }
+        let select = try database.prepare("SELECT stream_id FROM streams WHERE name = ?")
+        try select.bind(stream.name, at: 1)
+        guard try select.step() else { return [:] }
+        return Dictionary(try limits(of: select.int64(at: 0), in: database)) { $1 }
     }
 
     /// Returns the limits of a stream, by device.

@@ -97,6 +97,14 @@ public struct KeepRules: Hashable, Sendable {
     /// Whether all samples are kept forever.
     public var keepsEverything: Bool { rules.allSatisfy { $0.age == nil } }
 
+    /// Whether there is no rule.
+    package var isEmpty: Bool { rules.isEmpty }
+
+    /// Returns whether a rule is about a stream of a device.
+    public func hasRule(for stream: String, _ device: DeviceAddress) -> Bool {
+        rules.contains { $0.pattern.selects(stream, of: device) }
+    }
+
     /// Returns the age in µs from which samples of a stream of a device leave, or nil if they are kept.
     public func age(of stream: String, _ device: DeviceAddress) -> Int64? {
         rules.first { $0.pattern.selects(stream, of: device) }.flatMap(\.age)

@@ -40,6 +40,8 @@ struct Removal {
 
     /// The greatest number of rows of a piece. To delete so many takes about 3 ms.
     static let pieceSize = 4096
+    /// The greatest length in µs of a piece whose minutes may need a summary first. To make so many takes about as long.
+    static let summarisedLength = 128 * Minute.length
 
     let reason: Reason
     var step: Step

@@ -4,6 +4,8 @@ public import LockstepModel
 public struct Retention: Sendable {
     /// How long samples are kept.
     public var rules = KeepRules.everything
+    /// How long the summaries of minutes are kept whose samples have left. Without a rule, they leave with the samples.
+    public var summaryRules = KeepRules.everything
     /// The greatest size of the store, or nil for no limit.
     public var maxSize: SizeLimit?
     /// The streams whose oldest samples leave first when the store has reached its greatest size. The others follow in the
@@ -24,7 +26,22 @@ public struct Retention: Sendable {
     public init() {}
 
     /// Whether nothing ever leaves.
-    var keepsEverything: Bool { rules.keepsEverything && maxSize == nil }
+    var keepsEverything: Bool { !hasAges && maxSize == nil }
+
+    /// Whether samples, or summaries whose samples have left, ever leave because of their age.
+    var hasAges: Bool { !rules.keepsEverything || !summaryRules.keepsEverything }
+
+    /// Returns whether minutes of a stream of a device keep their summaries when their samples leave.
+    func keepsSummaries(of stream: String, _ device: DeviceAddress) -> Bool {
+        summaryRules.hasRule(for: stream, device)
+    }
+
+    /// Returns the time before which summaries of minutes leave whose samples have left, or nil if all of them stay.
+    /// - Parameter limit: the time before which the samples have left.
+    func summaryLimit(of stream: String, _ device: DeviceAddress, at now: Int64, samples limit: Int64) -> Int64? {
+        guard keepsSummaries(of: stream, device) else { return limit }
+        return summaryRules.age(of: stream, device).map { min(limit, KeepRules.limit(ofAge: $0, at: now)) }
+    }
 
     /// What has happened, for the log.
     public enum Event: Sendable, Hashable {

@@ -23,6 +23,8 @@ struct RetentionState {
     var refusals: [Int: (refusal: Retention.Refusal, to: Int64)] = [:]
     /// The holds as of the last application of the rules to all series, or nil if there was none.
     var appliedHolds: [Hold]?
+    /// The time before which summaries leave or have left whose samples are gone, as of the last application of the rules.
+    var summaryLimits: [Removal.Series: Int64] = [:]
     /// The holds as the current transaction has read them, or nil.
     var holds: [(device: Int64, hold: Hold)]?
     /// Whether samples leave until the store is smaller.
@@ -39,6 +41,7 @@ struct RetentionState {
     mutating func applyRulesAgain() {
         removal = nil
         (due, rulesDue, appliedHolds) = (.now, .now, nil)
+        summaryLimits = [:]
     }
 
     /// Returns streams in the order in which they leave a store that is too large.

@@ -36,6 +36,7 @@ extension SQLiteStore {
             retention.hasFailed = false
         } catch {
             retention.retryAt = .now + Self.retryInterval
+            for table in tables { table.minutes?.rollBack() }
             // On a full disk, a log that begins again has room for the next attempt.
             checkpoint()
             if !retention.hasFailed { retention.settings.report?(.failed("\(StoreError(error, path: path))")) }
@@ -80,6 +81,12 @@ extension SQLiteStore {
         if let limit = tables[table].kept[Int(device)], times.lowerBound < limit {
             removed.limit = limit
             removed.held = try heldRanges(of: table, device: device)
+            if !removed.held.isEmpty, let minutes = tables[table].minutes {
+                // What would be added to a minute of which only the summary is left may be in it already.
+                let alone = try minutes.standingAlone(
+                    device, in: times.lowerBound..<min(limit - 1, times.upperBound) + 1)
+                removed.held = removed.held.flatMap { Hold.free($0, of: alone) }
+            }
         } else if removed.deleted.isEmpty {
             return nil
         }
@@ -102,12 +109,23 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns the ranges of a series that are held, as the current transaction sees them.
+    /// Returns whether minutes of a series keep their summaries when their samples leave.
+    func keepsSummaries(of table: Int, device: Int64) throws(SQLiteError) -> Bool {
+        guard !retention.settings.summaryRules.isEmpty else { return false }
+        let select = try database.prepare("SELECT group_name, device FROM _devices WHERE device_id = \(device)")
+        guard try select.step(), let address = deviceAddress(select, at: 0) else { return false }
+        return retention.settings.keepsSummaries(of: tables[table].stream.name, address)
+    }
+
+    /// Returns the ranges of a series that are held, as the current transaction sees them. Of a series that keeps its summaries,
+    /// they are whole minutes, so that each minute has all of its samples or is a summary.
     func heldRanges(of table: Int, device: Int64) throws(SQLiteError) -> [Range<Int64>] {
         let holds: [(device: Int64, hold: Hold)]
         if let known = retention.holds { holds = known } else { holds = try HoldTable.read(in: database) }
         retention.holds = holds
-        return holds.ranges(of: tables[table].stream.name, device: device)
+        let ranges = holds.ranges(of: tables[table].stream.name, device: device)
+        guard !ranges.isEmpty, try keepsSummaries(of: table, device: device) else { return ranges }
+        return ranges.map(Minute.around)
     }
 
     // MARK: Slices
@@ -197,7 +215,7 @@ extension SQLiteStore {
         let isByRule = removal.deletion == nil
         var held: [Range<Int64>] = []
         if isByRule, let series = target.series { held = try heldRanges(of: series.table, device: series.device) }
-        guard let range = removal.piece(holds: held) else {
+        guard var range = removal.piece(holds: held) else {
             if isByRule, target.isSamples, let series = target.series, let stream = tables[series.table].id {
                 try ExpiredTable.add(
                     of: series.device, stream: stream, before: target.range.upperBound, in: database)
@@ -207,6 +225,18 @@ extension SQLiteStore {
         }
         let column = target.column
         let rest = "\(target.key) AND \(column) >= \(range.lowerBound) AND \(column) <"
+        // The minutes of the piece that are to have summaries, or nil if their summaries leave as well.
+        var summarised: Range<Int64>?
+        if isByRule, target.isSamples, let series = target.series,
+            try keepsSummaries(of: series.table, device: series.device)
+        {
+            let first = try database.prepare(
+                "SELECT \(column) FROM \(target.table) WHERE \(rest) \(range.upperBound) ORDER BY \(column) LIMIT 1")
+            let minute = try first.step() ? Minute.start(of: first.int64(at: 0)) : range.upperBound
+            let end = min(range.upperBound, minute.addingReportingOverflow(Removal.summarisedLength).partialValue)
+            range = range.lowerBound..<end
+            summarised = min(minute, end)..<end
+        }
         let next = try database.prepare(
             """
             SELECT \(column) FROM \(target.table) WHERE \(rest) \(range.upperBound) ORDER BY \(column)
@@ -215,7 +245,15 @@ extension SQLiteStore {
         // Conflicts may have the same time.
         let stop = try next.step() ? max(next.int64(at: 0), range.lowerBound + 1) : range.upperBound
         next.reset()
-        if target.isSamples, let series = target.series {
+        // Before this time, samples are not stored any more: a minute whose summary stays has left as a whole, even if the last of
+        // its rows leave later.
+        var limit = stop
+        if let summarised, let series = target.series {
+            limit = Minute.around(range.lowerBound..<stop).upperBound
+            if !summarised.isEmpty {
+                try tables[series.table].minutes?.complete(series.device, summarised.lowerBound..<limit, sums)
+            }
+        } else if target.isSamples, let series = target.series {
             try tables[series.table].minutes?.willRemove(
                 range.lowerBound...max(range.lowerBound, stop - 1), of: series.device)
         }
@@ -227,8 +265,8 @@ extension SQLiteStore {
                 try deletions.count(deleted: count, of: row.number, row.device, in: database)
             } else if let stream = tables[series.table].id {
                 try ExpiredTable.add(
-                    samples: count, of: series.device, stream: stream, before: stop, in: database)
-                limits.append((series, stop))
+                    samples: count, of: series.device, stream: stream, before: limit, in: database)
+                limits.append((series, limit))
             }
         }
         if count > 0, target.table == "conflicts" { conflicts.forgetCount() }
@@ -271,8 +309,12 @@ extension SQLiteStore {
 
     /// Corrects the time of a device's newest sample.
     private func updateNewest(of device: Int64) throws(SQLiteError) {
-        let newest = tables.filter { $0.id != nil }.map {
-            "SELECT max(t) AS t FROM \($0.stream.rowTable) WHERE device_id = \(device)"
+        var newest: [String] = []
+        for table in tables where table.id != nil {
+            for name in [table.stream.rowTable, table.stream.minutesTable]
+            where try StoreSchema.storedSQL(of: name, in: database) != nil {
+                newest.append("SELECT max(t) AS t FROM \(name) WHERE device_id = \(device)")
+            }
         }
         guard !newest.isEmpty else { return }
         try database.execute(

@@ -37,7 +37,7 @@ extension SQLiteStore {
         guard let now = KeepRules.now(collector: retention.settings.wallTime(), newest: try newestTimes().values) else {
             return
         }
-        if !retention.settings.rules.keepsEverything, .now >= retention.rulesDue {
+        if retention.settings.hasAges, .now >= retention.rulesDue {
             retention.rulesDue = .now + interval
             retention.removal = try removalByRules(at: now)
         }
@@ -74,8 +74,21 @@ extension SQLiteStore {
             var limits: [(device: Int64, to: Int64)] = []
             var far: Set<Int64> = []
             var leaving: [Removal.Target] = []
+            let hasSummaries = try StoreSchema.storedSQL(of: tables[table].stream.minutesTable, in: database) != nil
+            var summaryLimits: [Removal.Series: Int64] = [:]
             for (device, address) in addresses {
                 let known = tables[table].kept[Int(device)]
+                let series = Removal.Series(table: table, device: device)
+                // After the rows: those whose hold was removed get a summary, which may be over its age as well.
+                defer {
+                    if hasSummaries, let known,
+                        let limit = retention.settings.summaryLimit(of: stream, address, at: now, samples: known),
+                        isComplete || limit != retention.summaryLimits[series]
+                    {
+                        summaryLimits[series] = limit
+                        leaving.append(summaries(of: series, KeepRules.earliest..<max(limit, KeepRules.earliest)))
+                    }
+                }
                 guard let age = rules.age(of: stream, address) else {
                     limits.append((device, known ?? .min))
                     continue
@@ -85,7 +98,7 @@ extension SQLiteStore {
                 limits.append((device, to))
                 if isComplete || to != known {
                     leaving += self.targets(
-                        of: .init(table: table, device: device), KeepRules.earliest..<max(to, KeepRules.earliest),
+                        of: series, KeepRules.earliest..<max(to, KeepRules.earliest),
                         refined: (runs[device] ?? []).filter { $0.kind.standsFor == stream })
                 }
                 if known.map({ limit - $0 > age / 2 }) ?? true { far.insert(device) }
@@ -96,6 +109,7 @@ extension SQLiteStore {
                 checks.append(check)
             }
             targets += leaving
+            retention.summaryLimits.merge(summaryLimits) { $1 }
         }
         return targets.isEmpty ? nil : Removal(.rules, targets, checks: checks)
     }
@@ -111,7 +125,8 @@ extension SQLiteStore {
 
     /// Returns the oldest samples of the stream that leaves first, or nil if only the newest hour of all is left.
     private func removalForSpace(at now: Int64) throws -> Removal? {
-        let hour: Int64 = 3_600_000_000
+        // Whole minutes leave, see Retention.summaryRules.
+        let last = Minute.start(of: now - 3_600_000_000)
         let ids = devices.addresses.keys.sorted()
         let runs = try refinedRuns()
         var streams: [(table: Int, name: String, rate: Double)] = []
@@ -141,8 +156,8 @@ extension SQLiteStore {
                 try select.bind(max(tables[table].kept[Int(device)] ?? .min, KeepRules.earliest), at: 2)
                 if try select.step(), let time = select.optionalInt64(at: 0) { oldest.append((device, time)) }
             }
-            guard let first = oldest.map(\.time).min(), first < now - hour else { continue }
-            let to = min(now - hour, first + max((now - first) / 50, 60_000_000))
+            guard let first = oldest.map(\.time).min(), first < last else { continue }
+            let to = min(last, Minute.start(of: first + max((now - first) / 50, 2 * Minute.length)))
             let targets = oldest.filter { $0.time < to }.flatMap { series in
                 self.targets(
                     of: .init(table: table, device: series.device), KeepRules.earliest..<to,

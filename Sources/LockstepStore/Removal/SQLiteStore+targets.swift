@@ -23,6 +23,13 @@ extension SQLiteStore {
         ] + derived
     }
 
+    /// Returns the summaries of minutes of a series, whose table must exist.
+    func summaries(of series: Removal.Series, _ times: Range<Int64>) -> Removal.Target {
+        Removal.Target(
+            table: tables[series.table].stream.minutesTable, key: "device_id = \(series.device)", range: times,
+            series: series)
+    }
+
     /// Returns what `lockstep refine` has computed, by device.
     func refinedRuns() throws(SQLiteError) -> [Int64: [(kind: RefinedKind, run: Int64)]] {
         guard try StoreSchema.storedSQL(of: "refined_runs", in: database) != nil else { return [:] }
@@ -41,6 +48,11 @@ extension SQLiteStore {
         let runs = try refinedRuns()[device] ?? []
         var targets: [Removal.Target] = []
         for index in tables.indices where deletion.covers(tables[index].stream) {
+            // Those of the minutes that it touches, also where no samples are left.
+            if try StoreSchema.storedSQL(of: tables[index].stream.minutesTable, in: database) != nil {
+                targets.append(
+                    summaries(of: .init(table: index, device: device), Minute.around(deletion.times)))
+            }
             targets += self.targets(
                 of: .init(table: index, device: device), deletion.times,
                 refined: runs.filter { $0.kind.sources.contains(tables[index].stream.name) })

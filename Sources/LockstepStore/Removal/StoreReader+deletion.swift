@@ -12,7 +12,7 @@ extension StoreReader {
         }
     }
 
-    /// Returns what a deletion would delete, by stream and day.
+    /// Returns what a deletion would delete, by stream and day, with the samples of which only summaries are left.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func preview(
         of deletion: Deletion, until cancellation: QueryCancellation? = nil
@@ -22,8 +22,17 @@ extension StoreReader {
             var days: [DeletionDay] = []
             for stream in try catalog().streams where deletion.covers(stream) {
                 guard let samples = try driver.samples(of: stream, device, deletion.times) else { continue }
+                var parts = ["SELECT t, 1 AS number FROM \(samples)"]
+                if let driver = driver as? SQLiteDriver,
+                    let minutes = try driver.minutesAlone(of: stream, device, Minute.around(deletion.times))
+                {
+                    parts.append("SELECT t, samples FROM \(minutes)")
+                }
                 days += try source.rows(
-                    "SELECT count(*), min(t), max(t) FROM \(samples) GROUP BY t - t % 86400000000 ORDER BY min(t)"
+                    """
+                    SELECT sum(number), min(t), max(t) FROM (\(parts.joined(separator: " UNION ALL ")))
+                    GROUP BY t - t % 86400000000 ORDER BY min(t)
+                    """
                 ) { row in
                     DeletionDay(
                         stream: stream.name, count: row.int64(at: 0), first: Timestamp(microseconds: row.int64(at: 1)),
@@ -42,6 +51,19 @@ extension StoreReader {
 }
 
 extension SQLiteDriver {
+    /// Returns minutes of which only the summaries are left, as the end of a SELECT; nil if there are none.
+    fileprivate func minutesAlone(of stream: SensorStream, _ device: Int64, _ times: Range<Int64>) throws -> String? {
+        guard try stream.hasMinutes(in: database),
+            let limit = try ExpiredTable.limits(of: stream, in: database)[device], limit > times.lowerBound
+        else { return nil }
+        return """
+            \(stream.minutesTable) AS minute
+            WHERE device_id = \(device) AND t >= \(times.lowerBound) AND t < \(min(limit, times.upperBound))
+                AND NOT EXISTS (SELECT 1 FROM \(stream.rowTable) AS sample WHERE sample.device_id = minute.device_id
+                    AND sample.t >= minute.t AND sample.t < minute.t + \(Minute.length))
+            """
+    }
+
     func deletions(of device: Int64?) throws -> [StoredDeletion] {
         try DeletionTable.read(of: device, in: database).map(\.stored)
     }

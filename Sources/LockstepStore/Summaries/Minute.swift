@@ -21,6 +21,14 @@ package enum Minute {
         return first..<max(first, self.start(of: times.upperBound))
     }
 
+    /// Returns the minutes that a time range touches.
+    package static func around(_ times: Range<Int64>) -> Range<Int64> {
+        let end = start(of: times.upperBound)
+        let (next, overflows) = end.addingReportingOverflow(length)
+        let first = start(of: max(times.lowerBound, .min + length))
+        return first..<max(first, end == times.upperBound ? end : overflows ? .max : next)
+    }
+
     /// Returns the parts of a time range that are in none of the minutes.
     /// - Parameter minutes: the starts of minutes in the range, in order.
     package static func gaps(in times: Range<Int64>, between minutes: some Sequence<Int64>) -> [Range<Int64>] {

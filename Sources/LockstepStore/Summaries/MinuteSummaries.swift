@@ -4,6 +4,9 @@ import LockstepSQLite
 // The summaries of minutes in an SQLite store. A summary covers the rows in the table of samples, not those in `_waiting`. It exists
 // only while it is right: what inserts or removes rows deletes the summaries of their minutes in the same transaction. So a
 // missing summary means that rows are to be read, and nothing has to be told to readers.
+//
+// Before the time before which samples of a series have left, a summary may be all that is left of a minute. It is made before the
+// first row of the minute leaves, and nothing is stored there that it does not have: only held minutes, which have their rows.
 
 extension SensorStream {
     /// The table with the summaries of the stream's minutes.
@@ -97,18 +100,21 @@ final class MinuteSummaries {
 
     /// Deletes the summaries of the minutes in which samples are inserted, as part of the current transaction. Usually they are
     /// newer than all.
-    func willInsert(_ times: ArraySlice<Int64>, of device: Int64) throws(SQLiteError) {
+    /// - Parameter expiry: the time before which samples have left. Between two minutes before it, summaries stay: they may be all
+    ///   that is left.
+    func willInsert(_ times: ArraySlice<Int64>, of device: Int64, expiry: Int64) throws(SQLiteError) {
         let mark = try mark(of: device)
         let limit = max(mark.upto, mark.until)
         var hull: ClosedRange<Int64>?
         for time in times where time < limit {
             if let known = hull {
-                if time > known.upperBound &+ Self.stretch || time < known.lowerBound &- Self.stretch {
-                    try forget(known, of: device)
-                    hull = time...time
-                } else {
-                    hull = min(time, known.lowerBound)...max(time, known.upperBound)
-                }
+                let joined = min(time, known.lowerBound)...max(time, known.upperBound)
+                let isNear =
+                    joined.lowerBound < expiry
+                    ? Self.minute(of: joined.lowerBound) == Self.minute(of: joined.upperBound)
+                    : time <= known.upperBound &+ Self.stretch && time >= known.lowerBound &- Self.stretch
+                if !isNear { try forget(known, of: device) }
+                hull = isNear ? joined : time...time
             } else {
                 hull = time...time
             }
@@ -178,6 +184,71 @@ final class MinuteSummaries {
         (selectMark, writeMark, delete, summariser) = (nil, nil, nil, nil)
     }
 
+    // MARK: Minutes whose samples leave
+
+    /// Makes the missing summaries of minutes with rows, however few, as part of the current transaction: their rows leave.
+    /// - Parameters:
+    ///   - times: whole minutes.
+    ///   - sums: the function of the connection.
+    func complete(_ device: Int64, _ times: Range<Int64>, _ sums: ColumnSums) throws(SQLiteError) {
+        if summariser == nil { summariser = try Summariser(stream, in: database) }
+        guard var summariser else { return }
+        defer { self.summariser = summariser }
+        var mark = try mark(of: device)
+        let until = mark.until
+        var position = times.lowerBound
+        while position < times.upperBound {
+            let gap = try summariser.gap(of: device, in: position..<times.upperBound)
+            position = gap.lowerBound
+            while let minute = try summariser.next(of: device, in: position..<gap.upperBound) {
+                position = minute + Minute.length
+                try summariser.sum(minute, of: device, sums)
+                try summariser.write(minute, of: device, sums)
+                mark.until = max(mark.until, position)
+            }
+            position = gap.upperBound
+        }
+        if mark.until != until { try write(mark, of: device) }
+    }
+
+    /// Adds samples to the summaries of their minutes, as part of the current transaction. They have waited, and do not reach the
+    /// table because those of their time have left.
+    func add(_ samples: SampleBlock, of device: Int64, _ sums: ColumnSums) throws(SQLiteError) {
+        let minutes = Dictionary(grouping: samples.times.indices) { Self.minute(of: samples.times[$0]) }
+        for (minute, indices) in minutes.sorted(by: { $0.key < $1.key }) {
+            // Its rows may not have left yet.
+            try complete(device, minute..<minute + Minute.length, sums)
+            guard var summariser else { return }
+            try summariser.read(minute, of: device, sums)
+            for index in indices.sorted(by: { samples.times[$0] < samples.times[$1] }) {
+                sums.add(samples.times[index], summariser.indexes.map { samples.columns[$0][index] })
+            }
+            try summariser.write(minute, of: device, sums)
+            self.summariser = summariser
+            var mark = try mark(of: device)
+            mark.until = max(mark.until, minute + Minute.length)
+            try write(mark, of: device)
+        }
+    }
+
+    /// Returns the minutes in a range whose summaries have more samples than the table.
+    func standingAlone(_ device: Int64, in times: Range<Int64>) throws(SQLiteError) -> [Range<Int64>] {
+        let minutes = Minute.around(times)
+        guard try minutes.lowerBound < mark(of: device).until else { return [] }
+        let select = try database.prepare(
+            """
+            SELECT t FROM \(stream.minutesTable) AS minute WHERE device_id = ?1 AND t >= ?2 AND t < ?3 AND samples > (
+                SELECT count(*) FROM \(stream.rowTable)
+                WHERE device_id = ?1 AND t >= minute.t AND t < minute.t + \(Minute.length))
+            """)
+        try select.bind(device, at: 1)
+        try select.bind(minutes.lowerBound, at: 2)
+        try select.bind(minutes.upperBound, at: 3)
+        var found: [Range<Int64>] = []
+        while try select.step() { found.append(select.int64(at: 0)..<select.int64(at: 0) + Minute.length) }
+        return found
+    }
+
     // MARK: Summarising
 
     /// Summarises minutes of a device that have no summary, as part of the current transaction.
@@ -203,7 +274,11 @@ final class MinuteSummaries {
             while position < gap.upperBound, !mustEnd {
                 if let minute = try summariser.minute(of: device, in: position..<gap.upperBound) {
                     position = minute + Minute.length
-                    if try summariser.write(minute, of: device, sums) { mark.until = max(mark.until, position) }
+                    try summariser.sum(minute, of: device, sums)
+                    if sums.rows >= Self.leastSamples {
+                        try summariser.write(minute, of: device, sums)
+                        mark.until = max(mark.until, position)
+                    }
                 } else {
                     position = gap.upperBound
                 }
@@ -221,21 +296,28 @@ final class MinuteSummaries {
 private struct Summariser {
     private let stream: SensorStream
     private let columns: [[SummaryColumn]]
+    /// The indexes of these columns in the stream.
+    let indexes: [Int]
     private let database: SQLiteDatabase
     private let selectDense: SQLiteStatement
+    private let selectNext: SQLiteStatement
     private let sum: SQLiteStatement
     /// The statements that need the table of summaries, from its first one on.
     private var select: SQLiteStatement?
+    private var selectRow: SQLiteStatement?
     private var insert: SQLiteStatement?
 
     init(_ stream: SensorStream, in database: SQLiteDatabase) throws(SQLiteError) {
         self.stream = stream
         self.database = database
-        columns = stream.columns.map(\.summaryColumns).filter { $0.first?.column.kind.words == nil }
+        indexes = stream.columns.indices.filter { stream.columns[$0].kind.words == nil }
+        columns = indexes.map { stream.columns[$0].summaryColumns }
         selectDense = try database.prepare(
             """
             SELECT t FROM \(stream.rowTable) \(Self.key) ORDER BY t LIMIT 1 OFFSET \(MinuteSummaries.leastSamples - 1)
             """, persistent: true)
+        selectNext = try database.prepare(
+            "SELECT t FROM \(stream.rowTable) \(Self.key) ORDER BY t LIMIT 1", persistent: true)
         let names = ["t"] + columns.compactMap { $0.first?.column.name }
         sum = try database.prepare(
             "SELECT column_sums(\(names.joined(separator: ", "))) FROM \(stream.rowTable) \(Self.key)", persistent: true
@@ -249,6 +331,9 @@ private struct Summariser {
         select = try database.prepare(
             "SELECT t FROM \(stream.minutesTable) \(Self.key) ORDER BY t", persistent: true)
         let values = ["device_id", "t", "samples"] + columns.joined().map(\.name)
+        selectRow = try database.prepare(
+            "SELECT \(values.dropFirst(2).joined(separator: ", ")) FROM \(stream.minutesTable) \(Self.key)",
+            persistent: true)
         insert = try database.prepare(
             """
             INSERT OR REPLACE INTO \(stream.minutesTable) (\(values.joined(separator: ", ")))
@@ -290,17 +375,38 @@ private struct Summariser {
         return Minute.start(of: max(selectDense.int64(at: 0), .min + Minute.length))
     }
 
-    /// Writes the summary of a minute if it has enough samples.
-    mutating func write(_ minute: Int64, of device: Int64, _ sums: ColumnSums) throws(SQLiteError) -> Bool {
+    /// Returns the next minute with samples.
+    func next(of device: Int64, in times: Range<Int64>) throws(SQLiteError) -> Int64? {
+        try bind(selectNext, device, times)
+        defer { selectNext.reset() }
+        return try selectNext.step() ? Minute.start(of: max(selectNext.int64(at: 0), .min + Minute.length)) : nil
+    }
+
+    /// Computes the summary of a minute.
+    func sum(_ minute: Int64, of device: Int64, _ sums: ColumnSums) throws(SQLiteError) {
         sums.begin(columns: columns.count, part: Minute.length)
         try bind(sum, device, minute..<minute + Minute.length)
         try sum.run()
-        guard sums.rows >= MinuteSummaries.leastSamples else { return false }
+    }
+
+    /// Reads the summary of a minute, or begins that of a minute that has none.
+    func read(_ minute: Int64, of device: Int64, _ sums: ColumnSums) throws(SQLiteError) {
+        sums.begin(columns: columns.count, part: Minute.length)
+        guard let selectRow else { return }
+        try bind(selectRow, device, minute..<minute + Minute.length)
+        defer { selectRow.reset() }
+        guard try selectRow.step() else { return }
+        var next = 1
+        sums.add(rows: selectRow.int64(at: 0), columns.map { ColumnSums.Column($0, selectRow, at: &next) })
+    }
+
+    /// Writes the summary of a minute.
+    mutating func write(_ minute: Int64, of device: Int64, _ sums: ColumnSums) throws(SQLiteError) {
         if insert == nil {
             try database.execute(stream.createMinutesTable)
             try prepare()
         }
-        guard let insert else { return false }
+        guard let insert else { return }
         try insert.bind(device, at: 1)
         try insert.bind(minute, at: 2)
         try insert.bind(sums.rows, at: 3)
@@ -321,7 +427,6 @@ private struct Summariser {
             }
         }
         try insert.run()
-        return true
     }
 }
 

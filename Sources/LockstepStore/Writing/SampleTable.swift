@@ -89,7 +89,7 @@ struct SampleTable {
     /// Inserts samples of a device that the table does not have.
     func insert(_ samples: Range<Int>, of block: SampleBlock, device: Int64) throws(SQLiteError) {
         guard let inserts = created?.inserts else { return }
-        try minutes?.willInsert(block.times[samples], of: device)
+        try minutes?.willInsert(block.times[samples], of: device, expiry: kept[Int(device)] ?? .min)
         var first = samples.lowerBound
         while first < samples.upperBound {
             // There is always an insert, because the smallest one has one row.

@@ -10,6 +10,7 @@ import Testing
 struct RandomRetentionTests {
     private static let day: Int64 = 86_400_000_000
     private static let age = 40 * day
+    private static let summaryAge = 200 * day
 
     /// What a year has sent and held.
     private struct Year {
@@ -33,24 +34,40 @@ struct RandomRetentionTests {
         }
 
         /// The times that a device must have at the end.
-        func kept(_ name: String, from limit: Int64) -> Set<Int64> {
-            (sent[name] ?? []).filter { time in
+        /// - Parameter minutes: whether whole minutes are held.
+        func kept(_ name: String, from limit: Int64, minutes: Bool = false) -> Set<Int64> {
+            let held = holds.filter { $0.device == name }.map { minutes ? Minute.around($0.times) : $0.times }
+            return (sent[name] ?? []).filter { time in
                 !deleted.contains { $0.device == name && $0.times.contains(time) }
-                    && (time >= limit || holds.contains { $0.device == name && $0.times.contains(time) })
+                    && (time >= limit || held.contains { $0.contains(time) })
             }
+        }
+
+        /// The averages of a device by hour, computed from its samples.
+        func averages(_ name: String, of times: Set<Int64>) -> [Int64: [Double]] {
+            let cut = deleted.filter { $0.device == name }.flatMap { [$0.times.lowerBound, $0.times.upperBound] }
+                .filter { $0 % Minute.length != 0 }.map { Minute.start(of: $0) }
+            var hours: [Int64: [Double]] = [:]
+            for (hour, times) in Dictionary(grouping: times, by: { $0 / 3_600_000_000 }) {
+                // What is left of a minute that a deletion divides depends on when its samples left.
+                guard !cut.contains(where: { $0 / 3_600_000_000 == hour }) else { continue }
+                let sum = times.reduce(0.0) { $0 + Double($1 - start) }
+                hours[hour] = [sum / Double(times.count), 0.5, -1, Double(times.count)]
+            }
+            return hours
         }
     }
 
     @Test(
-        "after a year of late samples, holds, deletions, failures and kills, the rows are those of the rule, and the file is steady"
-    )
-    func year() throws {
+        "after a year of late samples, holds, deletions, failures and kills, the rows are those of the rule, the file is steady, and the averages by hour are those of all samples if summaries stay",
+        arguments: [false, true])
+    func year(keepsSummaries: Bool) throws {
         let seed = ProcessInfo.processInfo.environment["LOCKSTEP_SEED"].flatMap(UInt64.init) ?? .random(in: 0...9_999)
         print("random retention: LOCKSTEP_SEED=\(seed)")
         let path = TemporaryFolder.path + "/store"
         let clock = SimulatedClock()
         var year = Year(seed: seed)
-        var store = try open(path, clock)
+        var store = try open(path, clock, keepsSummaries)
         let reader = try SQLiteDatabase(path: path, mode: .readOnly)
         var sizes: [Int64] = []
         for day in 0..<365 as Range<Int64> {
@@ -69,7 +86,11 @@ struct RandomRetentionTests {
                     }
                     batches.append(year.batch(name, offsets))
                 }
-                try store.write(IngestGroup(batches: batches))
+                let result = try store.write(IngestGroup(batches: batches))
+                // All late samples are of one minute.
+                if let counts = result.devices[device(name)], counts.expired > 0, let late = batches.last {
+                    year.sent[name]?.subtract(late.batch.samples.times)
+                }
             }
             try changeHolds(&year, day, path)
             if year.chance(4) { try delete(&year, day, store) }
@@ -80,7 +101,7 @@ struct RandomRetentionTests {
                 store.retention.rulesDue = .now
                 for _ in 0..<Int.random(in: 1...4, using: &year.random) { store.performRemoval(maxDuration: .zero) }
                 withExtendedLifetime(consume store) {}
-                store = try open(path, clock)
+                store = try open(path, clock, keepsSummaries)
             case 1:
                 try store.database.execute("UPDATE trap SET armed = 1")
                 store.applyRetention()
@@ -103,17 +124,42 @@ struct RandomRetentionTests {
         for name in ["one", "two", "three"] {
             let rows = try reader.rows(
                 "SELECT t FROM accelerometer JOIN devices USING (device_id) WHERE device = '\(name)' ORDER BY t")
-            #expect(rows == year.kept(name, from: limit).sorted().map(String.init), "seed \(seed), \(name)")
+            let kept = year.kept(name, from: limit, minutes: keepsSummaries)
+            #expect(rows == kept.sorted().map(String.init), "seed \(seed), \(name)")
+            if keepsSummaries {
+                try checkAverages(
+                    year, name, from: KeepRules.limit(ofAge: Self.summaryAge, at: now), StoreReader(path: path))
+            }
         }
         #expect(try StoreReader(path: path).devices().allSatisfy { $0.missing == 0 })
         #expect(try StoreReader(path: path).integrityCheck().isEmpty)
+        // Summaries of so few samples are larger than these.
+        guard !keepsSummaries else { return }
         let (least, most) = (sizes.min() ?? 0, sizes.max() ?? 0)
         // What is held and what waits varies by up to a third; pages that are not used again make it several times as large.
         #expect(Double(most) <= 1.5 * Double(least), "seed \(seed): \(sizes)")
     }
 
-    private func open(_ path: String, _ clock: SimulatedClock) throws -> SQLiteStore {
-        var options = SQLiteStore.Options.retaining(["motion/*": Self.age], clock)
+    private func checkAverages(_ year: Year, _ name: String, from limit: Int64, _ reader: StoreReader) throws {
+        let expected = year.averages(name, of: year.kept(name, from: limit, minutes: true))
+        var found: [Int64: [Double]] = [:]
+        try reader.query(
+            stream: .accelerometer, detail: .averages(span: 3_600_000_000), devices: [DeviceID(unchecked: name)]
+        ) { found[$0.time.microseconds / 3_600_000_000] = $0.values }
+        let known = year.averages(name, of: year.sent[name] ?? [])
+        let wrong = Set(expected.keys).union(found.keys.filter { known[$0] != nil }).filter {
+            expected[$0] != found[$0]
+        }
+        #expect(
+            wrong.isEmpty,
+            "\(name), \(wrong.count) of \(expected.count): \(wrong.sorted().prefix(3).map { ($0, expected[$0], found[$0]) })"
+        )
+        #expect(expected.count > 1000)
+    }
+
+    private func open(_ path: String, _ clock: SimulatedClock, _ keepsSummaries: Bool) throws -> SQLiteStore {
+        var options = SQLiteStore.Options.retaining(
+            ["motion/*": Self.age], clock, summaries: keepsSummaries ? .some(Self.summaryAge) : nil)
         options.survivesPowerLoss = false
         let store = try SQLiteStore(path: path, options: options)
         try store.database.execute(

@@ -258,12 +258,18 @@ func location(_ offset: Int64) -> SampleBlock {
 
 extension SQLiteStore.Options {
     /// Returns options with rules, by a simulated clock.
-    static func retaining(_ rules: [String: Int64], _ clock: SimulatedClock, isConfirmed: Bool = true) -> Self {
+    /// - Parameter summaries: the age of summaries of motion whose samples have left, nil for no end; without it, they leave too.
+    static func retaining(
+        _ rules: [String: Int64], _ clock: SimulatedClock, isConfirmed: Bool = true, summaries: Int64?? = nil
+    ) -> Self {
         var options = Self()
         options.retention.isConfirmed = isConfirmed
         let parsed = rules.compactMap { text, age in (try? StreamPattern(text)).map { (pattern: $0, age: Int64?(age)) }
         }
         options.retention.rules = (try? KeepRules(parsed)) ?? .everything
+        if let summaries, let pattern = try? StreamPattern("motion/*") {
+            options.retention.summaryRules = (try? KeepRules([(pattern, summaries)])) ?? .everything
+        }
         options.retention.wallTime = { clock.now }
         return options
     }

@@ -12,6 +12,12 @@ final class AverageCursor: QueryCursor {
     private let average: SQLiteStatement
     /// Reads the summaries of minutes; nil if the store has none.
     private let minutes: SQLiteStatement?
+    /// Finds the first minute at or after ``position``: it may have no samples any more. Nil if spans are not whole minutes.
+    private let firstMinute: SQLiteStatement?
+    private let limits: [Int64: Int64]
+    /// The time before which summaries of the current device are not used: they are all that is left of their minutes, and no part
+    /// of them can be told from another.
+    private var summariesFrom: Int64 = .min
     private let waiting: WaitingReader.Stream?
     /// The stream, and the indexes of its columns with an aggregate.
     private let stream: SensorStream
@@ -50,8 +56,16 @@ final class AverageCursor: QueryCursor {
                 SELECT \((["t", "samples"] + names).joined(separator: ", ")) FROM \(stream.minutesTable)
                 WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t
                 """)
+            let areWhole = span % Minute.length == 0
+            firstMinute =
+                areWhole
+                ? try database.prepare(
+                    """
+                    SELECT t FROM \(stream.minutesTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t LIMIT 1
+                    """) : nil
+            limits = areWhole ? [:] : try ExpiredTable.limits(of: stream, in: database)
         } else {
-            minutes = nil
+            (minutes, firstMinute, limits) = (nil, nil, [:])
         }
         waiting = try reader.waiting.stream(stream)
         self.times = times
@@ -62,14 +76,15 @@ final class AverageCursor: QueryCursor {
     func start(device: Int64) throws(SQLiteError) {
         position = times.lowerBound
         self.device = device
+        summariesFrom = limits[device] ?? .min
         reset()
-        for statement in [firstStored, average, minutes] { try statement?.bind(device, at: 1) }
+        for statement in [firstStored, average, minutes, firstMinute] { try statement?.bind(device, at: 1) }
         waitingTimes = try waiting?.rows(of: device, times).map(\.time) ?? []
         nextWaiting = 0
     }
 
     func reset() {
-        for statement in [firstStored, average, minutes] { statement?.reset() }
+        for statement in [firstStored, average, minutes, firstMinute] { statement?.reset() }
     }
 
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
@@ -120,7 +135,7 @@ final class AverageCursor: QueryCursor {
     private func addMinutes(in times: Range<Int64>) throws(SQLiteError) {
         guard let minutes else { return }
         let whole = Minute.whole(in: times)
-        try minutes.bind(whole.lowerBound, at: 2)
+        try minutes.bind(max(whole.lowerBound, summariesFrom), at: 2)
         try minutes.bind(whole.upperBound, at: 3)
         defer { minutes.reset() }
         var position = times.lowerBound
@@ -135,13 +150,26 @@ final class AverageCursor: QueryCursor {
         if position < times.upperBound { try addRows(in: position..<times.upperBound) }
     }
 
-    /// Returns the time of the first sample of the table at or after ``position`` and before `end`, or nil if there is none.
+    /// Returns the time of the first sample of the table at or after ``position`` and before `end`, or the start of a minute before
+    /// it that has a summary; nil if there is none.
     private func firstStoredTime(before end: Int64) throws(SQLiteError) -> Int64? {
         guard position < end else { return nil }
-        try firstStored.bind(position, at: 2)
-        try firstStored.bind(min(end, times.upperBound), at: 3)
-        defer { firstStored.reset() }
-        return try firstStored.step() ? firstStored.int64(at: 0) : nil
+        let end = min(end, times.upperBound)
+        let sample = try first(of: firstStored, in: position..<max(position, end))
+        guard let firstMinute else { return sample }
+        // Before the first minute that exists, there is none.
+        let start = max(position, .min + Minute.length)
+        let minutes = Minute.whole(in: start..<max(start, times.upperBound))
+        let before = min(minutes.upperBound, sample ?? end)
+        return try first(of: firstMinute, in: minutes.lowerBound..<max(minutes.lowerBound, before)) ?? sample
+    }
+
+    private func first(of statement: SQLiteStatement, in range: Range<Int64>) throws(SQLiteError) -> Int64? {
+        guard !range.isEmpty else { return nil }
+        try statement.bind(range.lowerBound, at: 2)
+        try statement.bind(range.upperBound, at: 3)
+        defer { statement.reset() }
+        return try statement.step() ? statement.int64(at: 0) : nil
     }
 
     /// Returns the start of the span that contains `time`: the greatest multiple of `span` that is at most `time`.

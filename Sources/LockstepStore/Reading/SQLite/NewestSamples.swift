@@ -10,17 +10,22 @@ struct NewestSamples {
 
     let reader: SQLiteDriver
 
-    /// Returns the time of the newest sample of each device in a stream, by device id.
+    /// Returns the time of the newest sample of each device in a stream, by device id; of a device of which only summaries are left,
+    /// that of its newest minute.
     func times(of stream: SensorStream) throws(SQLiteError) -> [Int64: Int64] {
         guard let waiting = try reader.waiting.stream(stream) else { return [:] }
-        let newest = try reader.database.prepare("SELECT max(t) FROM \(stream.rowTable) WHERE device_id = ?1")
         var times = try waiting.newestTimes()
-        for device in try devices(in: stream) {
-            try newest.bind(device, at: 1)
-            if try newest.step(), let time = newest.optionalInt64(at: 0) {
-                times[device] = max(times[device] ?? time, time)
+        let mayStandAlone = try ExpiredTable.exists(in: reader.database)
+        for table in mayStandAlone ? [stream.rowTable, stream.minutesTable] : [stream.rowTable]
+        where try !StoreSchema.columns(of: table, in: reader.database).isEmpty {
+            let newest = try reader.database.prepare("SELECT max(t) FROM \(table) WHERE device_id = ?1")
+            for device in try devices(in: table) {
+                try newest.bind(device, at: 1)
+                if try newest.step(), let time = newest.optionalInt64(at: 0) {
+                    times[device] = max(times[device] ?? time, time)
+                }
+                newest.reset()
             }
-            newest.reset()
         }
         return times
     }
@@ -42,7 +47,7 @@ struct NewestSamples {
             ) WHERE \(column) IS NOT NULL LIMIT 1
             """)
         var rows: [Int64: Row] = [:]
-        for device in try devices(in: stream) {
+        for device in try devices(in: stream.rowTable) {
             try select.bind(device, at: 1)
             if try select.step() {
                 rows[device] = (select.int64(at: 0), kinds.indices.map { kinds[$0].read(select, at: $0 + 1) })
@@ -59,10 +64,10 @@ struct NewestSamples {
         return rows
     }
 
-    /// Returns the ids of the devices with rows in the table of a stream, without reading the samples between them.
-    private func devices(in stream: SensorStream) throws(SQLiteError) -> [Int64] {
+    /// Returns the ids of the devices with rows in a table, without reading the rows between them.
+    private func devices(in table: String) throws(SQLiteError) -> [Int64] {
         let next = try reader.database.prepare(
-            "SELECT device_id FROM \(stream.rowTable) WHERE device_id > ?1 ORDER BY device_id LIMIT 1")
+            "SELECT device_id FROM \(table) WHERE device_id > ?1 ORDER BY device_id LIMIT 1")
         var devices: [Int64] = []
         var last = Int64.min
         while true {
