@@ -79,14 +79,18 @@ extension CollectorCommand {
         let streams = settings.streams.streams.map(\.name)
         func pattern(_ text: String) throws -> StreamPattern { try StreamPattern(text, streams: streams) }
         var retention = Retention()
-        retention.rules = try KeepRules(
-            settings.values(options.keep) { text in
-                guard let equals = text.lastIndex(of: "=") else {
-                    throw CommandFailure("'\(text)' is not a rule: use STREAM=AGE or GROUP/DEVICE/STREAM=AGE")
-                }
-                let age = String(text[text.index(after: equals)...])
-                return try (pattern(String(text[..<equals])), age == "forever" ? nil : keepAge(age))
-            })
+        func rules(_ setting: Setting<String>) throws -> KeepRules {
+            try KeepRules(
+                settings.values(setting) { text in
+                    guard let equals = text.lastIndex(of: "=") else {
+                        throw CommandFailure("'\(text)' is not a rule: use STREAM=AGE or GROUP/DEVICE/STREAM=AGE")
+                    }
+                    let age = String(text[text.index(after: equals)...])
+                    return try (pattern(String(text[..<equals])), age == "forever" ? nil : keepAge(age))
+                })
+        }
+        retention.rules = try rules(options.keep)
+        retention.summaryRules = try rules(options.keepSummaries)
         retention.isConfirmed = try settings.isOn(options.confirmRetention)
         retention.maxSize = try settings.value(options.maxStore)
         retention.order = try settings.values(options.maxStoreOrder) { text in
@@ -110,6 +114,11 @@ extension CollectorCommand {
         guard settings.place(of: options.maxStore) == nil, settings.place(of: options.maxStoreOrder) == nil else {
             throw CommandFailure(
                 "--max-store is only for SQLite stores: limit the disk of the ClickHouse server instead")
+        }
+        guard settings.place(of: options.keepSummaries) == nil else {
+            throw CommandFailure(
+                "--keep-summaries is only for SQLite stores: with ClickHouse, summaries of minutes leave with their samples"
+            )
         }
         store.retention = try retention(settings)
         try settings.assign(options.keepRejected, to: &store.rejectedLimit)

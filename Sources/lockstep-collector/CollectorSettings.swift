@@ -96,6 +96,14 @@ struct CollectorSettings: SettingGroup {
         docs/retention.md (default: everything is kept).
         """
     ) { $0 }
+    let keepSummaries = Setting<String>.pairs(
+        "keep-summaries", placeholder: "pattern=age",
+        """
+        Age from which the summaries of minutes leave whose samples have left by --keep or --max-store: STREAM=AGE or \
+        GROUP/DEVICE/STREAM=AGE, such as 'motion/*=365d'; at least 1h; may be repeated. Only for SQLite, see \
+        docs/retention.md (default: they leave with the samples).
+        """
+    ) { $0 }
     let confirmRetention = Setting.flag(
         "confirm-retention",
         """

@@ -50,7 +50,7 @@ struct RetentionSystemTests {
             }
             #expect(try await lockstep("devices", "--size").contains("20000"))
             await careful.stop()
-            let confirmed = try collector("--confirm-retention")
+            let confirmed = try collector("--confirm-retention", "--keep-summaries", "motion/*=forever")
             let reader = try SQLiteDatabase(path: path, mode: .readOnly)
             await expectEventually("\(confirmed.text)") {
                 (try? reader.integer("SELECT count(*) FROM accelerometer")) ?? 0 < 4000
@@ -62,9 +62,19 @@ struct RetentionSystemTests {
             let verified = try await lockstep("verify")
             #expect(verified.contains("motion/accelerometer: \(20_000 - count) samples before"))
             #expect(verified.contains("complete: 20000 samples of 1 device, \(20_000 - count) of them expired"))
+            let averages = try await lockstep("query", "accelerometer", "--device", "walker", "--every", "1h", "--csv")
+            let numbers = averages.split(separator: "\n").dropFirst().compactMap { $0.split(separator: ",").last }
+            #expect(numbers.compactMap { Int($0) } == Array(repeating: 1000, count: 20), "\(averages)")
             #expect(try await lockstep("compact").contains(", 0.0 MB free"))
             #expect(try await lockstep("hold", "--list").contains("a fall"))
             await confirmed.stop()
+            let refused = try await RunningProgram.run(
+                Programs.built("lockstep-collector"),
+                [
+                    "--broker", system.broker.url, "--store", "clickhouse://localhost/lockstep", "--keep-summaries",
+                    "steps=365d",
+                ])
+            #expect(refused.status != 0 && refused.text.contains("--keep-summaries is only for SQLite stores"))
         }
     }
 }
