@@ -162,12 +162,17 @@ struct FloorCounterTests {
     @Test("impossible values are ignored")
     func hostile() {
         var counter = FloorCounter()
-        for (time, pressure) in [(0, .nan), (.max, 1000), (.min, 1000), (5, -1), (6, .infinity), (3, 1000)]
+        for (time, pressure) in [
+            (0, .nan), (.max, 1000), (.min, 1000), (5, -1), (6, .infinity), (3, 1000), (6_000_000, 1000),
+            (12_000_000, 1000),
+        ]
             as [(Int64, Double)]
         {
             _ = counter.update(SampleBlock(stream: .pressure, times: [time], columns: [[pressure]]))
         }
-        for (time, start) in [(0, .nan), (.max, 0), (.min, 0), (9, -1e300), (9, 9), (9, 0)] as [(Int64, Double)] {
+        for (time, start) in [(0, .nan), (.max, 0), (.min, 0), (9, -1e300), (9, -0x1p63), (9, 9), (9, 0)]
+            as [(Int64, Double)]
+        {
             let columns = [start, 1, 1, 1, 1, 1].map { [$0] }
             #expect(counter.update(SampleBlock(stream: .steps, times: [time], columns: columns)).isEmpty)
         }

@@ -16,7 +16,8 @@ public import LockstepModel
 /// separately, each of them from its lowest point, as in the CUSUM test for a change (E. S. Page: Continuous inspection
 /// schemes. Biometrika 41, 1954, 100–115). On the flat, what was climbed and is no floor fades within a minute.
 ///
-/// The pressure needs one sample a second. A floor is recognised about ten seconds after it was reached.
+/// The pressure needs one sample a second, with a noise of at most 0.02 hPa. A floor is recognised about ten seconds after it
+/// was reached.
 public struct FloorCounter: Sendable {
     /// Half the time over which altitudes are averaged, in µs.
     private static let halfWindow: Int64 = 2_500_000
@@ -55,8 +56,9 @@ public struct FloorCounter: Sendable {
                 altimeter.add(time: time, altitude: StandardAtmosphere.altitude(at: pressure))
             }
         } else if samples.stream == .steps {
-            for (index, end) in samples.times.enumerated() where end.magnitude < 1 << 62 {
-                guard let start = Int64(exactly: samples.columns[0][index]), start < end else { continue }
+            for (index, end) in samples.times.enumerated() where end.magnitude < 1 << 60 {
+                guard let start = Int64(exactly: samples.columns[0][index]), start.magnitude < 1 << 60, start < end
+                else { continue }
                 pending.append((start, end, samples.columns[1][index]))
             }
             if pending.count > Self.capacity { pending.removeFirst(pending.count - Self.capacity) }
@@ -127,7 +129,7 @@ public struct FloorCounter: Sendable {
         private var height = 0.0
         private var start: Int64 = 0
 
-        /// Adds a change in m that began at a time in µs. A change in the other direction ends the climb.
+        /// Adds a change in m that began at a time in µs. A change in the other direction lowers the height, at most to 0.
         mutating func add(_ change: Double, at time: Int64) {
             if height == 0 { start = time }
             height = max(min(height, 0), height + change)
@@ -162,7 +164,7 @@ public struct FloorCounter: Sendable {
         var last: Int64? { altitudes.last?.time }
 
         mutating func add(time: Int64, altitude: Double) {
-            guard time > newest, time.magnitude < 1 << 62 else { return }
+            guard time > newest, time.magnitude < 1 << 60 else { return }
             if sum.count > 0, time - first >= 1_000_000 { finish() }
             if sum.count == 0 { first = time }
             newest = time

@@ -34,9 +34,11 @@ extension PedometerData {
         let indices = rows.times.indices.filter {
             rows.times[$0] > from.microseconds && rows.times[$0] <= to.microseconds
         }
-        func count(_ column: Int) -> Int { Int(indices.reduce(0) { $0 + min(rows.columns[column][$1], 0x1p53) }) }
-        sum.floorsAscended = (floorsAscended ?? 0) + count(1)
-        sum.floorsDescended = (floorsDescended ?? 0) + count(2)
+        func total(_ known: Int?, _ column: Int) -> Int {
+            Int(min(indices.reduce(Double(known ?? 0)) { $0 + max(0, rows.columns[column][$1]) }, 0x1p53))
+        }
+        sum.floorsAscended = total(floorsAscended, 1)
+        sum.floorsDescended = total(floorsDescended, 2)
         return sum
     }
 }
