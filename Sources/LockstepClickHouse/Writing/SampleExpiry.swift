@@ -124,13 +124,17 @@ struct SampleExpiry {
         refused.remove(stream.name)
         for (device, limit) in new { limits[stream.name, default: [:]][device] = limit }
         for kind in RefinedKind.allCases where kind.standsFor == stream.name {
-            // Rows of `lockstep refine` that cannot be read keep no samples in the store.
+            // If the rows of `lockstep refine` cannot be read, the samples expire nevertheless.
             do {
                 guard try client.rows("EXISTS TABLE \(kind.table)").first?[0] == "1",
                     try client.rows("SELECT count() FROM \(kind.table) WHERE \(condition)").first?[0] != "0"
                 else { continue }
                 remaining.append("ALTER TABLE \(kind.table) DELETE WHERE \(condition)")
-            } catch { report(error, of: kind.table) }
+            } catch {
+                // Each attempt would block the store until the time limit of a request.
+                if error.code == .unreachable { throw error }
+                report(error, of: kind.table)
+            }
         }
         guard samples > 0 else { return }
         // First, so that nothing is stored that the statements do not delete. If they fail, the next search finds it again.
