@@ -163,7 +163,7 @@ let package = Package(
         // Shared by the programs: settings, rule files, errors, terminal output.
         module(
             "CommandLine",
-            "CLinux CYAML Model MQTT Motion Rules ArgumentParser Logging ServiceLifecycle UnixSignals"),
+            "CLinux CYAML Model Wire MQTT Motion Rules ArgumentParser Logging ServiceLifecycle UnixSignals"),
 
         program(
             "lockstep-agent",

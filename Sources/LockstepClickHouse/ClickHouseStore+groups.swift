@@ -163,8 +163,8 @@ extension ClickHouseStore {
         for clock in group.clocks { transaction.clocks.append(clock) }
         transaction.sessions += group.sessions
         transaction.splits += group.splits
-        for (key, time) in group.splits {
-            transaction.markers.removeAll { $0.session == key && $0.marker.time >= time }
+        for (key, ids) in group.splits {
+            transaction.markers.removeAll { $0.session == key && ids.contains($0.marker.id) }
         }
         transaction.markers += group.markers
         let room = options.rejectedLimit - storedRejections - transaction.rejected.count

@@ -60,13 +60,10 @@ extension ClickHouseStore {
 
     /// Inserts what a transaction changes of sessions.
     func insertSessions(of transaction: Transaction) throws(StoreError) {
-        // Waits until the rows are gone: no view hides them. What is inserted afterwards stays.
-        for (key, time) in transaction.splits {
-            try client.delete(
-                from: SessionTable.markers.received,
-                where: "group_name = '\(key.group)' AND session_id = '\(key.id)' AND t >= \(time.microseconds)")
-        }
+        let limit = nextVersion()
         try insert(transaction.sessions, markers: transaction.markers) { _ in nextVersion() }
+        // After their copies are stored, so that none is lost. Those that are inserted in this transaction stay.
+        for (key, ids) in transaction.splits { try deleteMarkers(ids, of: key, below: limit, within: .seconds(60)) }
         // Until the mutations are done, the views hide the rows.
         for session in transaction.sessions where session.state == .deleted {
             let key = "group_name = '\(session.key.group)' AND session_id = '\(session.key.id)'"
@@ -76,17 +73,33 @@ extension ClickHouseStore {
         }
     }
 
-    /// Inserts rows of sessions. Of two rows with the same key, the one with the higher version counts.
+    /// Deletes all versions of markers below a limit, and waits until they are gone: no view hides them.
+    func deleteMarkers(
+        _ ids: [String], of key: RecordingSession.Key, below limit: UInt64 = .max, within time: Duration? = nil
+    ) throws(StoreError) {
+        // The server limits the length of a statement to 256 KiB.
+        for part in ids.chunks(of: 500) {
+            try client.delete(
+                from: SessionTable.markers.received,
+                where: """
+                    group_name = '\(key.group)' AND session_id = '\(key.id)' AND version < \(limit)
+                    AND marker_id IN (\(part.map(literal).joined(separator: ", ")))
+                    """, within: time)
+        }
+    }
+
+    /// Inserts rows of sessions. Of two rows with the same key, the one with the higher version counts. Sessions come last:
+    /// without its session, no marker or device is shown.
     func insert(
         _ sessions: [RecordingSession], markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)],
         version: (RecordingSession.Key) -> UInt64
     ) throws(StoreError) {
-        try insert(sessions.map { (SessionTable.row(of: $0), version($0.key)) }, into: .sessions)
         let devices = sessions.filter { $0.state != .deleted }.flatMap { session in
             SessionTable.deviceRows(of: session).map { ($0, version(session.key)) }
         }
         try insert(devices, into: .devices)
         try insert(markers.map { (SessionTable.row(of: $1, in: $0), version($0)) }, into: .markers)
+        try insert(sessions.map { (SessionTable.row(of: $0), version($0.key)) }, into: .sessions)
     }
 
     private func insert(

@@ -33,8 +33,8 @@ public struct IngestGroup: Sendable {
     public var sessions: [RecordingSession] = []
     /// The new markers of sessions.
     public var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
-    /// The sessions whose markers from a time on have become markers of another session. It takes effect before ``markers``.
-    public var splits: [(session: RecordingSession.Key, at: Timestamp)] = []
+    /// The ids of markers that have left a session for another one. It takes effect before ``markers``.
+    public var splits: [(session: RecordingSession.Key, markers: [String])] = []
     /// What people have asked to delete. It takes effect before the samples of the group.
     public var deletions: [Deletion] = []
 
@@ -72,7 +72,7 @@ public struct IngestGroup: Sendable {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && lifecycles.isEmpty && dropped.isEmpty
             && seen.isEmpty && reports.isEmpty && evidence.isEmpty && clocks.isEmpty && tick == nil
             && deliveries.isEmpty
-            && acknowledgements.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty
+            && acknowledgements.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty && splits.isEmpty
     }
 
     /// Whether writing the group can be deferred, because it contains only heartbeats: no acknowledgement depends on
@@ -80,7 +80,7 @@ public struct IngestGroup: Sendable {
     public var isDeferrable: Bool {
         runs.isEmpty && rejected.isEmpty && transitions.isEmpty && dropped.isEmpty && lifecycles.isEmpty
             && tick == nil && deliveries.isEmpty
-            && acknowledgements.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty
+            && acknowledgements.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty && splits.isEmpty
     }
 
     /// Appends a batch: to the last run if device and stream match, otherwise as a new run.

@@ -13,17 +13,21 @@ struct SessionCopyTests {
     private let left = DeviceAddress(group: .standard, device: DeviceID(unchecked: "left"))
 
     /// Writes a store with a session of five seconds, and samples before, in and after it of a device whose clock is ahead.
-    private func prepare(_ path: String) throws -> RecordingSession {
-        let offset: Int64 = 250_000
+    /// - Parameter offset: what the clock is ahead, in µs.
+    @discardableResult
+    private func prepare(_ path: String, offset: Int64 = 250_000) throws -> RecordingSession {
         let times = (0..<100).map { Self.start + Int64($0) * 100_000 + offset }
         var group = IngestGroup(batches: [
             received(block(times, x: times.indices.map(Double.init)), "left", nil),
             received(block(times, x: times.map { _ in 9 }), "right", nil),
         ])
-        let point = ClockPoint(
-            collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: Self.start),
-            segment: Timestamp(microseconds: Self.start), offset: offset, skew: 0, bound: 150, skewBound: 0)
-        group.clocks = [DeviceClock(device: left, epoch: Epoch(unchecked: "e1"), point: point)]
+        // Estimates are on the device's time line.
+        group.clocks = ([0, 5_000_000, 10_000_000] as [Int64]).map { time in
+            let point = ClockPoint(
+                collector: CollectorID(unchecked: "main"), time: Timestamp(microseconds: Self.start + offset + time),
+                segment: Timestamp(microseconds: Self.start), offset: offset, skew: 0, bound: 150, skewBound: 0)
+            return DeviceClock(device: left, epoch: Epoch(unchecked: "e1"), point: point)
+        }
         var session = RecordingSession(
             key: .init(group: .standard, id: SessionID(unchecked: "walk-3")), name: "walk 3",
             created: Timestamp(microseconds: Self.start))
@@ -86,6 +90,35 @@ struct SessionCopyTests {
         }
     }
 
+    @Test("all estimates of a clock that is an hour ahead are copied that belong to the time of the session")
+    func clocks() async throws {
+        try await withTemporaryFolder { folder in
+            try prepare(folder + "/a.db", offset: 3_600_000_000)
+            let run = try await copy("sqlite:\(folder)/a.db", "sqlite:\(folder)/b.db")
+            #expect(run.status == 0, "\(run.text)")
+            let clocks = try StoreReader(path: folder + "/b.db").storedClocks(of: left)
+            #expect(
+                clocks.map { $0.point.time.microseconds - Self.start - 3_600_000_000 } == [0, 5_000_000, 10_000_000])
+        }
+    }
+
+    @Test("a repeated copy takes the markers out that have left the session since the first one")
+    func split() async throws {
+        try await withTemporaryFolder { folder in
+            var session = try prepare(folder + "/a.db")
+            let (from, to) = ("sqlite:\(folder)/a.db", "sqlite:\(folder)/b.db")
+            #expect(try await copy(from, to).status == 0)
+            session.end = Timestamp(microseconds: Self.start + 2_500_000)
+            var group = IngestGroup()
+            group.sessions = [session]
+            group.splits = [(session.key, ["m"])]
+            try write(group, to: folder + "/a.db")
+            #expect(try await copy(from, to).status == 0)
+            let copied = try StoreReader(path: folder + "/b.db").sessions()
+            #expect(copied.map(\.end) == [session.end] && copied.map(\.markers) == [[]])
+        }
+    }
+
     @Test("another session with the same id is kept, and a sample with another value is reported")
     func differences() async throws {
         try await withTemporaryFolder { folder in
@@ -120,6 +153,8 @@ struct SessionCopyTests {
                     let run = try await copy(from, server.url())
                     #expect(run.status == 0 && run.text.contains("\(copied) copied now"), "\(run.text)")
                 }
+                let devices = try StoreAddress(server.url()).reader().devices()
+                #expect(devices.map(\.address) == [left] && devices.map(\.samples) == [0], "no counters are copied")
                 let stored = try content(server.url())
                 #expect(stored.sessions == [session] && stored.samples.count == 50)
                 let run = try await copy(server.url(), to)

@@ -43,6 +43,14 @@ extension StoreTests {
             second.key = .init(group: session.key.group, id: SessionID(unchecked: "walk-2"))
             (session.end, second.start) = (marker.time, marker.time)
             session.markers = []
+            // It has been earlier, in the first part: this version does not come back.
+            var earlier = marker
+            earlier.time = Timestamp(microseconds: 1)
+            group = IngestGroup()
+            group.markers = [(session.key, earlier)]
+            try store.write(group)
+            group.markers = [(session.key, marker)]
+            try store.write(group)
             let late = RecordingSession.Marker(
                 id: "b", time: Timestamp(microseconds: 3), clock: .client, text: "end")
             second.add(late)
@@ -51,7 +59,7 @@ extension StoreTests {
             try store.add(group)
             group = IngestGroup()
             group.sessions = [session, second]
-            group.splits = [(session.key, marker.time)]
+            group.splits = [(session.key, [marker.id, late.id])]
             group.markers = [(second.key, marker), (second.key, late)]
             try store.write(group)
             #expect(try reader.sessions() == [session, second])

@@ -52,6 +52,22 @@ import Testing
         ("targets: {x: {record: start, session: '{time}'}}", "'{time}' is not a placeholder"),
         ("targets: {x: {record: start, session: a, rates: {pressure: fast}}}", "'fast' is not a rate in Hz"),
         ("targets: {x: {record: start, session: a, rates: {presure: 1}}}", "presure"),
+        (
+            "targets:\n  x: {record: start, session: a, for: 20000d}",
+            "r.yaml:2: target 'x' cannot start a session: 'for_s' must be from 0 to 1e9"
+        ),
+        (
+            "targets: {x: {record: start, session: \(String(repeating: "a", count: 1001))}}",
+            "'name' must have 1 to 1000 bytes"
+        ),
+        (
+            "targets: {x: {record: start, session: a, labels: {\(String(repeating: "k", count: 129)): v}}}",
+            "with names of 1 to 128 bytes"
+        ),
+        (
+            "targets: {x: {record: start, session: a, labels: {k: \(String(repeating: "v", count: 1001))}}}",
+            "'labels' must have 1 to 1000 bytes"
+        ),
         ("targets: {x: {record: mark, for: 5s}}", "unknown key 'for'"),
         (
             "targets: {x: {record: mark}}\nrules: {a: {when: {health: disk, below: 10 %}, to: x}}",

@@ -103,6 +103,18 @@ package final class CopyTarget {
         try insert(reports, into: "received_reports", EpochReportRows.columns)
     }
 
+    /// Inserts devices as those that were never seen. Only do so for devices that the database does not have.
+    package func insert(_ devices: [DeviceAddress]) throws(StoreError) {
+        var records = RowBinary()
+        for device in devices { DeviceRecord(device).append(to: &records, version: 0) }
+        try insert(records, into: "received_devices", DeviceRecord.columns + ["version"])
+    }
+
+    /// Deletes markers of a session.
+    package func deleteMarkers(_ ids: [String], of session: RecordingSession.Key) throws(StoreError) {
+        try store.deleteMarkers(ids, of: session)
+    }
+
     /// Inserts sessions with their devices and markers.
     package func insert(_ sessions: [RecordingSession]) throws(StoreError) {
         // An earlier copy must not be missed.
@@ -314,14 +326,29 @@ struct CopyVersions {
 
 extension ClickHouseClient {
     /// Deletes rows of a table, and waits until they are gone. Old servers cannot wait themselves.
-    func delete(from table: String, where condition: String) throws(StoreError) {
+    /// - Parameter time: how long to wait, or nil for as long as the server works on it.
+    /// - Throws: ``/LockstepStore/StoreError`` also if the server cannot delete them, or not in time.
+    func delete(from table: String, where condition: String, within time: Duration? = nil) throws(StoreError) {
+        let deadline = time.map { ContinuousClock.now + $0 }
         try execute("ALTER TABLE \(table) DELETE WHERE \(condition)")
-        while try rows(
-            """
-            SELECT count() FROM system.mutations
-            WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
-            """
-        ).first?[0] != "0" { usleep(200_000) }
+        while true {
+            let open = try rows(
+                """
+                SELECT count(), max(latest_fail_reason) FROM system.mutations
+                WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
+                """
+            ).first
+            guard let open, open[0] != "0" else { return }
+            if let reason = open[1], !reason.isEmpty {
+                throw StoreError(.server, "the server cannot delete rows of the table '\(table)': \(reason)")
+            }
+            if let deadline, ContinuousClock.now >= deadline {
+                throw StoreError(
+                    .server,
+                    "the server has not deleted rows of the table '\(table)' in time: see the table system.mutations")
+            }
+            usleep(200_000)
+        }
     }
 
     /// Returns the highest version of each device in a table, by id.

@@ -86,12 +86,13 @@ struct Transaction {
     /// The changed sessions, and new markers of sessions.
     var sessions: [RecordingSession] = []
     var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
-    /// The sessions whose markers from a time on have become markers of another session.
-    var splits: [(session: RecordingSession.Key, at: Timestamp)] = []
+    /// The ids of markers that have left a session for another one.
+    var splits: [(session: RecordingSession.Key, markers: [String])] = []
 
     /// Whether there is nothing to commit.
     var isEmpty: Bool {
         devices.isEmpty && numbers.isEmpty && rejected.isEmpty && states.isEmpty && clocks.isEmpty
             && deliveries.isEmpty && acknowledged.isEmpty && deletions.isEmpty && sessions.isEmpty && markers.isEmpty
+            && splits.isEmpty
     }
 }

@@ -109,16 +109,24 @@ struct SessionMachine {
     /// Divides a session that has ended, and returns the part from a time on. Both have the batch numbers of the whole session:
     /// each is complete when the whole is.
     mutating func split(at time: Timestamp, into key: RecordingSession.Key, name: String) -> RecordingSession {
+        // Of what is still on its way, nobody knows to which part it belongs.
+        for (id, device) in session.devices where !device.isSettled { session.devices[id]?.hasSamples = true }
         var rest = session
         rest.key = key
         rest.name = name
         rest.start = time
         rest.length = nil
-        rest.markers.removeAll { $0.time < time }
+        rest.markers = removeMarkers(from: time)
         session.end = time
         session.length = nil
-        session.markers.removeAll { $0.time >= time }
         return rest
+    }
+
+    /// Removes and returns the markers from a time on.
+    mutating func removeMarkers(from time: Timestamp) -> [RecordingSession.Marker] {
+        let removed = session.markers.filter { $0.time >= time }
+        session.markers.removeAll { $0.time >= time }
+        return removed
     }
 
     mutating func delete() { session.state = .deleted }
@@ -367,7 +375,7 @@ struct SessionMachine {
                 if device.lastNumbers == nil { return "has not answered since the end" }
                 if device.onItsWay > 0 { return counted(device.onItsWay, "batch", "batches") + " on the way" }
                 // Stopped before its start, it has no samples. Those before the request to start have not been observed.
-                let isUnknown = session.start == session.end || session.start.map { $0 < session.created } == true
+                let isUnknown = session.start == session.end || session.end.map { $0 <= session.created } == true
                 return device.hasSamples || isUnknown ? nil : RecordingSession.noSamples
             })
         let devices = session.devices

@@ -15,8 +15,9 @@ extension SessionRegistry {
         _ action: RecordAction, for event: StoredEvent, of device: DeviceAddress, known: () -> [DeviceID],
         at moment: Moment
     ) throws(PayloadError) {
-        // The clock of the device may be ahead.
-        let time = min(event.time, moment.wall)
+        // The clock of the device may be ahead, or before 1970.
+        let first = Timestamp(microseconds: 0)
+        let time = max(first, min(event.time, moment.wall))
         func filled(_ name: String) -> String {
             name.replacing("{rule}", with: event.rule).replacing("{group}", with: device.group.rawValue)
                 .replacing("{device}", with: device.device.rawValue)
@@ -25,7 +26,7 @@ extension SessionRegistry {
         switch action {
         case .start(let start):
             let name = filled(start.session)
-            let begin = time - start.before
+            let begin = max(first, time - start.before)
             // One with this start is that of this event, which a killed collector has not noted as done.
             guard !all.contains(where: { $0.name == name && ($0.canStop || $0.start == begin) }) else { return }
             let id = SessionID.named(name) { self[.init(group: device.group, id: $0)] != nil }

@@ -28,7 +28,7 @@ struct SessionRegistry {
     /// The changed machines of the current transaction as they were before it; nil for a new one.
     private var before: [RecordingSession.Key: SessionMachine?] = [:]
     private var markers: [(session: RecordingSession.Key, marker: RecordingSession.Marker)] = []
-    private var splits: [(session: RecordingSession.Key, at: Timestamp)] = []
+    private var splits: [(session: RecordingSession.Key, markers: [String])] = []
     /// The sessions whose machines may have changed what is stored since the last group was taken.
     private var touched: Set<RecordingSession.Key> = []
     /// What was written of each session last.
@@ -138,8 +138,21 @@ struct SessionRegistry {
         _ key: RecordingSession.Key, at time: Timestamp, into id: SessionID, name: String, at moment: Moment
     ) throws(PayloadError) {
         let second = RecordingSession.Key(group: key.group, id: id)
-        // The broker may deliver a request again.
-        guard machines[second] == nil else { return }
+        if let other = machines[second]?.session {
+            // The broker may deliver a request again. Meanwhile, the first part may have been split once more.
+            guard second != key, other.state != .deleted, other.start == time,
+                machines[key]?.session.end.map({ $0 <= time }) == true
+            else { throw PayloadError("there is a session '\(id)' in the group '\(key.group)'") }
+            // A collector that was killed may have left markers in the first part.
+            var moved: [RecordingSession.Marker] = []
+            change(key) { moved = $0.removeMarkers(from: time) }
+            guard !moved.isEmpty else { return }
+            let lacking = moved.filter { marker in !other.markers.contains { $0.id == marker.id } }
+            change(second) { machine in for marker in lacking { machine.mark(marker) } }
+            move(moved, from: key)
+            markers += lacking.map { (second, $0) }
+            return
+        }
         guard let session = machines[key]?.session, let start = session.start, let end = session.end,
             !session.isRunning
         else { throw PayloadError("only a session that has ended can be split") }
@@ -156,11 +169,18 @@ struct SessionRegistry {
         machines[second] = SessionMachine(rest, at: moment)
         index(rest)
         touched.insert(second)
-        markers.removeAll { $0.session == key && $0.marker.time >= time }
+        move(rest.markers, from: key)
         markers += rest.markers.map { (second, $0) }
-        splits.append((key, time))
         nextTick = .min
         nextRead = .min
+    }
+
+    /// Notes that markers have left a session for another one.
+    private mutating func move(_ moved: [RecordingSession.Marker], from key: RecordingSession.Key) {
+        guard !moved.isEmpty else { return }
+        let ids = moved.map(\.id)
+        markers.removeAll { $0.session == key && ids.contains($0.marker.id) }
+        splits.append((key, ids))
     }
 
     // MARK: Observations

@@ -1,5 +1,7 @@
+import FoundationEssentials
 import LockstepModel
 import LockstepRules
+import LockstepWire
 
 /// Returns the text.
 /// - Throws: ``CommandFailure`` if a word in braces is not one of the placeholders.
@@ -127,7 +129,23 @@ extension RuleFileReader {
         }
         for (label, text) in try pairs("labels", of: &fields, name) { start.labels[label] = text }
         try fields.finish(["record", "session", "before", "for", "devices", "rates", "labels"])
+        try check(start, fields)
         return .start(start)
+    }
+
+    /// Checks the limits of a request to start.
+    private func check(_ start: RecordAction.Start, _ fields: Fields) throws {
+        let key = RecordingSession.Key(group: .standard, id: SessionID.named(start.session) { _ in false })
+        var session = RecordingSession(key: key, name: start.session, created: Timestamp(microseconds: 0))
+        (session.length, session.rates, session.labels) = (start.length, start.rates, start.labels)
+        // The device is that of the event.
+        session.includesGroup = true
+        let payload = Data(SessionJSON.encode(.start(session)))
+        do {
+            _ = try SessionJSON.decode(.start, payload, of: key, at: session.created, streams: streams)
+        } catch {
+            throw fields.failure("cannot start a session: \(error)")
+        }
     }
 
     /// Returns the keys and texts of a mapping in a target.

@@ -15,7 +15,7 @@ extension SQLiteStore {
 
     /// Writes what a group changes of sessions.
     func writeSessions(of group: IngestGroup) throws(SQLiteError) {
-        guard !group.sessions.isEmpty || !group.markers.isEmpty else { return }
+        guard !group.sessions.isEmpty || !group.markers.isEmpty || !group.splits.isEmpty else { return }
         // Created with the first session. In a transaction that is rolled back, so is this.
         for table in SessionTable.allCases { try database.execute(table.createInSQLite) }
         for session in group.sessions {
@@ -32,13 +32,18 @@ extension SQLiteStore {
             try write(SessionTable.row(of: session), to: .sessions)
             for row in SessionTable.deviceRows(of: session) { try write(row, to: .devices) }
         }
-        for (key, time) in group.splits {
-            let delete = try database.prepare(
-                "DELETE FROM \(SessionTable.markers.rawValue) WHERE group_name = ? AND session_id = ? AND t >= ?")
-            try delete.bind(key.group.rawValue, at: 1)
-            try delete.bind(key.id.rawValue, at: 2)
-            try delete.bind(time.microseconds, at: 3)
-            try delete.run()
+        for (key, ids) in group.splits {
+            for id in ids {
+                let delete = try database.prepare(
+                    """
+                    DELETE FROM \(SessionTable.markers.rawValue)
+                    WHERE group_name = ? AND session_id = ? AND marker_id = ?
+                    """)
+                try delete.bind(key.group.rawValue, at: 1)
+                try delete.bind(key.id.rawValue, at: 2)
+                try delete.bind(id, at: 3)
+                try delete.run()
+            }
         }
         for (key, marker) in group.markers { try write(SessionTable.row(of: marker, in: key), to: .markers) }
     }

@@ -246,6 +246,7 @@ public enum SessionJSON {
         }
         let time: Timestamp? = try object.optional("t")
         guard let time = time ?? now else { throw PayloadError("'t' is missing") }
+        guard time.microseconds >= 0 else { throw PayloadError("'t' must be a time in µs since 1970") }
         guard (1...128).contains(id.utf8.count) else { throw PayloadError("'id' must have 1 to 128 bytes") }
         return RecordingSession.Marker(
             id: id, time: time, clock: clock, text: try text("text", try object.required("text")),

@@ -68,7 +68,7 @@ struct SessionCopy {
                 }
                 try copy(block, of: device, &report)
             }
-            try insert(try source.storedClocks(of: device).near(start, end))
+            try insert(try source.storedClocks(of: device).near(range.from ?? start, range.to ?? end))
         }
         try insert(session)
         return report
@@ -111,22 +111,28 @@ struct SessionCopy {
     }
 
     private func insert(_ session: RecordingSession) throws {
+        let own = Set(session.markers.map(\.id))
+        // After an earlier copy, the session may have been split.
+        let gone = try check.sessions().first { $0.key == session.key }?.markers
+            .filter { marker in !own.contains(marker.id) && session.end.map { marker.time >= $0 } == true }.map(\.id)
         switch target {
         case .sqlite(let store):
             var group = IngestGroup()
             group.sessions = [session]
+            group.splits = [(session.key, gone ?? [])]
             group.markers = session.markers.map { (session.key, $0) }
             try store.write(group)
         case .clickHouse(let target):
-            let devices = try source.storedDevices().filter { session.addresses.contains($0.record.address) }
-            try target.insert(devices, transitions: [], withBatches: false)
+            let known = Set(try check.storedDevices().map(\.record.address))
+            try target.insert(session.addresses.filter { !known.contains($0) })
             try target.insert([session])
+            try target.deleteMarkers(gone ?? [], of: session.key)
         }
     }
 }
 
 extension [DeviceClock] {
-    /// Returns the estimates between two times, and those that are nearest to them.
+    /// Returns the estimates between two times on the device's time line, and those that are nearest to them.
     fileprivate func near(_ start: Timestamp, _ end: Timestamp) -> [DeviceClock] {
         let before = lastIndex { $0.point.time < start } ?? startIndex
         let after = firstIndex { $0.point.time > end } ?? endIndex - 1

@@ -223,6 +223,32 @@ struct SessionMachineTests {
         #expect(problem(left) == nil && problem(right) == "1 batch missing" && session.state == .incomplete)
     }
 
+    @Test("both parts of a session are complete when a device returns with samples of the second part only")
+    mutating func split() {
+        tick(0)
+        for id in [left, right] { read(id, received: [1...9]) }
+        tick(30)
+        receive(35, left, seq: 10)
+        machine.stop(at: moment(50))
+        flush(left, newest: 10, 51)
+        read(left, received: [1...10])
+        tick(81)
+        #expect(session.state == .incomplete && problem(left) == nil && problem(right) != nil)
+        let key = RecordingSession.Key(group: sessionKey.group, id: SessionID(unchecked: "back"))
+        let rest = machine.split(at: time(40), into: key, name: "way back")
+        let first = machine
+        for part in [first, SessionMachine(rest, at: moment(82))] {
+            machine = part
+            for id in [left, right] {
+                receive(45, id, seq: 10, isLive: false)
+                flush(id, newest: 10, 83)
+                read(id, received: [1...10])
+            }
+            tick(84)
+            #expect(session.state == .complete, "\(session.key.id): \(session)")
+        }
+    }
+
     @Test("a device that sends nothing is named while it is recorded")
     mutating func silence() {
         record()

@@ -162,10 +162,43 @@ struct SessionRegistryTests {
             first.start == time(0) && first.end == time(5) && first.markers.map(\.id) == ["a"] && first.length == nil)
         #expect(rest.start == time(5) && rest.end == time(10) && rest.markers.map(\.id) == ["b", "c"])
         #expect(rest.name == "way back" && rest.labels == ["subject": "7"] && rest.devices == first.devices)
-        #expect(group.splits.count == 1 && group.splits[0] == (sessionKey, time(5)))
+        #expect(group.splits.count == 1 && group.splits[0] == (sessionKey, ["b", "c"]))
         #expect(
             group.markers.map(\.session) == [second, second] && Set(group.sessions.map(\.key)) == [sessionKey, second])
         #expect(registry.isActive && rest.state == .incomplete)
+        // Another session with the id is kept.
+        errors = []
+        do { try send(.split, split(3), 105) } catch { errors.append("\(error)") }
+        #expect(errors.count == 1 && errors[0].contains("there is a session 'back'") && !registry.hasChanges)
+    }
+
+    @Test("a split that is delivered again takes the markers that a killed collector has left in the first part")
+    mutating func repeatedSplit() throws {
+        func marker(_ id: String, _ seconds: Double) -> RecordingSession.Marker {
+            .init(id: id, time: time(seconds), clock: .client, text: "x")
+        }
+        var first = RecordingSession(key: sessionKey, name: "walk", created: time(0))
+        (first.state, first.start, first.end) = (.complete, time(0), time(5))
+        first.markers = [marker("a", 2), marker("b", 6), marker("c", 7)]
+        var second = RecordingSession(key: otherKey, name: "all", created: time(0))
+        (second.state, second.start, second.end) = (.complete, time(5), time(10))
+        second.markers = [marker("b", 6)]
+        registry = SessionRegistry([first, second], at: moment(20))
+        try send(.split, #"{"t":\#(time(5).microseconds),"id":"all"}"#, 21)
+        let group = take()
+        registry.commit()
+        #expect(
+            registry[sessionKey]?.markers.map(\.id) == ["a"] && registry[otherKey]?.markers.map(\.id) == ["b", "c"])
+        #expect(group.splits.count == 1 && group.splits[0] == (sessionKey, ["b", "c"]) && group.sessions.isEmpty)
+        #expect(group.markers.map(\.session) == [otherKey] && group.markers.map(\.marker.id) == ["c"])
+    }
+
+    @Test("a marker from before 1970 is rejected")
+    mutating func earlyMarker() throws {
+        try send(.start, #"{"name":"walk"}"#)
+        var error: PayloadError?
+        do { try send(.mark, #"{"text":"turn","t":-1}"#) } catch let rejection as PayloadError { error = rejection }
+        #expect(error?.description == "'t' must be a time in µs since 1970")
     }
 
     @Test("labels and devices of a session are limited")

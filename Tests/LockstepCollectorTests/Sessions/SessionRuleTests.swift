@@ -55,6 +55,13 @@ struct SessionRuleTests {
         #expect(session("fall-of-pi")?.end == time(115) && session("fall-of-pi")?.state == .stopping)
     }
 
+    @Test("a session of an event that happened in 1970, on a device without a clock, starts in 1970 at the earliest")
+    mutating func withoutClock() throws {
+        let ten = 10 - Double(time(0).microseconds) / 1e6
+        try perform(Self.fall(), happened: ten, at: 103)
+        #expect(session("fall-of-pi")?.start == Timestamp(microseconds: 0))
+    }
+
     @Test(
         "while a session of the name is running, none is started; afterwards, one with another id, of the whole group")
     mutating func repetition() throws {
@@ -112,5 +119,21 @@ struct SessionRuleTests {
         numbers.received = SequenceSet([1...2])
         registry.tick(at: moment(106), isInTransaction: false) { _ in [epoch: numbers] }
         #expect(session("fall-of-pi")?.state == .complete, "its samples were stored before it was known")
+    }
+
+    @Test("a session that goes on after its request needs samples")
+    mutating func withoutSamples() throws {
+        try perform(Self.fall(), happened: 100, at: 103)
+        _ = commit()
+        registry.tick(at: moment(103), isInTransaction: false) { _ in [:] }
+        registry.tick(at: moment(116), isInTransaction: false) { _ in [:] }
+        registry.receive(
+            AgentReply(id: "session/fall-of-pi/1", outcome: .flushed(batches: 0), newest: [epoch: 2]), of: pi,
+            at: moment(117))
+        var numbers = BatchNumbers()
+        numbers.received = SequenceSet([1...2])
+        registry.tick(at: moment(118), isInTransaction: false) { _ in [epoch: numbers] }
+        let ended = try #require(session("fall-of-pi"))
+        #expect(ended.state == .incomplete && ended.devices[pi.device]?.problem == RecordingSession.noSamples)
     }
 }

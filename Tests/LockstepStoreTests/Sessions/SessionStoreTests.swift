@@ -44,7 +44,7 @@ struct SessionStoreTests {
         first.markers.removeAll { $0.id == "c" }
         var group = sessionGroup([second])
         group.sessions.append(first)
-        group.splits = [(first.key, Timestamp(microseconds: 7))]
+        group.splits = [(first.key, ["c"])]
         try store.write(group)
         #expect(try StoreReader(path: path).sessions() == [first, second])
     }

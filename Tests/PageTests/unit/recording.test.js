@@ -41,4 +41,6 @@ test("gaps of all streams are in order of time, with their device and stream", (
     const gap = (from) => ({ from, to: from + 5, count: 2 });
     const streams = [{ device: "a", stream: "steps", samples: 1, gaps: [gap(10), gap(30)] }, { device: "b", stream: "heading", samples: 0, gaps: [gap(20)] }, { device: "c", stream: "steps", samples: 9, gaps: [] }];
     equal(gapsOf(streams).map(({ device, stream, from, count }) => [device, stream, from, count]), [["a", "steps", 10, 2], ["b", "heading", 20, 2], ["a", "steps", 30, 2]]);
+    const many = Array.from({ length: 201 }, (_, i) => gap(i));
+    equal(gapsOf([{ device: "a", stream: "steps", gaps: many }]).length, 201);
 });

@@ -74,9 +74,9 @@ export function isSameMarker(a, b) {
 }
 
 /**
- * The gaps of all streams in order of time, at most 200.
+ * The gaps of all streams in order of time.
  * @param {{device: string, stream: string, gaps: {from: number, to: number, count: number}[]}[]} streams
  */
 export function gapsOf(streams) {
-    return streams.flatMap(({ device, stream, gaps }) => gaps.map((gap) => ({ device, stream, ...gap }))).sort((a, b) => a.from - b.from).slice(0, 200);
+    return streams.flatMap(({ device, stream, gaps }) => gaps.map((gap) => ({ device, stream, ...gap }))).sort((a, b) => a.from - b.from);
 }

@@ -6,6 +6,9 @@ import { counted, dateTime, duration, fixed } from "../pure/format.js";
 import { gapsOf, isRunning } from "../pure/recording.js";
 import { sessionPath } from "./requests.js";
 
+/** More are only counted. */
+const MAX_LISTED = 200;
+
 /** @param {{onshow: (t: number) => void}} options */
 export function gapsCard({ onshow }) {
     const { element, body, note } = card({ title: "Gaps", id: "gaps", className: "card-gaps" });
@@ -28,11 +31,13 @@ export function gapsCard({ onshow }) {
             const gaps = gapsOf(streams);
             element.hidden = !gaps.length;
             note.textContent = counted(gaps.length, "time") + " without samples";
-            list.replaceChildren(...gaps.map((gap) => h("li", { class: "marker" },
+            list.replaceChildren(...gaps.slice(0, MAX_LISTED).map((gap) => h("li", { class: "marker" },
                 h("button", { class: "button quiet num", type: "button", title: dateTime(gap.from), "aria-label": `Show the gap of ${gap.device} in the plots`, onclick: () => onshow(gap.from) }, `${fixed((gap.from - session.start) / 1e6, 3)} s`),
                 h("span", { class: "marker-text" }, gap.device, ...[gap.stream, `for ${duration((gap.to - gap.from) / 1e6)}`, `about ${counted(gap.count, "sample")}`].map((part) => h("span", { class: "muted num" }, part))))));
         } catch (error) {
             if (text !== known) return;
+            // Tried again with the next state: the server may be busy.
+            known = "";
             element.hidden = false;
             note.textContent = `Not known: ${error.message}`;
             list.replaceChildren();
