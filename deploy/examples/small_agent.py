@@ -41,7 +41,7 @@ def batch(stream, times, columns):
 
 
 class Outbox:
-    """Batches that are not acknowledged yet, in the order of their numbers. A batch is accepted when `add` returns."""
+    """Batches that are not acknowledged yet, in the order of their numbers. They are accepted when `add` returns."""
 
     def __init__(self, path):
         self.lock = open(path + ".lock", "w")
@@ -68,13 +68,15 @@ class Outbox:
         row = self.database.execute("SELECT seq FROM sqlite_sequence WHERE name = 'batches'").fetchone()
         return row[0] if row else 0
 
-    def add(self, body):
-        self.last_t = body["t"] + sum(body.get("dt", []))
+    def add(self, bodies):
+        """Keeps the batches of a window, either all or none, and returns their numbers."""
+        self.last_t = max([self.last_t, *(body["t"] + sum(body["dt"]) for body in bodies)])
+        insert = "INSERT INTO batches (body) VALUES (?)"
         self.database.execute("BEGIN IMMEDIATE")
-        number = self.database.execute("INSERT INTO batches (body) VALUES (?)", (json.dumps(body),)).lastrowid
+        numbers = [self.database.execute(insert, (json.dumps(body),)).lastrowid for body in bodies]
         self.database.execute("UPDATE state SET last_t = ?", (self.last_t,))
         self.database.execute("COMMIT")
-        return number
+        return numbers
 
     def oldest(self, count):
         return self.database.execute("SELECT seq, body FROM batches ORDER BY seq LIMIT ?", (count,)).fetchall()
@@ -198,7 +200,7 @@ class Agent:
             bodies = self.read_batches()
             is_full = self.outbox.count() + len(bodies) > self.max_batches
             # Samples that do not fit are not accepted: those in the outbox are never deleted for them.
-            numbers = [] if is_full else [self.outbox.add(body) for body in bodies]
+            numbers = self.outbox.add(bodies) if bodies and not is_full else []
             self.handle_events()
             self.send(numbers)
             if self.is_connected and time.monotonic() - reported > 30:
