@@ -9,7 +9,9 @@
 Needs pylsl, paho-mqtt and cbor2: pip install pylsl paho-mqtt cbor2. docs/sessions.md explains times and limits.
 """
 import argparse
+import collections
 import ctypes
+import dataclasses
 import itertools
 import json
 import math
@@ -31,6 +33,7 @@ WINDOW = 0.5  # seconds from one batch to the next
 SILENCE = 10  # seconds without samples after which an outlet may be lost
 MAX_VALUES = 10_000  # of a batch
 MAX_COLUMNS = 32  # of a declared stream
+MAX_ERROR = 86_400  # seconds from now to the time of a sample
 RESERVED = "v epoch seq live t dt device_id group_name device time group samples stream".split()
 
 
@@ -65,6 +68,7 @@ class Source:
         self.query = ("source_id", options.source_id) if options.source_id else ("name", options.name)
         self.inlet = None
         self.newest = None  # when samples have arrived, in s of LSL's local clock
+        self.has_dropped = False  # samples without a usable time
 
     def open(self):
         """Returns whether the outlet is there. From then on, its samples are kept until they are pulled."""
@@ -102,8 +106,13 @@ class Source:
             self.inlet = None
             return [], []
         self.newest = pylsl.local_clock() if times else self.newest
-        offset = unix_offset()
-        return samples, [round((t + offset) * 1_000_000) for t in times]
+        offset, now = unix_offset(), time.time()
+        # A time that is not a number is not less than anything.
+        good = [(sample, t + offset) for sample, t in zip(samples, times) if abs(t + offset - now) < MAX_ERROR]
+        if len(good) < len(times) and not self.has_dropped:
+            self.has_dropped = True
+            print("samples whose time is not within a day from now are left out", file=sys.stderr)
+        return [sample for sample, _ in good], [round(t * 1_000_000) for _, t in good]
 
     def status(self):
         """Returns a text with the largest error of the times: half the round trip of LSL's exchange of times."""
@@ -124,9 +133,10 @@ class Source:
         texts = (self.info.get_channel_labels(), self.info.get_channel_units())
         labels, units = ([text or "" for text in [*(part or []), *[""] * count][:count]] for part in texts)
         for index, (label, unit) in enumerate(zip(labels, units), 1):
-            column = plain(label or f"channel{index}")
-            while column in columns or is_reserved(column):
-                column += "_"
+            base = plain(label or f"channel{index}")
+            base += "_" if is_reserved(base) else ""
+            names = itertools.chain([base], (f"{base}_{number}" for number in itertools.count(2)))
+            column = next(name for name in names if name not in columns)
             columns[column] = (unit[:32], label[:200])
         name = name or "x/lsl/" + plain(self.info.name())
         parts = [list(columns.items())[at : at + MAX_COLUMNS] for at in range(0, count, MAX_COLUMNS)]
@@ -155,7 +165,7 @@ class Recorder(small_agent.Agent):
         times = list(itertools.accumulate(times, lambda last, t: max(t, last + 1), initial=self.outbox.last_t))[1:]
         # JSON has no form of a number that is not finite.
         rows = [[float(value) if math.isfinite(value) else None for value in sample] for sample in samples]
-        bodies, size = [], max(1, MAX_VALUES // len(rows[0]))
+        bodies, size = [], max(1, MAX_VALUES // min(len(rows[0]), MAX_COLUMNS))
         for part in (slice(at, at + size) for at in range(0, len(rows), size)):
             channels = zip(*rows[part])
             for name, columns in streams.items():
@@ -199,24 +209,45 @@ def mark(options):
                     time.sleep(1)
 
 
+@dataclasses.dataclass
+class Outlet:
+    """The LSL outlet of a stream."""
+
+    lsl: pylsl.StreamOutlet
+    names: tuple  # of its columns
+    kinds: tuple  # of its values
+    missing: float | str  # in place of a value that is missing
+    newest: int = 0  # the device's time of the newest sample
+    # The epochs and numbers of the newest batches.
+    recent: collections.deque = dataclasses.field(default_factory=lambda: collections.deque(maxlen=1000))
+
+
 class Outlets:
     """Publishes the live samples of devices, with an outlet for each stream."""
 
     def __init__(self, options):
-        self.outlets = {}  # of each stream: the outlet, its columns, and the device's time of the newest sample
+        self.outlets = {}  # of each stream
         self.asked, self.described, self.clocks, self.collector = {}, {}, {}, None
         kind = getattr(mqtt, "CallbackAPIVersion", None)  # since paho-mqtt 2.0
         self.client = mqtt.Client(*([kind.VERSION2] if kind else []))
         self.client.on_connect = lambda client, *_: client.subscribe(f"lockstep/{options.group}/{options.device}/#", 1)
-        self.client.on_message = lambda client, data, message: self.handle(message)
+        self.client.on_message = lambda client, data, message: self.receive(message)
         self.client.connect_async(options.broker, options.port)
         self.client.loop_forever(retry_first_connection=True)
 
-    def handle(self, message):
-        device, channel = message.topic.rsplit("/", message.topic.count("/") - 2)[0], message.topic.split("/", 3)[3]
+    def receive(self, message):
         try:
-            body = read_cbor.read_any(message.payload)
-        except ValueError:
+            self.handle(message)
+        except Exception as error:  # Any client may publish anything, which must not end the outlets of other devices.
+            print(f"{message.topic} is not understood: {error!r}", file=sys.stderr)
+
+    def handle(self, message):
+        parts = message.topic.split("/", 3)
+        # Also the topics of sessions and collectors match the subscription, and that of a device itself.
+        if len(parts) < 4 or parts[2].startswith("$") or not message.payload:
+            return
+        device, channel, body = "/".join(parts[:3]), parts[3], read_cbor.read_any(message.payload)
+        if not isinstance(body, dict):
             return
         if channel == "presence":
             for point in body.get("clock", {}).get("points", []):
@@ -239,7 +270,7 @@ class Outlets:
         if not stream and time.monotonic() < self.asked[topic] + 3:
             return
         stream = stream or {"columns": list(columns), "units": [""] * len(columns), "hz": "source"}
-        words = {name for name, values in columns.items() if any(isinstance(value, str) for value in values)}
+        words = [name for name, values in columns.items() if any(isinstance(value, str) for value in values)]
         pairs = [pair for pair in zip(stream["columns"], stream["units"]) if pair[0] not in words]
         form = pylsl.cf_double64 if pairs else pylsl.cf_string
         names, units = zip(*(pairs or [(name, "") for name in words]))
@@ -248,25 +279,33 @@ class Outlets:
         info = pylsl.StreamInfo(name, "lockstep", len(names), rate, form, topic)
         info.set_channel_labels(names)
         info.set_channel_units(units)
-        self.outlets[topic] = [pylsl.StreamOutlet(info), names, 0]
+        values = ((int, float), math.nan) if pairs else ((str,), "")
+        self.outlets[topic] = Outlet(pylsl.StreamOutlet(info), names, *values)
         print(f"outlet '{name}'", file=sys.stderr)
 
     def push(self, device, topic, batch):
         columns = {name: values for name, values in batch.items() if isinstance(values, list) and name != "dt"}
+        if not columns:
+            return
         if topic not in self.outlets:
             self.open(device, topic, columns)
-        if not columns or topic not in self.outlets:
+        if topic not in self.outlets:
             return
-        outlet, names, newest = self.outlets[topic]
+        outlet, key = self.outlets[topic], (batch.get("epoch"), batch.get("seq"))
+        if key in outlet.recent:
+            return  # The broker has delivered the batch twice.
         count, dt = len(next(iter(columns.values()))), batch.get("dt", [])
         times = itertools.accumulate([batch["t"], *(dt if isinstance(dt, list) else [dt] * (count - 1))])
-        rows = zip(*(columns.get(name, [None] * count) for name in names))
-        # A batch that the broker delivers twice has no new samples.
-        new = [(row, t) for row, t in zip(rows, times) if t > newest]
+        rows = zip(*(columns.get(name, [None] * count) for name in outlet.names))
+        # Without a number, only later samples are new. With it, the device's clock may have been set back.
+        new = [(row, t) for row, t in zip(rows, times) if "seq" in batch or t > outlet.newest]
         if new:
-            samples = [[math.nan if value is None else value for value in row] for row, _ in new]
-            outlet.push_chunk(samples, [self.lsl_time(device, t) for _, t in new])
-            self.outlets[topic][2] = new[-1][1]
+            kinds, missing = outlet.kinds, outlet.missing
+            samples = [[value if isinstance(value, kinds) else missing for value in row] for row, _ in new]
+            outlet.lsl.push_chunk(samples, [self.lsl_time(device, t) for _, t in new])
+            outlet.newest = new[-1][1]
+        if "seq" in batch:
+            outlet.recent.append(key)
 
     def lsl_time(self, device, t):
         """Returns a device's time on the clock of the collector, if it is known, as a time of LSL's local clock."""

@@ -199,6 +199,50 @@ struct LabStreamingLayerTests {
         }
     }
 
+    @Test("publishes each batch once, also after the clock was set back, and ignores what is not a batch")
+    func batches() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let bridging = try bridge(system, ["out", "--port", "\(system.broker.port)"])
+            defer { bridging.signal(SIGKILL) }
+            let pulled = system.folder + "/pulled"
+            let inlet = try peer(system, ["pull", "left x/words", pulled])
+            defer { inlet.signal(SIGKILL) }
+            let topic = "lockstep/default/left/x/words"
+            let mark = "lockstep/default/$session/walk/mark"
+            func batch(_ number: Int, _ time: Int, _ word: String) -> String {
+                #"{"epoch":"a","seq":\#(number),"t":\#(time),"word":[\#(word)]}"#
+            }
+            func words() throws -> [String] {
+                guard FileManager.default.fileExists(atPath: pulled) else { return [] }
+                return try lines(pulled).dropFirst().compactMap { $0.last as? String }
+            }
+
+            // The bridge waits for three seconds for a description of the stream.
+            _ = await client.publish(mark, #"{"t":1,"text":"turn"}"#)
+            var number = 0
+            try await expectEventually("\(bridging.text)\(inlet.text)") {
+                number += 1
+                _ = await client.publish(topic, batch(number, 2_000_000 + number, #""first""#))
+                return try !words().isEmpty
+            }
+            _ = await client.publish(mark, #"{"t":2,"text":"turn"}"#)
+            _ = await client.publish("lockstep/default/left", "5")
+            for payload in ["5", #""turn""#, "[]", #"{"t":1}"#, #"{"t":"1","word":["a"]}"#] {
+                _ = await client.publish(topic, payload)
+            }
+            _ = await client.publish(topic, [0xA3, 0x61] as [UInt8])
+            let earlier = batch(number + 1, 1_000_000, #""earlier""#)
+            let missing = batch(number + 2, 1_000_001, "null")
+            for payload in [earlier, earlier, missing, batch(number + 3, 3_000_000, #""last""#)] {
+                _ = await client.publish(topic, payload)
+            }
+            try await expectEventually("\(bridging.text)\(inlet.text)") { try words().last == "last" }
+            #expect(try words().filter { $0 != "first" } == ["earlier", "", "last"])
+            #expect(!client.messages.contains { $0.topic == "lockstep/default/$session/command" })
+        }
+    }
+
     @Test("makes the texts of an outlet markers of a session, with their time")
     func markers() async throws {
         try await withSystem { system in

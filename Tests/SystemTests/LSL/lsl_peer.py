@@ -22,7 +22,8 @@ def unix(t):
 
 def push(path, first):
     info = pylsl.StreamInfo("EEG", "EEG", 34, 200, pylsl.cf_float32, "amplifier")
-    info.set_channel_labels(["Number", "Fp1", "Group"] + [f"C{number}" for number in range(31)])
+    equal = ["A label of many characters"] * 20
+    info.set_channel_labels(["Number", "Fp1", "Group", *equal] + [f"C{number}" for number in range(20, 31)])
     info.set_channel_units(["", "microvolts"] + [""] * 32)
     outlet = pylsl.StreamOutlet(info)
     due = time.monotonic()
@@ -30,6 +31,10 @@ def push(path, first):
         for number in range(int(first), 10**9):
             t = pylsl.local_clock()
             print(json.dumps([unix(t), number]), file=file, flush=True)
+            if number % 100 == 0:
+                # Times that are wrong, as of a faulty driver: nobody should record these.
+                for wrong in (math.nan, math.inf, t + 1e6):
+                    outlet.push_sample([-1] * 34, wrong)
             outlet.push_sample([number, math.nan if number % 10 == 0 else number / 8] + [-number] * 32, t)
             due += 0.005
             time.sleep(max(0, due - time.monotonic()))
