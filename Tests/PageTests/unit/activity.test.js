@@ -12,13 +12,31 @@ test("an activity lasts from its start to the start of the next one", () => {
     equal(activityChanges({ columns: [], rows: [] }), []);
 });
 
-test("while a device measures nothing, its activity is not known", () => {
-    const list = intervals([{ state: "walking", previous: null, reason: "", since: 0 }], 0, 100);
-    const state = (name, from, to) => ({ state: name, reason: null, from, to, open: false });
-    equal(brief(whileMeasured(list, [state("active", 0, 30), state("inactive", 30, 40), state("background", 40, 90), state("terminated", 90, 100)])),
-        [["walking", 0, 30, false], [null, 30, 40, false], ["walking", 40, 90, false], [null, 90, 100, false]]);
-    equal(brief(whileMeasured(list, [state("terminated", 0, 20), state("active", 20, 100)])), [[null, 0, 20, false], ["walking", 20, 100, true]]);
-    equal(brief(whileMeasured(list, [])), [["walking", 0, 100, true]]);
+const state = (name, from, to, reason = null) => ({ state: name, reason, from, to, open: false });
+const walkingUntil = (recognised) => intervals([{ state: "walking", previous: null, reason: "", since: 0, recognised }], 0, 100);
+
+test("while a device measures nothing, its activity is not known, nor after that until it is recognised again", () => {
+    const states = [state("active", 0, 30), state("inactive", 30, 40), state("background", 40, 90), state("terminated", 90, 100)];
+    equal(brief(whileMeasured(walkingUntil(5), states)), [["walking", 0, 30, false], [null, 30, 100, true]]);
+    equal(brief(whileMeasured(walkingUntil(50), states)), [["walking", 0, 30, false], [null, 30, 40, false], ["walking", 40, 90, false], [null, 90, 100, true]]);
+    equal(brief(whileMeasured(walkingUntil(25), [state("terminated", 0, 20), state("active", 20, 100)])), [[null, 0, 20, false], ["walking", 20, 100, true]]);
+    equal(brief(whileMeasured(walkingUntil(0), [state("terminated", 0, 20), state("active", 20, 100)])), [[null, 0, 100, true]]);
+    equal(brief(whileMeasured(walkingUntil(5), [])), [["walking", 0, 100, true]]);
+    // The same activity is another one after a restart.
+    const changes = activityChanges({ columns: ["start", "value", "confidence"], rows: [[5, 0, "walking", "low"], [55, 50, "walking", "low"], [80, 70, "cycling", "low"]] });
+    equal(brief(whileMeasured(intervals(changes, 0, 100), [state("active", 0, 20), state("terminated", 20, 40), state("active", 40, 100)])),
+        [["walking", 0, 20, false], [null, 20, 50, false], ["walking", 50, 70, false], ["cycling", 70, 100, true]]);
+});
+
+test("while the connection is lost, only what was recognised then is known", () => {
+    for (const reason of ["connection-lost", "silent"]) {
+        const states = [state("active", 0, 30), state("background", 30, 60, reason), state("active", 60, 100)];
+        equal(brief(whileMeasured(walkingUntil(5), states)), [["walking", 0, 30, false], [null, 30, 100, true]]);
+        equal(brief(whileMeasured(walkingUntil(40), states)), [["walking", 0, 100, true]]);
+        const changes = [{ state: "walking", previous: null, reason: "", since: 0, recognised: 9 }, { state: "cycling", previous: null, reason: "", since: 45, recognised: 55 }];
+        equal(brief(whileMeasured(intervals(changes, 0, 100), states)), [["walking", 0, 30, false], [null, 30, 45, false], ["cycling", 45, 100, true]]);
+    }
+    equal(brief(whileMeasured(walkingUntil(5), [state("background", 30, 60, "background")])), [["walking", 0, 100, true]]);
 });
 
 test("spans that are too narrow are part of the one before", () => {

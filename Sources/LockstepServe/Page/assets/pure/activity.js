@@ -2,6 +2,8 @@
 
 /** In these states a device measures nothing. */
 const PAUSED = ["terminated", "inactive"];
+/** For these reasons nobody knows whether a device in the background measures, unless it sends later what it has kept. */
+const LOST = ["connection-lost", "silent"];
 
 /**
  * Returns the changes of activity, each at its start. Samples with the same one follow when the confidence grows.
@@ -14,27 +16,35 @@ export function activityChanges({ columns, rows }) {
         const value = at(row, "value");
         const state = value === "unknown" ? null : value;
         const reason = `${at(row, "confidence")} confidence`;
+        const [since, [recognised]] = [at(row, "start"), row];
         const last = changes[changes.length - 1];
-        if (last?.state === state) last.reason = reason;
-        else changes.push({ state, previous: null, reason, since: at(row, "start") });
+        if (last?.state === state && last.since === since) Object.assign(last, { reason, recognised });
+        else changes.push({ state, previous: null, reason, since, recognised });
     }
     return changes;
 }
 
 /**
- * Returns the intervals without the times in which the device measured nothing.
+ * Returns the intervals without the times in which the device measured nothing. After them, an activity of before is not
+ * known either, unless it was recognised again. One that was recognised while the connection was lost was measured then.
  * @param {import("./timeline.js").Interval[]} list of activities @param {import("./timeline.js").Interval[]} states of the device
  * @returns {import("./timeline.js").Interval[]}
  */
 export function whileMeasured(list, states) {
-    const pauses = states.filter(({ state }) => state !== null && PAUSED.includes(state));
+    const isLost = ({ state, reason }) => state === "background" && LOST.includes(reason ?? "");
+    const pauses = states.filter((span) => PAUSED.includes(span.state ?? "") || isLost(span));
     return list.flatMap((part) => {
+        if (part.state === null) return [part];
+        const recognised = part.recognised ?? part.from;
         const parts = [];
         let { from } = part;
         for (const pause of pauses.filter(({ from: begin, to }) => begin < part.to && to > part.from)) {
-            const [begin, end] = [Math.max(pause.from, part.from), Math.min(pause.to, part.to)];
+            if (from >= part.to) break;
+            if (isLost(pause) && recognised > pause.from) continue;
+            const begin = Math.max(pause.from, part.from);
+            const end = recognised >= pause.to ? Math.min(pause.to, part.to) : part.to;
             if (begin > from) parts.push({ ...part, from, to: begin, open: false });
-            parts.push({ state: null, reason: null, from: begin, to: end, open: false });
+            parts.push({ state: null, reason: null, from: begin, to: end, open: part.open && end === part.to });
             from = end;
         }
         return from < part.to ? [...parts, { ...part, from }] : parts;

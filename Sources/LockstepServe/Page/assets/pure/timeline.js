@@ -3,11 +3,12 @@
 /**
  * @typedef {object} Transition
  * @property {string} state @property {string|null} previous @property {string|null} reason @property {number} since
- * @property {number} [seq]
+ * @property {number} [seq] @property {number} [recognised] of an activity: the time of its newest sample
  *
  * @typedef {object} Interval
  * @property {string|null} state null before the first known state
  * @property {string|null} reason @property {number} from @property {number} to @property {boolean} open whether it is ongoing
+ * @property {number} [recognised] as in the transition
  */
 
 /**
@@ -27,7 +28,7 @@ export function intervals(transitions, from, to) {
         const begin = Math.max(from, transition.since);
         const end = Math.min(to, next?.since ?? to);
         if (end > begin) {
-            result.push({ state: transition.state, reason: transition.reason ?? null, from: begin, to: end, open: !next });
+            result.push({ state: transition.state, reason: transition.reason ?? null, from: begin, to: end, open: !next, recognised: transition.recognised });
         }
     });
     return result;
