@@ -39,7 +39,20 @@ test("while the connection is lost, only what was recognised then is known", () 
     equal(brief(whileMeasured(walkingUntil(5), [state("background", 30, 60, "background")])), [["walking", 0, 100, true]]);
 });
 
-test("spans that are too narrow are part of the one before", () => {
-    const part = (state, from, to) => ({ state, reason: null, from, to, open: to === 100 });
+const part = (state, from, to) => ({ state, reason: null, from, to, open: to === 100 });
+
+test("a span that is too narrow is part of the one before", () => {
     equal(brief(visible([part("walking", 0, 50), part("running", 50, 51), part("walking", 51, 80), part("cycling", 80, 100)], 2)), [["walking", 0, 80, false], ["cycling", 80, 100, true]]);
+});
+
+test("spans that are too narrow are shown together, as the activity with the largest share", () => {
+    const short = Array.from({ length: 12 }, (_, i) => part(i % 3 === 0 ? "walking" : "running", 10 + i, 11 + i));
+    equal(brief(visible([part("stationary", 0, 10), ...short, part("stationary", 22, 99)], 3)), [["stationary", 0, 10, false], ["running", 10, 22, false], ["stationary", 22, 99, false]]);
+    equal(brief(visible([part("walking", 0, 1), part("running", 1, 2), part("running", 2, 3), part("cycling", 3, 4)], 3)), [["running", 0, 4, false]]);
+    // What is shown as another one is not ongoing.
+    equal(brief(visible([part("stationary", 0, 99), part("walking", 99, 100)], 3)), [["stationary", 0, 100, false]]);
+});
+
+test("what is not known at the end is shown, however narrow it is", () => {
+    equal(brief(visible([part("walking", 0, 98), part("running", 98, 99.5), part(null, 99.5, 100)], 3)), [["walking", 0, 99.5, false], [null, 99.5, 100, true]]);
 });

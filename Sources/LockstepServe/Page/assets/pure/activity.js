@@ -51,13 +51,39 @@ export function whileMeasured(list, states) {
     });
 }
 
-/** Returns the intervals with those that are too short to be seen as a part of the one before. @param {import("./timeline.js").Interval[]} list @param {number} least */
+/**
+ * Returns the intervals that are wide enough to be seen. Those that are too short are shown together, as the activity with the
+ * largest share, or as a part of the one before. What is not known at the end stays, however short it is.
+ * @param {import("./timeline.js").Interval[]} list @param {number} least @returns {import("./timeline.js").Interval[]}
+ */
 export function visible(list, least) {
+    /** @type {import("./timeline.js").Interval[]} */
     const result = [];
-    for (const part of list) {
+    /** @type {import("./timeline.js").Interval[]} */
+    let short = [];
+    const width = (parts) => parts.reduce((sum, { from, to }) => sum + to - from, 0);
+    const add = (part) => {
         const last = result[result.length - 1];
-        if (last && (part.to - part.from < least || part.state === last.state)) Object.assign(last, { to: part.to, open: part.open });
+        if (last?.state === part.state) Object.assign(last, { to: part.to, open: part.open });
         else result.push({ ...part });
+    };
+    const addShort = () => {
+        if (!short.length) return;
+        const [first, last] = [short[0], short[short.length - 1]];
+        const before = result[result.length - 1];
+        const most = before && width(short) < least ? before : short.map((part) => ({ ...part, sum: width(short.filter(({ state }) => state === part.state)) })).reduce((a, b) => (b.sum > a.sum ? b : a));
+        add({ state: most.state, reason: most.reason, from: first.from, to: last.to, open: last.open && last.state === most.state });
+        short = [];
+    };
+    for (const part of list) {
+        if (part.to - part.from < least && !(part.open && part.state === null)) {
+            short.push(part);
+            if (width(short) >= least) addShort();
+        } else {
+            addShort();
+            add(part);
+        }
     }
+    addShort();
     return result;
 }
