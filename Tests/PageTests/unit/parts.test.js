@@ -35,6 +35,17 @@ test("a group is stored if one collector is there for it", () => {
     check(noticeOf(parts, page({ groups: ["north"] })).text.startsWith("Nothing new is stored: "));
 });
 
+test("only a collector that is for a group is the reason why it is not stored", () => {
+    const reason = (collectors, groups) => /: (.*?)\. Agents/.exec(noticeOf(seen({ system: system({ collectors }) }), page({ groups })).text)[1].replace(/ since [0-9:]*/g, "");
+    const one = collector({ collector: "one", groups: ["lab"], status: "offline" });
+    equal(reason([one], ["north"]), "no collector collects it");
+    equal(reason([one], ["north", "south"]), "no collector collects them");
+    equal(reason([one], ["lab", "north"]), "collector one is offline, no collector collects north");
+    equal(reason([one, collector({ collector: "two", groups: ["north"] })], ["lab", "north"]), "collector one is offline");
+    equal(reason([one, collector({ status: "silent" })], ["north"]), "collector main is silent");
+    equal(reason([one], []), "collector one is offline");
+});
+
 test("a divided group is known to be stored only if all collectors that name it are there", () => {
     for (const status of ["stalled", "silent", "offline"]) {
         const parts = seen({ system: system({ collectors: [collector({ groups: ["lab"] }), collector({ collector: "b", groups: ["lab", "south"], status }), collector({ collector: "c", groups: ["north"] })] }) });

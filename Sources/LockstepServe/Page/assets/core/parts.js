@@ -51,7 +51,7 @@ class PartsStore extends EventTarget {
 
     /** Whether the samples of a group are stored at present, and why not. @param {string} group */
     storing(group) {
-        return { storing: storing(this.value, group), reason: storingProblem(this.value, now()) };
+        return { storing: storing(this.value, group), reason: storingProblem(this.value, now(), [group]) };
     }
 
     /** What is promised about the samples of some devices. @param {import("./api.js").Device[]} devices */

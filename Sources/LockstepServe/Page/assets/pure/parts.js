@@ -84,10 +84,15 @@ export function asKnown(device, parts) {
     return { ...device, ...state, ...rates, ...stored };
 }
 
+/** Whether a collector is there for a group: without a list, it is for all. @param {any} collector @param {string} group */
+function collects({ groups }, group) {
+    return !groups || groups.includes(group);
+}
+
 /** Whether collectors store the samples of a group: "unknown" if perhaps of a part of its devices only. @param {Parts} parts @param {string} group @returns {Known} */
 export function storing({ broker, collectors }, group) {
     if (broker === "unknown") return "unknown";
-    const responsible = collectors.filter(({ groups }) => !groups || groups.includes(group));
+    const responsible = collectors.filter((collector) => collects(collector, group));
     if (!responsible.some(({ status }) => status === "online")) return "away";
     // Those that name the group may each store a part of its devices.
     return responsible.some(({ groups, status }) => groups && status !== "online") ? "unknown" : "ok";
@@ -100,15 +105,18 @@ export function storingAll(parts, groups) {
     return /** @type {const} */ (["away", "unknown"]).find((value) => known.includes(value)) ?? "ok";
 }
 
-/** Why samples of some groups are not stored. @param {Parts} parts @param {number} now µs */
-export function storingProblem({ broker, collectors }, now) {
+/** Why samples of some groups are not stored; without any, why none would be. @param {Parts} parts @param {number} now µs @param {string[]} groups */
+export function storingProblem({ broker, collectors }, now, groups) {
     if (broker === "away") return "the broker is away";
     if (!collectors.length) return "no collector has reported";
-    const texts = collectors.filter(({ status }) => status !== "online").map(({ collector, status, problem, at }) => {
+    const isResponsible = (collector) => !groups.length || groups.some((group) => collects(collector, group));
+    const texts = collectors.filter((collector) => collector.status !== "online" && isResponsible(collector)).map(({ collector, status, problem, at }) => {
         if (status === "stalled") return `collector ${collector} cannot store${problem ? `: ${problem}` : ""}`;
         return `collector ${collector} is ${status}${at ? ` since ${nearTime(at, now)}` : ""}`;
     });
-    return texts.length ? texts.join(", ") : "no collector collects this group";
+    const others = groups.filter((group) => !collectors.some((collector) => collects(collector, group)));
+    if (others.length) texts.push(`no collector collects ${others.length < groups.length ? namesOf(others) : others.length > 1 ? "them" : "it"}`);
+    return texts.join(", ");
 }
 
 /**
@@ -122,17 +130,19 @@ export function noticeOf(parts, { groups, lostFor, now }) {
     if (server === "away") return { kind: "bad", text: `Connection to the server lost for ${duration(Math.floor(lostFor))}. Values are the last known ones; reconnecting.` };
     if (broker === "away") return { kind: "warn", text: `The server has no connection to the broker ${system.broker.address}${reason(system.broker)}. States, live values and what is stored are not known.` };
     const texts = [];
-    if (storingAll(parts, groups) === "away") texts.push(`Nothing new ${ofSome(groups.filter((group) => storing(parts, group) === "away"), groups)}is stored: ${storingProblem(parts, now)}. Agents keep their samples until a collector is back.`);
+    if (storingAll(parts, groups) === "away") {
+        const some = groups.filter((group) => storing(parts, group) === "away");
+        texts.push(`Nothing new ${some.length < groups.length ? `of ${namesOf(some)} ` : ""}is stored: ${storingProblem(parts, now, some)}. Agents keep their samples until a collector is back.`);
+    }
     if (store === "away") texts.push(`The server cannot read the store${reason(system.store)}. Past values are not available.`);
     if (server === "ok" && live === "away") texts.push("Live samples do not arrive; reconnecting.");
     if (server === "ok" && events === "away") texts.push("New events do not arrive; reconnecting.");
     return texts.length ? { kind: "warn", text: texts.join(" ") } : null;
 }
 
-/** Names groups, unless they are all. @param {string[]} some @param {string[]} all */
-function ofSome(some, all) {
-    if (some.length === all.length) return "";
-    return `of ${some.slice(0, 3).join(", ")}${some.length > 3 ? ` and ${counted(some.length - 3, "other group")}` : ""} `;
+/** @param {string[]} groups */
+function namesOf(groups) {
+    return `${groups.slice(0, 3).join(", ")}${groups.length > 3 ? ` and ${counted(groups.length - 3, "other group")}` : ""}`;
 }
 
 /** Returns the state in one or two words for the header. @param {Parts} parts @param {string[]} groups */
