@@ -237,7 +237,7 @@ export class PlotPanel {
     }
 
     #showNow() {
-        const mark = this.#mark === null ? {} : { at: String(this.#mark) };
+        const mark = this.#mark === null ? {} : { at: String(Math.round(this.#mark)) };
         showInAddress(this.#parameters({ ...rangeParameters(this.#view), ...mark }));
     }
 
