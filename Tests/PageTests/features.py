@@ -220,6 +220,16 @@ def a_link_keeps_the_plots_of_the_device(system, browser):
     open_view(page, system, f"#/device/lab/right?{at}&plot=lab/right:motion/gyroscope&plot=lab/right:motion/accelerometer", f"{titles} === 'Gyroscope,Accelerometer'")
     page.evaluate("document.querySelectorAll('.chart')[1].querySelector('button[aria-label^=Remove]').click()")
     open_view(page, system, "#/device/lab/right", f"{titles} === 'Gyroscope'")
+    # The plots that a person has chosen remain so after a reload, when they are in the address, and instead of those of a link that are absent.
+    columns = "/plot=lab\\/right:motion\\/gyroscope:{}$/.test(location.hash)"
+    for address, left in (("?plot=lab/right:motion/gyroscope", "y,z"), (f"?{at}&plot=lab/right:x/absent", "z")):
+        open_view(page, system, f"#/device/lab/right{address}", f"{titles} === 'Gyroscope'")
+        page.evaluate("document.querySelector('.chart .legend-item[aria-pressed=true]').click()")
+        page.expect(columns.format(left), 10, "the columns in the address")
+        open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.chart').length > 0")
+        open_view(page, system, "#/device/lab/right", f"{titles} === 'Gyroscope'")
+        shown = "[...document.querySelectorAll('.chart .legend-item[aria-pressed=true]')].map((item) => item.textContent.trim()[0]).join()"
+        page.expect(f"{shown} === '{left}'", 10, "the chosen columns")
     no_errors(page, ALLOWED)
     leave(page)
 

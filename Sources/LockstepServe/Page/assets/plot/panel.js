@@ -59,7 +59,8 @@ export class PlotPanel {
         this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), ondelete: () => this.#delete(), onclear: () => this.#setSelection(null) });
         this.#view = rangeOf(query, now()) ?? liveView(now());
         this.#mark = markOf(query);
-        this.#isOfLink = query.has("plot");
+        // What this person has chosen is in the address, too, for example after a reload.
+        this.#isOfLink = query.has("plot") && query.getAll("plot").join() !== String(stored(`plots ${place}`, null));
         this.live = live;
         this.group = group;
         this.device = device;
@@ -130,7 +131,10 @@ export class PlotPanel {
         }
         this.empty.hidden = this.charts.length > 0;
         // What is not there at present, the reader may choose again.
-        return this.isArranged = this.charts.length > 0 || !all.length;
+        this.isArranged = this.charts.length > 0 || !all.length;
+        // Instead of a link without any, the plots of the reader are shown.
+        if (!this.isArranged) this.#isOfLink = false;
+        return this.isArranged;
     }
 
     /** Draws markers. @param {import("../pure/recording.js").Marker[]} markers in order of time */
