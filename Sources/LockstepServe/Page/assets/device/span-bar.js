@@ -1,5 +1,6 @@
-/** A bar of coloured spans over time, with a text for each and a cursor. */
+/** A bar of coloured spans over time, with a text for each and a cursor. Arrow keys lead from one span to the next. */
 
+import { now } from "../core/clock.js";
 import { h, setText } from "../core/dom.js";
 
 /**
@@ -13,7 +14,7 @@ export function spanBar({ label, empty, describe }) {
     let signature = "";
 
     function segment(part) {
-        const child = h("div", { class: "segment", role: "listitem", tabIndex: 0, data: { state: part.state ?? "none" } });
+        const child = h("div", { class: "segment", role: "listitem", tabIndex: -1, data: { state: part.state ?? "none" } });
         const show = () => {
             setText(tip, child.getAttribute("aria-label") ?? "");
             tip.hidden = false;
@@ -21,7 +22,10 @@ export function spanBar({ label, empty, describe }) {
             tip.style.left = `${Math.min(bar.offsetWidth - tip.offsetWidth / 2, Math.max(tip.offsetWidth / 2, left))}px`;
         };
         child.addEventListener("pointerenter", show);
-        child.addEventListener("focus", show);
+        child.addEventListener("focus", () => {
+            reach(child);
+            show();
+        });
         child.addEventListener("pointerleave", () => { tip.hidden = true; });
         child.addEventListener("blur", () => { tip.hidden = true; });
         child.addEventListener("keydown", (event) => {
@@ -31,9 +35,16 @@ export function spanBar({ label, empty, describe }) {
         return child;
     }
 
+    /** Tab leads to one span only: there may be hundreds. @param {Element|undefined} child */
+    function reach(child) {
+        for (const other of bar.querySelectorAll("[tabindex='0']")) other.setAttribute("tabindex", "-1");
+        child?.setAttribute("tabindex", "0");
+    }
+
     /** Shows that nothing is loaded. */
     function clear() {
         signature = "";
+        tip.hidden = true;
         bar.replaceChildren(h("div", { class: "skeleton bar-skeleton" }));
     }
 
@@ -50,8 +61,10 @@ export function spanBar({ label, empty, describe }) {
             const moves = (part) => part.from === from || (part.open && part.state === null);
             const next = list.map((part) => `${part.state}${moves(part) ? "" : part.from}`).join() + (to - from);
             const isOther = next !== signature;
+            const focused = isOther ? [...bar.children].findIndex((child) => child === document.activeElement) : -1;
             if (isOther) {
                 signature = next;
+                tip.hidden = true;
                 if (list.some(({ state }) => state)) bar.replaceChildren(...list.map((part) => segment(part)));
                 else bar.replaceChildren(h("div", { class: "bar-empty" }, empty));
             }
@@ -60,8 +73,13 @@ export function spanBar({ label, empty, describe }) {
                 if (!child?.dataset.state) return;
                 child.style.left = `${((part.from - from) / (to - from)) * 100}%`;
                 child.style.width = `${((part.to - part.from) / (to - from)) * 100}%`;
-                child.setAttribute("aria-label", describe(part, to));
+                child.setAttribute("aria-label", describe(part, now()));
             });
+            if (isOther) {
+                const child = /** @type {HTMLElement|undefined} */ (bar.children[Math.min(Math.max(focused, 0), bar.children.length - 1)]);
+                if (child?.dataset.state) reach(child);
+                if (focused >= 0) child?.focus({ preventScroll: true });
+            }
             return isOther;
         },
         /** Marks a time; null for none. @param {number|null} time @param {number} from @param {number} to */

@@ -124,7 +124,7 @@ export function timelineCard({ group, device }, moment, hasActivity) {
             : intervals(transitions, from, to).map((part) => ({ ...part, open: false }));
         if (bar.draw(list, from, to)) {
             const known = list.filter(({ state }) => state).reverse();
-            table.replaceChildren(...(known.length ? known.map((part) => row(part, to)) : [h("tr", null, h("td", { colspan: 4, class: "muted" }, "None"))]));
+            table.replaceChildren(...(known.length ? known.map((part) => row(part, now())) : [h("tr", null, h("td", { colspan: 4, class: "muted" }, "None"))]));
         }
         // Without newer samples of any stream, nobody knows whether it is still the same.
         const done = whileMeasured(knownUntil(intervals(activities ?? [], from, to), current?.last_sample ?? to), list).map((part) => ({ ...part, open: part.open && end === null }));
