@@ -34,6 +34,11 @@ export function timelineCard({ group, device }, moment, hasActivity) {
     /** When the present state was known last, in µs. */
     let lastKnown = 0;
     let isFirst = true;
+    /** Why the states, and the activities, could not be loaded last; empty if they were. */
+    let problem = "";
+    let activityProblem = "";
+    /** Counts the ranges: an answer about another one is of no use. */
+    let asked = 0;
     const abort = new AbortController();
     const ranges = segmented({ label: "Time range of the states", options: SPANS, value: String(span), onchange: (value) => {
         span = Number(value);
@@ -68,8 +73,10 @@ export function timelineCard({ group, device }, moment, hasActivity) {
 
     /** What is loaded says nothing about another range. */
     function forget() {
+        asked += 1;
         transitions = null;
         activities = null;
+        problem = activityProblem = "";
         bar.mark(null, 0, 0);
         doings.mark(null, 0, 0);
         setText(note, "Loading");
@@ -83,18 +90,23 @@ export function timelineCard({ group, device }, moment, hasActivity) {
         waiting = setTimeout(load, delay);
     }
 
+    /** Repeats a request that may succeed later. */
+    function retry({ status }) {
+        if (status === 0 || status === 429 || status >= 500) loadIn(RETRY);
+    }
+
     async function load() {
         clearTimeout(waiting);
         const time = end ?? now();
-        const wanted = `${end} ${span}`;
+        const wanted = asked;
         const ask = (query) => request(`${devicePath(group, device)}/states`, { query, signal: abort.signal });
         try {
             const from = Math.round(time - span * 1e6);
             const to = end ?? Math.round(time + 60e6);
-            const [reply, before, done] = await Promise.all([ask({ from, to, limit: 2000 }), end === null ? { states: [] } : ask({ to: from, limit: 1 }),
-                hasActivity ? request(streamPath(group, device, "activity"), { query: { from: from - BEFORE, to }, signal: abort.signal }) : { columns: [], rows: [] }]);
-            if (wanted !== `${end} ${span}`) return;
-            activities = activityChanges(done);
+            if (hasActivity) loadActivities(from - BEFORE, to);
+            const [reply, before] = await Promise.all([ask({ from, to, limit: 2000 }), end === null ? { states: [] } : ask({ to: from, limit: 1 })]);
+            if (wanted !== asked) return;
+            problem = "";
             transitions = [...before.states, ...reply.states];
             // A device that is new is shown with all of its states, not with an empty bar.
             if (isFirst && end === null && transitions.length && transitions[0].since > time - 3000e6 && !transitions[0].previous) {
@@ -103,15 +115,32 @@ export function timelineCard({ group, device }, moment, hasActivity) {
             }
             isFirst = false;
         } catch (error) {
-            if (isAbort(error) || wanted !== `${end} ${span}`) return;
+            if (isAbort(error) || wanted !== asked) return;
+            problem = error.message;
             // The live state is known without the store.
             if (end === null && current) {
                 transitions ??= [];
                 draw();
             }
-            setText(note, error.message);
-            if (error.status === 0 || error.status === 429 || error.status >= 500) loadIn(RETRY);
+            setText(note, problem);
+            retry(error);
             return;
+        }
+        draw();
+    }
+
+    /** The states are shown without them. @param {number} from @param {number} to */
+    async function loadActivities(from, to) {
+        const wanted = asked;
+        try {
+            const reply = await request(streamPath(group, device, "activity"), { query: { from, to }, signal: abort.signal });
+            if (wanted !== asked) return;
+            activities = activityChanges(reply);
+            activityProblem = "";
+        } catch (error) {
+            if (isAbort(error) || wanted !== asked) return;
+            activityProblem = error.message;
+            retry(error);
         }
         draw();
     }
@@ -127,7 +156,7 @@ export function timelineCard({ group, device }, moment, hasActivity) {
             table.replaceChildren(...(known.length ? known.map((part) => row(part, now())) : [h("tr", null, h("td", { colspan: 4, class: "muted" }, "None"))]));
         }
         // Without newer samples of any stream, nobody knows whether it is still the same.
-        const done = whileMeasured(knownUntil(intervals(activities ?? [], from, to), current?.last_sample ?? to), list).map((part) => ({ ...part, open: part.open && end === null }));
+        const done = whileMeasured(knownUntil(intervals(activities ?? [], from, to), current?.last_sample ?? from), list).map((part) => ({ ...part, open: part.open && end === null }));
         if (!activities) doings.clear();
         else if (hasActivity) doings.draw(visible(done, ((to - from) / doings.width) * LEAST), from, to);
         drawAxis(from, to);
@@ -135,16 +164,16 @@ export function timelineCard({ group, device }, moment, hasActivity) {
         drawCursor();
         if (moment.time !== null) return;
         const when = end === null ? "" : `${nearTime(from, now())} – ${nearTime(to, now())} · `;
-        setText(note, when + largestFirst(list).map(([state, share]) => `${stateWord(state)} ${share}`).join(" · "));
+        setText(note, problem || when + largestFirst(list).map(([state, share]) => `${stateWord(state)} ${share}`).join(" · "));
         showDoing(largestFirst(done));
     }
 
     /** @param {[string|null, string][]} parts activities, each with a text */
     function showDoing(parts) {
-        const text = parts.join();
+        const text = [...parts, activityProblem].join();
         if (doing.dataset.text === text) return;
         doing.dataset.text = text;
-        doing.replaceChildren("Activity", ...parts.map(([state, more]) => h("span", { class: "state", data: { state: state ?? "unknown" } }, h("span", { class: "state-dot", "aria-hidden": "true" }), [activityWord(state), more].join(" ").trim())));
+        doing.replaceChildren("Activity", ...parts.map(([state, more]) => h("span", { class: "state", data: { state: state ?? "unknown" } }, h("span", { class: "state-dot", "aria-hidden": "true" }), [activityWord(state), more].join(" ").trim())), activityProblem);
     }
 
     /** The moment that the plots show, and the state at it. */
@@ -155,7 +184,7 @@ export function timelineCard({ group, device }, moment, hasActivity) {
         doings.mark(time, from, to);
         if (time === null) return;
         const at = (parts) => parts.find((interval) => interval.from <= time && time < interval.to)?.state ?? null;
-        setText(note, `${stateWord(at(list))} at ${nearTime(time, now())}`);
+        setText(note, problem || `${stateWord(at(list))} at ${nearTime(time, now())}`);
         showDoing([[at(done), ""]]);
     }
     let shown = { list: /** @type {any[]} */ ([]), done: /** @type {any[]} */ ([]), from: 0, to: 0 };
