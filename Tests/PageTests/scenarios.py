@@ -490,7 +490,19 @@ def a_phone_joins_by_code(system, browser):
         page.expect(f"!document.querySelector('dialog') && document.activeElement === {button}", 20, "the focus on the button")
         no_errors(page)
         page.close()
-        # Without what draws the code, there is the address.
+        # Until what draws the code is loaded, there is the address.
+        page = browser.page()
+        page.call("Fetch.enable", patterns=[{"urlPattern": "*/qr.js"}])
+        open_view(page, named, "#/system", f"{button}?.hidden === false")
+        page.evaluate(f"{button}.click()")
+        page.expect("document.querySelector('dialog.join[open] a') && !document.querySelector('.join-code')", 20, "the address without a code")
+        request = page.event("Fetch.requestPaused", 20)
+        page.call("Fetch.continueRequest", requestId=request["requestId"])
+        page.expect("document.querySelector('dialog.join[open] .join-code') && /camera/.test(document.getElementById('join-text').textContent)", 20, "the code when it arrives")
+        page.call("Fetch.disable")
+        no_errors(page)
+        page.close()
+        # Without it, the address stays.
         page = browser.page()
         page.call("Network.setBlockedURLs", urls=["*/qr.js"])
         open_view(page, named, "#/system", f"{button}?.hidden === false")

@@ -1,6 +1,6 @@
 /** The dialog with the QR code and the address of the gateway's page, with which a phone joins. */
 
-import { h, icon } from "../core/dom.js";
+import { h, icon, setText } from "../core/dom.js";
 import { parts } from "../core/parts.js";
 
 /** Returns the button of the header. It is hidden unless the server names the address of a gateway. */
@@ -12,19 +12,22 @@ export function joinButton() {
 
 /** Escape closes it, and the browser returns the focus to the button. */
 async function open() {
-    const address = parts.system.join_url;
-    // Not among what each visit loads. While the server is away, there is the address alone.
-    const qr = await import("/assets/pure/qr.js").catch(() => null);
     if (document.querySelector("dialog.join")) return;
-    const rows = qr?.qrCode(address);
+    const address = parts.system.join_url;
+    const text = h("p", { id: "join-text", class: "muted" }, "Open the address on the phone. No app is needed.");
     const dialog = h("dialog", { class: "join", "aria-labelledby": "join-title", "aria-describedby": "join-text", onclose: () => dialog.remove() },
         h("h2", { id: "join-title" }, "Join with a phone"),
-        h("p", { id: "join-text", class: "muted" }, rows ? "Point the camera of the phone at the code, or open the address on it. No app is needed." : "Open the address on the phone. No app is needed."),
-        rows && code(rows.length, qr.qrPath(rows)),
+        text,
         h("p", null, h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address)),
         h("button", { class: "button primary", type: "button", onclick: () => dialog.close() }, "Close"));
     document.body.append(dialog);
     dialog.showModal();
+    // Not among what each visit loads. While the server is away, there is the address alone.
+    const qr = await import("/assets/pure/qr.js").catch(() => null);
+    const rows = qr?.qrCode(address);
+    if (!rows) return;
+    setText(text, "Point the camera of the phone at the code, or open the address on it. No app is needed.");
+    text.after(code(rows.length, qr.qrPath(rows)));
 }
 
 /** @param {number} width of a QR code in its squares @param {string} path of the dark ones */
