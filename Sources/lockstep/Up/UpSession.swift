@@ -281,8 +281,11 @@ final class UpSession {
                 marks[device] = try? DeliveryMark(outbox: plan.outbox(of: device))
             }
             left.removeAll { marks[$0]?.isReached == true }
+            // A device that has just started has no backlog, and no connection.
             return left.isEmpty
-                && plan.deviceNames.allSatisfy { system.status(of: $0).contains("backlog of 0 ") }
+                && plan.deviceNames.map(system.status).allSatisfy {
+                    $0.hasPrefix("connected") && $0.contains("backlog of 0 ")
+                }
         }
     }
 
