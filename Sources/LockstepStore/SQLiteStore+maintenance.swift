@@ -156,7 +156,9 @@ extension SQLiteStore {
             let table = tables[stream.table]
             let first = stream.rows.map(\.first).min() ?? .max
             let last = stream.rows.map(\.last).max() ?? first
-            let filter = try removedTimes(of: stream.table, device, in: first...max(first, last), areNew: false)
+            let filter = try removedTimes(
+                of: stream.table, device, in: first...max(first, last),
+                parts: stream.rows.map { $0.first...max($0.first, $0.last) }, areNew: false)
             var removed: [RemovedTimes.Reason: Int] = [:]
             // Those that are only in the summary of their minute from now on.
             var expired = SampleBlock(stream: block.stream)

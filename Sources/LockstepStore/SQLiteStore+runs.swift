@@ -37,7 +37,8 @@ extension SQLiteStore {
         receipt.table = table
         var ranges = [samples]
         let newest = try tables[table].newestTime(of: device, waiting, table)
-        let removed = try removedTimes(of: table, device, in: order.least...order.greatest, areNew: true)
+        let removed = try removedTimes(
+            of: table, device, in: order.least...order.greatest, parts: Minute.parts(of: times[samples]), areNew: true)
         if removed != nil || !order.isIncreasing || order.least <= newest {
             let new = try newSamples(samples, of: run, table: table, device: device, unless: removed, &counts)
             ranges = new.increasingRanges(times)

@@ -71,10 +71,13 @@ extension SQLiteStore {
     // MARK: What is not stored again
 
     /// Returns which samples of a series between two times are not stored, as the current transaction sees it; nil if none.
-    /// - Parameter areNew: whether they arrive. Otherwise they have waited: what waits of a deletion is moved before it is deleted,
-    ///   and what waits of a request that only refuses stays.
+    /// - Parameters:
+    ///   - parts: the parts of this range with samples.
+    ///   - areNew: whether they arrive. Otherwise they have waited: what waits of a deletion is moved before it is deleted, and
+    ///     what waits of a request that only refuses stays.
     func removedTimes(
-        of table: Int, _ device: Int64, in times: ClosedRange<Int64>, areNew: Bool
+        of table: Int, _ device: Int64, in times: ClosedRange<Int64>, parts: @autoclosure () -> [ClosedRange<Int64>],
+        areNew: Bool
     ) throws(SQLiteError) -> RemovedTimes? {
         var removed = RemovedTimes()
         if areNew { removed.deleted = deletions.times(of: tables[table].stream, device, in: times) }
@@ -83,8 +86,12 @@ extension SQLiteStore {
             removed.held = try heldRanges(of: table, device: device)
             if !removed.held.isEmpty, let minutes = tables[table].minutes {
                 // What would be added to a minute of which only the summary is left may be in it already.
-                let alone = try minutes.standingAlone(
-                    device, in: times.lowerBound..<min(limit - 1, times.upperBound) + 1)
+                var alone: [Range<Int64>] = []
+                for part in parts() where part.lowerBound < limit {
+                    let times = part.lowerBound..<min(limit - 1, part.upperBound) + 1
+                    guard removed.held.contains(where: { $0.overlaps(times) }) else { continue }
+                    alone += try minutes.standingAlone(device, in: times)
+                }
                 removed.held = removed.held.flatMap { Hold.free($0, of: alone) }
             }
         } else if removed.deleted.isEmpty {
@@ -251,11 +258,25 @@ extension SQLiteStore {
         if let summarised, let series = target.series {
             limit = Minute.around(range.lowerBound..<stop).upperBound
             if !summarised.isEmpty {
-                try tables[series.table].minutes?.complete(series.device, summarised.lowerBound..<limit, sums)
+                // For space, a summary that is larger than its rows is not worth it.
+                let isForSpace = if case .space = removal.reason { true } else { false }
+                try tables[series.table].minutes?.complete(
+                    series.device, summarised.lowerBound..<limit, sums, least: isForSpace ? 8 : 1)
             }
         } else if target.isSamples, let series = target.series {
             try tables[series.table].minutes?.willRemove(
                 range.lowerBound...max(range.lowerBound, stop - 1), of: series.device)
+        }
+        if let row = removal.deletion, let series = target.series,
+            case let stream = tables[series.table].stream, target.table == stream.minutesTable
+        {
+            let alone = try database.integer(
+                """
+                SELECT ifnull(sum(samples), 0) FROM \(target.table) AS minute
+                WHERE \(rest) \(min(stop, tables[series.table].kept[Int(series.device)] ?? .min))
+                    AND \(stream.isAlone)
+                """)
+            try deletions.count(deleted: Int(alone), of: row.number, row.device, in: database)
         }
         try database.execute(
             "DELETE FROM \(target.table) WHERE \(rest) \(stop)\(target.condition.map { " AND \($0)" } ?? "")")

@@ -12,10 +12,11 @@ extension StoreReader {
         }
     }
 
-    /// Returns what a deletion would delete, by stream and day, with the samples of which only summaries are left.
+    /// Returns what a deletion would delete, by stream and day.
+    /// - Parameter withSummaries: whether samples of which only summaries are left count as well.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func preview(
-        of deletion: Deletion, until cancellation: QueryCancellation? = nil
+        of deletion: Deletion, withSummaries: Bool = true, until cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> [DeletionDay] {
         try reading(until: cancellation) {
             guard let device = try driver.id(of: deletion.device) else { return [] }
@@ -23,7 +24,7 @@ extension StoreReader {
             for stream in try catalog().streams where deletion.covers(stream) {
                 guard let samples = try driver.samples(of: stream, device, deletion.times) else { continue }
                 var parts = ["SELECT t, 1 AS number FROM \(samples)"]
-                if let driver = driver as? SQLiteDriver,
+                if withSummaries, let driver = driver as? SQLiteDriver,
                     let minutes = try driver.minutesAlone(of: stream, device, Minute.around(deletion.times))
                 {
                     parts.append("SELECT t, samples FROM \(minutes)")
@@ -50,6 +51,16 @@ extension StoreReader {
     }
 }
 
+extension SensorStream {
+    /// The condition that only the summary is left of a row `minute` of the summaries.
+    var isAlone: String {
+        """
+        NOT EXISTS (SELECT 1 FROM \(rowTable) AS sample WHERE sample.device_id = minute.device_id
+            AND sample.t >= minute.t AND sample.t < minute.t + \(Minute.length))
+        """
+    }
+}
+
 extension SQLiteDriver {
     /// Returns minutes of which only the summaries are left, as the end of a SELECT; nil if there are none.
     fileprivate func minutesAlone(of stream: SensorStream, _ device: Int64, _ times: Range<Int64>) throws -> String? {
@@ -59,8 +70,7 @@ extension SQLiteDriver {
         return """
             \(stream.minutesTable) AS minute
             WHERE device_id = \(device) AND t >= \(times.lowerBound) AND t < \(min(limit, times.upperBound))
-                AND NOT EXISTS (SELECT 1 FROM \(stream.rowTable) AS sample WHERE sample.device_id = minute.device_id
-                    AND sample.t >= minute.t AND sample.t < minute.t + \(Minute.length))
+                AND \(stream.isAlone)
             """
     }
 

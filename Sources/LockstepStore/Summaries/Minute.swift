@@ -29,6 +29,20 @@ package enum Minute {
         return first..<max(first, end == times.upperBound ? end : overflows ? .max : next)
     }
 
+    /// Returns the ranges that contain all times, and have gaps of a minute or more between them.
+    static func parts(of times: some Sequence<Int64>) -> [ClosedRange<Int64>] {
+        var parts: [ClosedRange<Int64>] = []
+        for time in times.sorted() {
+            if let last = parts.last, time.subtractingReportingOverflow(last.upperBound).partialValue.magnitude < length
+            {
+                parts[parts.count - 1] = last.lowerBound...time
+            } else {
+                parts.append(time...time)
+            }
+        }
+        return parts
+    }
+
     /// Returns the parts of a time range that are in none of the minutes.
     /// - Parameter minutes: the starts of minutes in the range, in order.
     package static func gaps(in times: Range<Int64>, between minutes: some Sequence<Int64>) -> [Range<Int64>] {

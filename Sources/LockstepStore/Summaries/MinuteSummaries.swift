@@ -186,11 +186,14 @@ final class MinuteSummaries {
 
     // MARK: Minutes whose samples leave
 
-    /// Makes the missing summaries of minutes with rows, however few, as part of the current transaction: their rows leave.
+    /// Makes the missing summaries of minutes with rows as part of the current transaction: their rows leave.
     /// - Parameters:
     ///   - times: whole minutes.
     ///   - sums: the function of the connection.
-    func complete(_ device: Int64, _ times: Range<Int64>, _ sums: ColumnSums) throws(SQLiteError) {
+    ///   - least: the least number of rows of a minute that gets a summary.
+    func complete(
+        _ device: Int64, _ times: Range<Int64>, _ sums: ColumnSums, least: Int = 1
+    ) throws(SQLiteError) {
         if summariser == nil { summariser = try Summariser(stream, in: database) }
         guard var summariser else { return }
         defer { self.summariser = summariser }
@@ -203,6 +206,7 @@ final class MinuteSummaries {
             while let minute = try summariser.next(of: device, in: position..<gap.upperBound) {
                 position = minute + Minute.length
                 try summariser.sum(minute, of: device, sums)
+                guard sums.rows >= least else { continue }
                 try summariser.write(minute, of: device, sums)
                 mark.until = max(mark.until, position)
             }

@@ -125,6 +125,6 @@ struct ArchiveRun {
     func count(_ stream: SensorStream, _ device: DeviceAddress, _ times: Range<Int64>) throws -> Int64 {
         let month = Deletion(
             id: "", device: device, stream: stream.name, times: times, at: Timestamp(microseconds: 0))
-        return try reader.preview(of: month).reduce(0) { $0 + $1.count }
+        return try reader.preview(of: month, withSummaries: false).reduce(0) { $0 + $1.count }
     }
 }

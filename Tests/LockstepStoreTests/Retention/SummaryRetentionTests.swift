@@ -231,12 +231,15 @@ struct SummaryRetentionTests {
             isSecure: false)
         let days = try reader.preview(of: deletion)
         #expect(days.map(\.count) == [120] && days.first?.first == time(whole + minute))
+        // An archive has samples only.
+        #expect(try reader.preview(of: deletion, withSummaries: false).isEmpty)
         var group = IngestGroup()
         group.deletions = [deletion]
         try store.write(group)
         while store.needsMaintenance { store.performMaintenance() }
         #expect(try summaries(reader).map { $0.prefix(1) } == ["0", "3", "4", "5", "6", "7", "8", "9"])
         #expect(try averages(reader, every: hour)[0].hasSuffix("480.0]"))
+        #expect(try reader.deletions(of: device("one")).map(\.count) == [120])
         group.deletions = [
             Deletion(
                 id: "2", device: device("one"), stream: nil, times: Deletion.earliest..<start + 2 * day, at: time(0),
