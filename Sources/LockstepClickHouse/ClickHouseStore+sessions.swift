@@ -43,7 +43,7 @@ extension ClickHouseSchema {
 }
 
 extension SessionTable {
-    fileprivate var received: String { "received_" + rawValue }
+    var received: String { "received_" + rawValue }
     fileprivate var key: String { columns.prefix(keyCount).map(\.name).joined(separator: ", ") }
 }
 
@@ -63,7 +63,11 @@ extension ClickHouseStore {
         let limit = nextVersion()
         try insert(transaction.sessions, markers: transaction.markers) { _ in nextVersion() }
         // After their copies are stored, so that none is lost. Those that are inserted in this transaction stay.
-        for (key, ids) in transaction.splits { try deleteMarkers(ids, of: key, below: limit, within: .seconds(60)) }
+        for (key, ids) in transaction.splits { try deleteMarkers(ids, of: key, below: limit) }
+        // No view hides them. If a server is slow, they are in both parts until it has deleted them.
+        if !transaction.splits.isEmpty {
+            try client.waitForDeletions(from: SessionTable.markers.received, within: .seconds(10))
+        }
         // Until the mutations are done, the views hide the rows.
         for session in transaction.sessions where session.state == .deleted {
             let key = "group_name = '\(session.key.group)' AND session_id = '\(session.key.id)'"
@@ -73,18 +77,16 @@ extension ClickHouseStore {
         }
     }
 
-    /// Deletes all versions of markers below a limit, and waits until they are gone: no view hides them.
-    func deleteMarkers(
-        _ ids: [String], of key: RecordingSession.Key, below limit: UInt64 = .max, within time: Duration? = nil
-    ) throws(StoreError) {
+    /// Lets the server delete all versions of markers below a limit.
+    func deleteMarkers(_ ids: [String], of key: RecordingSession.Key, below limit: UInt64 = .max) throws(StoreError) {
         // The server limits the length of a statement to 256 KiB.
         for part in ids.chunks(of: 500) {
-            try client.delete(
-                from: SessionTable.markers.received,
-                where: """
-                    group_name = '\(key.group)' AND session_id = '\(key.id)' AND version < \(limit)
+            try client.execute(
+                """
+                ALTER TABLE \(SessionTable.markers.received) DELETE
+                WHERE group_name = '\(key.group)' AND session_id = '\(key.id)' AND version < \(limit)
                     AND marker_id IN (\(part.map(literal).joined(separator: ", ")))
-                    """, within: time)
+                """)
         }
     }
 

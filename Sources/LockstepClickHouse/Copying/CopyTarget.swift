@@ -112,7 +112,9 @@ package final class CopyTarget {
 
     /// Deletes markers of a session.
     package func deleteMarkers(_ ids: [String], of session: RecordingSession.Key) throws(StoreError) {
+        guard !ids.isEmpty else { return }
         try store.deleteMarkers(ids, of: session)
+        try client.waitForDeletions(from: SessionTable.markers.received)
     }
 
     /// Inserts sessions with their devices and markers.
@@ -326,27 +328,22 @@ struct CopyVersions {
 
 extension ClickHouseClient {
     /// Deletes rows of a table, and waits until they are gone. Old servers cannot wait themselves.
-    /// - Parameter time: how long to wait, or nil for as long as the server works on it.
-    /// - Throws: ``/LockstepStore/StoreError`` also if the server cannot delete them, or not in time.
-    func delete(from table: String, where condition: String, within time: Duration? = nil) throws(StoreError) {
-        let deadline = time.map { ContinuousClock.now + $0 }
+    func delete(from table: String, where condition: String) throws(StoreError) {
         try execute("ALTER TABLE \(table) DELETE WHERE \(condition)")
-        while true {
-            let open = try rows(
-                """
-                SELECT count(), max(latest_fail_reason) FROM system.mutations
-                WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
-                """
-            ).first
-            guard let open, open[0] != "0" else { return }
-            if let reason = open[1], !reason.isEmpty {
-                throw StoreError(.server, "the server cannot delete rows of the table '\(table)': \(reason)")
-            }
-            if let deadline, ContinuousClock.now >= deadline {
-                throw StoreError(
-                    .server,
-                    "the server has not deleted rows of the table '\(table)' in time: see the table system.mutations")
-            }
+        try waitForDeletions(from: table)
+    }
+
+    /// Waits until the server has deleted rows of a table.
+    /// - Parameter time: how long to wait at most, or nil for as long as the server works on it.
+    func waitForDeletions(from table: String, within time: Duration? = nil) throws(StoreError) {
+        let deadline = time.map { ContinuousClock.now + $0 }
+        while try rows(
+            """
+            SELECT count() FROM system.mutations
+            WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
+            """
+        ).first?[0] != "0" {
+            if let deadline, ContinuousClock.now >= deadline { return }
             usleep(200_000)
         }
     }

@@ -107,10 +107,10 @@ struct SessionMachine {
     }
 
     /// Divides a session that has ended, and returns the part from a time on. Both have the batch numbers of the whole session:
-    /// each is complete when the whole is.
+    /// each is complete when the whole is, unless a device has sent no samples of its time.
     mutating func split(at time: Timestamp, into key: RecordingSession.Key, name: String) -> RecordingSession {
-        // Of what is still on its way, nobody knows to which part it belongs.
-        for (id, device) in session.devices where !device.isSettled { session.devices[id]?.hasSamples = true }
+        // Nobody knows to which part the samples on their way belong.
+        for (id, device) in session.devices where device.onItsWay > 0 { session.devices[id]?.hasSamples = true }
         var rest = session
         rest.key = key
         rest.name = name
@@ -122,11 +122,13 @@ struct SessionMachine {
         return rest
     }
 
-    /// Removes and returns the markers from a time on.
-    mutating func removeMarkers(from time: Timestamp) -> [RecordingSession.Marker] {
-        let removed = session.markers.filter { $0.time >= time }
-        session.markers.removeAll { $0.time >= time }
-        return removed
+    /// Removes and returns the markers from a time on, up to `end` or all later ones.
+    mutating func removeMarkers(from time: Timestamp, to end: Timestamp? = nil) -> [RecordingSession.Marker] {
+        func isRemoved(_ marker: RecordingSession.Marker) -> Bool {
+            marker.time >= time && end.map { marker.time < $0 } ?? true
+        }
+        defer { session.markers.removeAll(where: isRemoved) }
+        return session.markers.filter(isRemoved)
     }
 
     mutating func delete() { session.state = .deleted }
@@ -375,7 +377,7 @@ struct SessionMachine {
                 if device.lastNumbers == nil { return "has not answered since the end" }
                 if device.onItsWay > 0 { return counted(device.onItsWay, "batch", "batches") + " on the way" }
                 // Stopped before its start, it has no samples. Those before the request to start have not been observed.
-                let isUnknown = session.start == session.end || session.end.map { $0 <= session.created } == true
+                let isUnknown = session.start == session.end || session.start.map { $0 < session.created } == true
                 return device.hasSamples || isUnknown ? nil : RecordingSession.noSamples
             })
         let devices = session.devices

@@ -28,7 +28,8 @@ extension SessionRegistry {
             let name = filled(start.session)
             let begin = max(first, time - start.before)
             // One with this start is that of this event, which a killed collector has not noted as done.
-            guard !all.contains(where: { $0.name == name && ($0.canStop || $0.start == begin) }) else { return }
+            guard !all.contains(where: { $0.name == name && ($0.canStop || ($0.start == begin && begin > first)) })
+            else { return }
             let id = SessionID.named(name) { self[.init(group: device.group, id: $0)] != nil }
             var session = RecordingSession(key: .init(group: device.group, id: id), name: name, created: moment.wall)
             session.start = begin

@@ -145,7 +145,8 @@ struct SessionRegistry {
             else { throw PayloadError("there is a session '\(id)' in the group '\(key.group)'") }
             // A collector that was killed may have left markers in the first part.
             var moved: [RecordingSession.Marker] = []
-            change(key) { moved = $0.removeMarkers(from: time) }
+            let end = other.end ?? time
+            change(key) { moved = $0.removeMarkers(from: time, to: end) }
             guard !moved.isEmpty else { return }
             let lacking = moved.filter { marker in !other.markers.contains { $0.id == marker.id } }
             change(second) { machine in for marker in lacking { machine.mark(marker) } }

@@ -113,8 +113,11 @@ struct SessionCopy {
     private func insert(_ session: RecordingSession) throws {
         let own = Set(session.markers.map(\.id))
         // After an earlier copy, the session may have been split.
-        let gone = try check.sessions().first { $0.key == session.key }?.markers
-            .filter { marker in !own.contains(marker.id) && session.end.map { marker.time >= $0 } == true }.map(\.id)
+        let copied = try check.sessions().first { $0.key == session.key }
+        let gone = copied?.markers.filter { marker in
+            guard let end = session.end, let oldEnd = copied?.end else { return false }
+            return !own.contains(marker.id) && marker.time >= end && marker.time < oldEnd
+        }.map(\.id)
         switch target {
         case .sqlite(let store):
             var group = IngestGroup()

@@ -140,8 +140,8 @@ struct RecordSplitCommand: ParsableCommand {
         commandName: "split", abstract: "Divide a session that has ended into two.",
         discussion: """
             The session ends at the time, and a new one with the same devices, rates, labels and note begins there. Each \
-            marker belongs to the part in which it begins. Both have the state of the whole: an incomplete one becomes \
-            complete when the whole would.
+            marker belongs to the part in which it begins. Both have the state of the whole. An incomplete part becomes \
+            complete when the whole would, if each device has sent samples of its time.
 
             EXAMPLES
               lockstep record split "walk 3" --at 2026-11-21T09:30:00Z

@@ -232,6 +232,8 @@ struct SessionMachineTests {
         machine.stop(at: moment(50))
         flush(left, newest: 10, 51)
         read(left, received: [1...10])
+        flush(right, newest: 10, 52)
+        read(right, received: [1...9])
         tick(81)
         #expect(session.state == .incomplete && problem(left) == nil && problem(right) != nil)
         let key = RecordingSession.Key(group: sessionKey.group, id: SessionID(unchecked: "back"))

@@ -120,20 +120,4 @@ struct SessionRuleTests {
         registry.tick(at: moment(106), isInTransaction: false) { _ in [epoch: numbers] }
         #expect(session("fall-of-pi")?.state == .complete, "its samples were stored before it was known")
     }
-
-    @Test("a session that goes on after its request needs samples")
-    mutating func withoutSamples() throws {
-        try perform(Self.fall(), happened: 100, at: 103)
-        _ = commit()
-        registry.tick(at: moment(103), isInTransaction: false) { _ in [:] }
-        registry.tick(at: moment(116), isInTransaction: false) { _ in [:] }
-        registry.receive(
-            AgentReply(id: "session/fall-of-pi/1", outcome: .flushed(batches: 0), newest: [epoch: 2]), of: pi,
-            at: moment(117))
-        var numbers = BatchNumbers()
-        numbers.received = SequenceSet([1...2])
-        registry.tick(at: moment(118), isInTransaction: false) { _ in [epoch: numbers] }
-        let ended = try #require(session("fall-of-pi"))
-        #expect(ended.state == .incomplete && ended.devices[pi.device]?.problem == RecordingSession.noSamples)
-    }
 }
