@@ -393,6 +393,18 @@ struct DoctorCommandTests {
         #expect(advice?.contains("password") == false, "\(advice ?? "")")
     }
 
+    @Test("a broker that allows few messages in flight is named with its setting, another one is not")
+    func messagesInFlight() async throws {
+        for (settings, isNamed) in [(["max_inflight_messages 20"], true), ([], false)] {
+            try await withSystem(brokerSettings: settings) { system in
+                let doctor = try await RunningProgram.run(
+                    Programs.built("lockstep"), ["doctor", "--broker", system.broker.url, "--seconds", "1"])
+                let text = "each client may have 20 messages in flight, too few to catch up quickly over a slow link"
+                #expect(doctor.text.contains(text) == isNamed, "\(doctor.text)")
+            }
+        }
+    }
+
     @Test("an unreachable broker is a failure")
     func unreachable() async throws {
         let run = try await RunningProgram.run(

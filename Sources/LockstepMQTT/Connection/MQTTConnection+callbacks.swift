@@ -16,6 +16,12 @@ extension MQTTConnection {
             mosquitto_property_read_byte(
                 properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &isRetainAvailable, false)
             MQTTConnection.from(context)?.isRetainAvailable = isRetainAvailable != 0
+            var inFlight: UInt16 = 0
+            if mosquitto_property_read_int16(properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &inFlight, false)
+                != nil
+            {
+                MQTTConnection.from(context)?.maxInFlight = Int(inFlight)
+            }
             MQTTConnection.from(context)?.didConnect(reason: reason, flags: flags)
         }
         mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in

@@ -34,6 +34,9 @@ public final class MQTTConnection {
     public internal(set) var maxPacketSize: Int?
     /// Whether the broker keeps retained messages.
     var isRetainAvailable = true
+    /// The maximum number of published messages with QoS 1 that the broker has not acknowledged; nil if it sets no limit or
+    /// does not use MQTT 5.
+    var maxInFlight: Int?
     /// The end of the validity of the broker's certificate, in µs since 1970; nil without TLS, or if it is unknown.
     var certificateExpiry: Int64?
 

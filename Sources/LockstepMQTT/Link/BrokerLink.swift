@@ -134,6 +134,12 @@ public final class BrokerLink {
         if case .up(let connection) = state { connection.isRetainAvailable } else { true }
     }
 
+    /// The maximum number of published messages with QoS 1 that the broker has not acknowledged; nil if it sets no limit, does
+    /// not use MQTT 5, or the link is not up.
+    public var maxInFlight: Int? {
+        if case .up(let connection) = state { connection.maxInFlight } else { nil }
+    }
+
     /// Returns ``unansweredAddresses``, or none if they were returned before: for a log entry after a connect.
     public func takeUnansweredAddresses() -> [String] {
         guard unansweredAddresses != reportedAddresses, !unansweredAddresses.isEmpty else { return [] }

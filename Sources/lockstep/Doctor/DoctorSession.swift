@@ -62,6 +62,7 @@ final class DoctorSession {
             connectedAt = connectedAt ?? .now
             observations.version = version
             observations.isRetainAvailable = link.isRetainAvailable
+            observations.maxInFlight = link.maxInFlight
             observations.unansweredAddresses += link.takeUnansweredAddresses()
             subscription = try link.subscribe(to: root.filter(group: nil), qos: .atMostOnce)
             try link.subscribe(to: Observations.softwareTopic, qos: .atMostOnce)

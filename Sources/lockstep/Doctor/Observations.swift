@@ -78,6 +78,8 @@ struct Observations {
     var isVersionChosen = false
     /// Whether the broker keeps retained messages, as far as it says so.
     var isRetainAvailable = true
+    /// The maximum number of messages in flight to the broker; nil if it sets no limit, as far as it says so.
+    var maxInFlight: Int?
     /// Whether a retained message has arrived by the subscription to all topics.
     var hasRetained = false
     /// Whether a message has arrived that a device may not read.
