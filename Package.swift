@@ -220,7 +220,7 @@ let package = Package(
             exclude: ["System/schemathesis.toml", "System/schemathesis-known.toml"]),
         tests("CommandLineTests", "Model MQTT CommandLine TestSupport ArgumentParser Logging"),
         // The examples and tables in docs/.
-        tests("DocumentationTests", "Model Wire MQTT Store Motion Sensors Device Agent Collector Logging"),
+        tests("DocumentationTests", "Model Wire MQTT Store Motion Sensors Device Agent Collector Live Logging"),
         // Command-line tests: exact output and exit codes.
         tests(
             "CommandTests",
@@ -230,7 +230,7 @@ let package = Package(
         // System tests: the built programs with a real broker.
         tests(
             "SystemTests",
-            "Model Wire MQTT SQLite Store Sensors Collector TestSupport Logging lockstep lockstep-agent "
+            "Model Wire MQTT SQLite Store Sensors Collector Live TestSupport Logging lockstep lockstep-agent "
                 + "lockstep-collector lockstep-gateway lockstep-serve lockstep-cluster",
             exclude: ["Gateway/sparkplug_peer.py", "LSL/lsl_peer.py", "Rules/smtp_server.py"]),
         // The page, in a browser, with the built programs.

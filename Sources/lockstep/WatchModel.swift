@@ -94,7 +94,8 @@ struct WatchModel {
         case .samples(let live): return reportsBatches ? .batch(live.address, live.batch) : nil
         case .collector(let group, let id, let health, isNews: true): return .collector(group, id, health)
         case .unreadable(let topic, let reason): return .unreadable(topic: topic, reason: reason)
-        case .presence, .collector, .reply, .event, .acknowledged, .forgotten, .collectorForgotten, nil: return nil
+        case .presence, .collector, .reply, .event, .acknowledged, .forgotten, .collectorForgotten, .session, nil:
+            return nil
         }
     }
 }

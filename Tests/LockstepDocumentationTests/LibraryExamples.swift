@@ -4,6 +4,7 @@
 import LockstepAgent
 import LockstepCollector
 import LockstepDevice
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepMotion
@@ -171,6 +172,25 @@ enum LibraryExamples {
             print(change.device, change.transition.to)  // lab/left background
         }
         try await running
+        // END
+    }
+
+    static func session() async throws {
+        // EXAMPLE session
+        let configuration = FeedConfiguration(broker: try BrokerAddress("mqtt://localhost"), clientID: "experiment-7")
+        let feed = LiveFeed(configuration, logger: Logger(label: "experiment"))
+        async let running: Void = feed.run()  // until stop()
+        let recorder = SessionRecorder(feed)
+        let walk = try await recorder.start("walk 3") { session in
+            session.rates["motion/accelerometer"] = 200  // samples per second
+            session.labels["subject"] = "7"
+        }
+        for await state in recorder.updates(of: walk.key) where state.state == .recording { break }
+        try await recorder.mark("turn", in: walk.key)
+        let result = try await recorder.stop(walk.key)
+        print(result.state, result.devices.mapValues(\.missing))  // complete, or incomplete with missing batches
+        feed.stop()
+        await running
         // END
     }
 

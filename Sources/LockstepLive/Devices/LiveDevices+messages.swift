@@ -60,7 +60,7 @@ extension LiveDevices {
                     throw LiveLimitError("there are more than \(LiveLimits.sessions) sessions")
                 }
                 sessions[key] = session
-                return nil
+                return .session(key)
             case .ignored: return nil
             }
         } catch {
@@ -88,8 +88,7 @@ extension LiveDevices {
             gateways["\(group)/\(id)"] = nil
             return nil
         case .session(let key, nil):
-            sessions[key] = nil
-            return nil
+            return sessions.removeValue(forKey: key).map { _ in .session(key) }
         default: return nil
         }
     }

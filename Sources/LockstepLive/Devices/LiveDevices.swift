@@ -173,6 +173,8 @@ public enum LiveChange: Sendable {
     case event(StoredEvent)
     /// A collector has stored the acknowledgement of an event.
     case acknowledged(StoredAcknowledgement)
+    /// A session has another state, or was deleted.
+    case session(RecordingSession.Key)
     /// The message cannot be decoded, or exceeds a limit.
     case unreadable(topic: String, reason: String)
 }

@@ -80,7 +80,7 @@ final class FeedLoop {
         case .forgotten(let device): logger.info("device forgotten", metadata: ["device": "\(device)"])
         case .collectorForgotten(let group, let id):
             logger.info("collector forgotten", metadata: ["collector": "\(group)/\(id)"])
-        case .state, .presence, .samples, .collector, .event, nil: break
+        case .state, .presence, .samples, .collector, .event, .session, nil: break
         }
     }
 

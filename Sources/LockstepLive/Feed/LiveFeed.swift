@@ -42,6 +42,8 @@ public final class LiveFeed: Sendable {
 
     /// The address of the broker.
     public var broker: BrokerAddress { configuration.broker }
+    /// The topic prefix.
+    var root: TopicRoot { configuration.root }
     /// The state of the connection.
     public var status: Status { currentStatus.withLock { $0 } }
 

@@ -14,6 +14,10 @@ public final class LivePicture: Sendable {
         var events: EventHub
         var fleet = DeviceHub()
         var subscribers: [Int: Subscriber] = [:]
+        /// Those that follow a session.
+        var followers: [RecordingSession.Key: [Int: AsyncStream<RecordingSession>.Continuation]] = [:]
+        /// The followers of deleted sessions, which must not be ended while the lock is held: that calls this class.
+        var endedFollowers: [AsyncStream<RecordingSession>.Continuation] = []
         /// The subscribers with events that they have not been notified of.
         var touched: [Subscriber] = []
         var lastID = 0
@@ -144,10 +148,11 @@ public final class LivePicture: Sendable {
 
     /// Ends all subscriptions, and refuses further ones.
     public func close(_ reason: String) {
-        let subscribers = state.withLock { state in
+        let (subscribers, followers) = state.withLock { state in
             state.isClosed = true
-            return Array(state.subscribers.values)
+            return (Array(state.subscribers.values), state.followers.values.flatMap(\.values))
         }
+        for follower in followers { follower.finish() }
         for subscriber in subscribers { subscriber.end(reason) }
         for subscriber in subscribers { remove(subscriber.id) }
     }
@@ -160,13 +165,14 @@ public final class LivePicture: Sendable {
         if isUnused { snapshots.clear() }
     }
 
-    /// Notifies subscribers outside of the lock, because that resumes their tasks.
+    /// Notifies subscribers, and ends followers, outside of the lock, because that resumes their tasks.
     private func notify() {
-        let touched = state.withLock { state in
-            defer { state.touched.removeAll() }
-            return state.touched
+        let (touched, ended) = state.withLock { state in
+            defer { (state.touched, state.endedFollowers) = ([], []) }
+            return (state.touched, state.endedFollowers)
         }
         for subscriber in touched { subscriber.notify() }
+        for follower in ended { follower.finish() }
     }
 }
 
@@ -178,6 +184,12 @@ extension LivePicture.State {
         case .samples(let batch): samples.add(batch, at: boot)
         case .event(let event): events.add(event, touched: &touched)
         case .acknowledged(let entry): events.add(entry, touched: &touched)
+        case .session(let key):
+            if let session = devices.sessions[key] {
+                for follower in (followers[key] ?? [:]).values { follower.yield(session) }
+            } else {
+                endedFollowers += (followers.removeValue(forKey: key) ?? [:]).values
+            }
         case .unreadable: unreadable += 1
         case .presence, .collector, .reply, .forgotten, .collectorForgotten: break
         }
@@ -319,6 +331,30 @@ extension LivePicture {
         }
         subscriber.open([snapshot.event])
         return subscription(subscriber)
+    }
+
+    /// The states of a session: the present one, if it is known, and then each new one. The sequence ends when the session is
+    /// deleted or the picture is closed. A reader that is slow misses states.
+    public func updates(of key: RecordingSession.Key) -> AsyncStream<RecordingSession> {
+        let (stream, follower) = AsyncStream.makeStream(of: RecordingSession.self, bufferingPolicy: .bufferingNewest(1))
+        let id = state.withLock { state -> Int? in
+            guard !state.isClosed else { return nil }
+            state.lastID += 1
+            state.followers[key, default: [:]][state.lastID] = follower
+            if let session = state.devices.sessions[key] { follower.yield(session) }
+            return state.lastID
+        }
+        guard let id else {
+            follower.finish()
+            return stream
+        }
+        follower.onTermination = { [weak self] _ in
+            self?.state.withLock { state in
+                state.followers[key]?[id] = nil
+                if state.followers[key]?.isEmpty == true { state.followers[key] = nil }
+            }
+        }
+        return stream
     }
 
     private func subscription(_ subscriber: Subscriber) -> LiveSubscription {

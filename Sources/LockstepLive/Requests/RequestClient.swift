@@ -71,17 +71,21 @@ public final class RequestClient: Sendable {
     }
 
     /// Sends a message to a topic, and waits until the broker has it.
-    /// - Parameter timeout: the time to wait, in µs.
+    /// - Parameters:
+    ///   - timeout: the time to wait, in µs.
+    ///   - waitsForConnection: whether the message may wait for a connection; otherwise there must be one.
     /// - Throws: ``CommandError``.
     public func publish(
-        _ payload: [UInt8], to topic: String, timeout: Int64 = 10_000_000
+        _ payload: [UInt8], to topic: String, timeout: Int64 = 10_000_000, waitsForConnection: Bool = false
     ) async throws(CommandError) {
         _ = try await perform(
-            .publication, [MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce)], timeout)
+            .publication, [MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce)], timeout,
+            waitsForConnection: waitsForConnection)
     }
 
     private func perform(
-        _ expected: RequestTable.Expectation, _ messages: [MQTTMessage], _ timeout: Int64
+        _ expected: RequestTable.Expectation, _ messages: [MQTTMessage], _ timeout: Int64,
+        waitsForConnection: Bool = false
     ) async throws(CommandError) -> RequestTable.Answer {
         let id = state.withLock { $0.table.reserveID() }
         let deadline = Moment.now().boot + timeout
@@ -90,7 +94,7 @@ public final class RequestClient: Sendable {
                 try await withCheckedThrowingContinuation { continuation in
                     // The request is added together with its task, so that no answer is missed.
                     let error: CommandError? = state.withLock { state in
-                        if let problem = state.problem { return .notConnected(problem) }
+                        if let problem = state.problem, !waitsForConnection { return .notConnected(problem) }
                         guard state.table.count < limit else { return .tooManyRequests(limit: limit) }
                         state.table.add(expected, messages, deadline: deadline, id: id)
                         state.waiting[id] = continuation

@@ -181,6 +181,8 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
     case noReply(device: String)
     /// No collector confirmed an acknowledgement in time.
     case notConfirmed
+    /// No collector carried out a request about a session of this group in time.
+    case notRecorded(group: String)
     /// The broker refused the request, for this reason.
     case refused(String)
     /// The reply cannot be decoded, for this reason.
@@ -199,6 +201,9 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notConfirmed:
             "no collector confirmed this: check that there is such an event, and that the collector that stored it is "
                 + "running and connected to the broker"
+        case .notRecorded(let group):
+            "the broker has the request, but no collector has carried it out: check with 'lockstep doctor' that the "
+                + "collector of the group '\(group)' runs, and with 'lockstep query rejected' that it has not refused it"
         case .refused(let reason): "the broker refused the request: \(reason)"
         case .invalidReply(let device, let reason): "invalid reply from \(device): \(reason)"
         case .tooManyRequests(let limit): "\(limit) requests already wait for a reply: try again later"

@@ -210,6 +210,12 @@ public struct RecordingSession: Hashable, Sendable {
         devices.keys.sorted().map { DeviceAddress(group: key.group, device: $0) }
     }
 
+    /// Whether a state shows that a marker is stored. A state has only the newest 100, so that of an older one is not known to
+    /// be missing.
+    package func confirms(_ marker: Marker) -> Bool {
+        markers.contains(marker) || markers.count >= 100 && markers[0].time > marker.time
+    }
+
     /// Adds a marker, or replaces that with the same id.
     public mutating func add(_ marker: Marker) {
         markers.removeAll { $0.id == marker.id }

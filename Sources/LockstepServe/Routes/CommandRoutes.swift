@@ -42,7 +42,7 @@ struct CommandRoutes {
 
     static func problem(_ error: CommandError) -> Problem {
         switch error {
-        case .noReply, .notConfirmed: Problem(status: 504, title: "No reply", detail: error.description)
+        case .noReply, .notConfirmed, .notRecorded: Problem(status: 504, title: "No reply", detail: error.description)
         case .invalidReply, .refused: Problem(status: 502, title: "Bad gateway", detail: error.description)
         case .notConnected, .tooManyRequests, .cancelled: .unavailable(error.description)
         }

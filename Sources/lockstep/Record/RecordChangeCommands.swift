@@ -42,11 +42,7 @@ struct RecordMarkCommand: ParsableCommand {
             duration: try duration.map(parseDuration))
         try options.run { exchange in
             let key = try exchange.sessions.values.only(session, running: true).key
-            try exchange.send(.mark(marker), to: key) { state in
-                guard let markers = state?.markers else { return false }
-                // A state has the newest 100. An older one cannot be confirmed.
-                return markers.contains(marker) || markers.count >= 100 && markers[0].time > marker.time
-            }
+            try exchange.send(.mark(marker), to: key) { $0?.confirms(marker) == true }
             Terminal.output.write("\(key.id): \(Terminal.escaped(text)) at \(marker.time)\n")
         }
     }
