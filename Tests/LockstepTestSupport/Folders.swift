@@ -15,7 +15,7 @@ public let recordingsFolder: String? = {
     while folder.path != "/" {
         folder.deleteLastPathComponent()
         let path = folder.appendingPathComponent("shared/data").path
-        if FileManager.default.fileExists(atPath: path) { return path }
+        if FileManager.default.fileExists(atPath: path + "/walks/truth.csv") { return path }
     }
     return nil
 }()

@@ -24,9 +24,9 @@ class Browser:
             "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={self.profile}", "--no-first-run",
             "--no-default-browser-check", "--disable-background-networking", "--disable-component-update",
             "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-allow-origins=*", "--force-color-profile=srgb",
+            # Root, containers and changed roots cannot use the sandbox. Only pages of this machine are opened.
+            "--no-sandbox",
         ]
-        if os.geteuid() == 0:
-            options.append("--no-sandbox")
         try:
             os.remove(os.path.join(self.profile, "DevToolsActivePort"))
         except FileNotFoundError:

@@ -163,7 +163,7 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         choose("Rule", "high")
         page.expect(f"{rows} === 4 && /rule=high/.test(location.hash)")
         choose("Device", "lab/left")
-        page.expect(f"{rows} === 3 && /device=lab\/left/.test(location.hash)")
+        page.expect(f"{rows} === 3 && /device=lab\\/left/.test(location.hash)")
         page.evaluate("[...document.querySelectorAll('.events-tools button')].find((button) => button.textContent === 'Group').click()")
         page.expect(f"{rows} === 1 && /^and 2 before/.test({text('.event-others summary')})", 10, "one row for three events")
         page.evaluate("document.querySelector('.event-others').open = true")

@@ -13,12 +13,9 @@ struct SharedDeviceTests {
             #expect(await first.waitForOutput("connected to"))
             let other = system.outbox(of: "other")
             let broker = system.broker.url
-            func diagnose() async throws -> String {
-                try await RunningProgram.run(
-                    Programs.built("lockstep"), ["doctor", "--broker", broker, "--seconds", "20"]
-                ).text
-            }
-            async let doctor = diagnose()
+            async let doctor = RunningProgram.run(
+                Programs.built("lockstep"), ["doctor", "--broker", broker, "--seconds", "20"]
+            ).text
             let second = try system.startAgent("walker", only("motion/gyroscope") + ["--outbox", other])
             #expect(await second.waitForOutput("connected to"))
             await expectEventually("\(first.text)\(second.text)", within: .seconds(120)) {
@@ -26,12 +23,11 @@ struct SharedDeviceTests {
             }
             let connections = (first.text + second.text).components(separatedBy: "connected to").count - 1
             #expect(connections < 20, "they keep disconnecting each other: \(first.text)\(second.text)")
-            // On a loaded machine, the agents may take fewer turns while it listens.
-            var diagnosis = try await doctor
-            for _ in 1...3 where !diagnosis.contains("more than one agent uses this name") {
-                diagnosis = try await diagnose()
-            }
-            #expect(diagnosis.contains("more than one agent uses this name"), "\(diagnosis)")
+            // It sees either batches of both in turn or, on a loaded machine with few turns, only that the agents report it.
+            let diagnosis = try await doctor
+            #expect(
+                diagnosis.contains("more than one agent uses this name")
+                    || diagnosis.contains("another agent uses the same device id"), "\(diagnosis)")
             await first.stop()
             await second.stop()
 
