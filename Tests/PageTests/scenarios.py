@@ -418,7 +418,7 @@ def nothing_shifts(system, browser):
         for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value; }).observe({type: 'layout-shift', buffered: true});""")
     for view in VIEWS:
         open_view(page, system, view, f"{text('.link-state')} === 'Live'")
-        page.drain(3)
+        page.drain(1.5)
         shift = page.evaluate("window.shifts")
         assert shift < 0.1, f"{view} shifts by {shift:.3f}"
     page.close()

@@ -205,14 +205,14 @@ def a_page_at_rest_costs_little(system, browser):
 
     def share():
         before, began = used(), time.monotonic()
-        page.drain(8)
+        page.drain(4)
         return (used() - before) / (time.monotonic() - began)
 
     # What else runs on the machine may disturb a measurement. What the page itself does is in each of them.
     shares = {}
     for view in ("#/", "#/sessions", "#/sessions/lab/played"):
         open_view(page, system, view, "document.querySelector('h1')")
-        page.drain(5)
+        page.drain(3)
         shares[view] = share()
         for _ in range(2):
             if shares[view] > 0.03:
@@ -228,12 +228,12 @@ def a_page_at_rest_costs_little(system, browser):
         return page.call("Runtime.getHeapUsage")["usedSize"] / 1e6
 
     # In the first rounds, scripts are compiled.
-    sizes = [visit() for _ in range(8)]
+    sizes = [visit() for _ in range(6)]
     first, growth = sizes[2], sizes[-1] - sizes[2]
     # A cache may grow once; what is not released grows in each round.
     if growth > 0.3 * first:
         before = sizes[-1]
-        sizes += [visit() for _ in range(5)]
+        sizes += [visit() for _ in range(4)]
         growth = sizes[-1] - before
     assert growth <= 0.3 * first, sizes
     no_errors(page, ALLOWED)

@@ -18,7 +18,8 @@ struct FullDiskTests {
                     "lockstep-agent",
                     [
                         "--broker", system.broker.url, "--device", "walker", "--source", "simulate:1", "--outbox",
-                        outbox, "--window", "200ms",
+                        outbox, "--window", "200ms", "--rate", "motion/accelerometer=500", "--rate",
+                        "motion/gyroscope=500",
                     ])
                 #expect(await agent.waitForOutput("reason=disk-full", within: .seconds(120)))
                 let database = try SQLiteDatabase(path: outbox, mode: .readOnly)

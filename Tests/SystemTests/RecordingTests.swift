@@ -17,16 +17,17 @@ struct RecordingTests {
         try await withSystem { system in
             let collector = try system.startCollector()
             let reader = try await system.reader()
-            for (index, file) in files.enumerated() {
-                let device = "walk-\(index)"
-                let agent = try system.startAgent(
-                    device, source: "replay:\(folder)/\(file)", ["--speed", "max", "--stamp", "own"])
+            let agents = try files.enumerated().map { index, file in
+                try system.startAgent(
+                    "walk-\(index)", source: "replay:\(folder)/\(file)", ["--speed", "max", "--stamp", "own"])
+            }
+            for (index, (file, agent)) in zip(files, agents).enumerated() {
                 // A replaying agent ends when all batches are acknowledged.
                 #expect(await agent.waitForExit(within: .seconds(120)) == 0, "\(agent.text)\(collector.text)")
                 let rows = try csv(folder + "/" + file)
                 var stored = 0
                 var differing = 0
-                try reader.query(stream: .accelerometer, devices: [DeviceID(validating: device)]) { row in
+                try reader.query(stream: .accelerometer, devices: [DeviceID(validating: "walk-\(index)")]) { row in
                     let expected = stored < rows.count ? rows[stored] : []
                     if [Double(row.time.microseconds)] + row.values != expected { differing += 1 }
                     stored += 1
