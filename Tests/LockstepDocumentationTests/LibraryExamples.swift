@@ -185,7 +185,7 @@ enum LibraryExamples {
             session.rates["motion/accelerometer"] = 200  // samples per second
             session.labels["subject"] = "7"
         }
-        for await state in recorder.updates(of: walk.key) where state.state == .recording { break }
+        for await state in recorder.updates(of: walk.key) where ![.preparing, .armed].contains(state.state) { break }
         try await recorder.mark("turn", in: walk.key)
         let result = try await recorder.stop(walk.key)
         print(result.state, result.devices.mapValues(\.missing))  // complete, or incomplete with missing batches

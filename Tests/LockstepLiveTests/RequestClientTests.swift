@@ -70,6 +70,23 @@ struct RequestClientTests {
         #expect(client.nextDeadline == nil)
     }
 
+    @Test("a request may wait for a connection, then names the reason why there was none, and is refused after the end")
+    func waiting() async throws {
+        let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())
+        client.didDisconnect("connection refused")
+        await #expect(throws: CommandError.notConnected("connection refused")) {
+            try await client.publish([1], to: "a/b")
+        }
+        let answer = Task { try await client.publish([1], to: "a/b", timeout: 0, waitsForConnection: true) }
+        await expectEventually("the request") { client.nextDeadline != nil }
+        client.advance(to: .max) { _ in nil }
+        await #expect(throws: CommandError.notConnected("connection refused")) { try await answer.value }
+        client.close()
+        await #expect(throws: CommandError.cancelled) {
+            try await client.publish([1], to: "a/b", waitsForConnection: true)
+        }
+    }
+
     @Test("an event that no known collector can have is not confirmed")
     func nobody() async {
         let client = RequestClient(root: .standard, limit: 10, wakeup: Wakeup())

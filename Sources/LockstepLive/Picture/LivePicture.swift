@@ -18,6 +18,9 @@ public final class LivePicture: Sendable {
         var followers: [RecordingSession.Key: [Int: AsyncStream<RecordingSession>.Continuation]] = [:]
         /// The followers of deleted sessions, which must not be ended while the lock is held: that calls this class.
         var endedFollowers: [AsyncStream<RecordingSession>.Continuation] = []
+        /// The sessions that were followed before the last connection and that the broker has not sent again yet, and when they
+        /// count as deleted, in µs of the boot clock.
+        var awaitedSessions: (keys: [RecordingSession.Key], until: Int64)?
         /// The subscribers with events that they have not been notified of.
         var touched: [Subscriber] = []
         var lastID = 0
@@ -32,6 +35,8 @@ public final class LivePicture: Sendable {
 
     /// The time between events that keep idle connections open, in µs.
     static let keepAliveInterval: Int64 = 15_000_000
+    /// The time after a connection in which the broker sends all retained messages, in µs.
+    static let retainedTime: Int64 = 10_000_000
 
     let limits: LiveLimits
     let state: Mutex<State>
@@ -122,7 +127,16 @@ public final class LivePicture: Sendable {
     }
 
     /// Handles a new connection to the broker.
-    public func didConnect() { state.withLock { $0.devices.didConnect() } }
+    public func didConnect(at boot: Int64 = Moment.now().boot) {
+        state.withLock { state in
+            let keys = state.followers.keys.filter { state.devices.sessions[$0] != nil }
+            state.awaitedSessions = (keys + (state.awaitedSessions?.keys ?? []), boot + Self.retainedTime)
+            state.devices.didConnect()
+        }
+    }
+
+    /// Whether there are no more updates.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Adds events that are due, ends slow subscribers, and notifies subscribers. Call it after messages, and at the time
     /// that it returns.
@@ -188,11 +202,15 @@ extension LivePicture.State {
             if let session = devices.sessions[key] {
                 for follower in (followers[key] ?? [:]).values { follower.yield(session) }
             } else {
-                endedFollowers += (followers.removeValue(forKey: key) ?? [:]).values
+                endFollowers(of: key)
             }
         case .unreadable: unreadable += 1
         case .presence, .collector, .reply, .forgotten, .collectorForgotten: break
         }
+    }
+
+    private mutating func endFollowers(of key: RecordingSession.Key) {
+        endedFollowers += (followers.removeValue(forKey: key) ?? [:]).values
     }
 
     /// Does what is done once a second.
@@ -200,6 +218,10 @@ extension LivePicture.State {
     mutating func advanceSecond(to moment: Moment, stallTimeout: Int64) -> DeviceDeliveries? {
         var deliveries: DeviceDeliveries?
         devices.removeExcess(at: moment.boot)
+        if let awaited = awaitedSessions, moment.boot >= awaited.until {
+            for key in awaited.keys where devices.sessions[key] == nil { endFollowers(of: key) }
+            awaitedSessions = nil
+        }
         if !fleet.isEmpty {
             devices.touchFadingRates(at: moment.boot)
             deliveries = fleet.takeDue(devices, at: moment)

@@ -17,6 +17,8 @@ public final class RequestClient: Sendable {
     private struct State {
         var table = RequestTable()
         var waiting: [Int: CheckedContinuation<RequestTable.Answer, any Error>] = [:]
+        /// Whether the feed has ended, so that nothing would end a request.
+        var isClosed = false
         /// The reason why requests cannot be sent; nil if they can.
         var problem: String? = "the connection is not established yet"
     }
@@ -94,6 +96,7 @@ public final class RequestClient: Sendable {
                 try await withCheckedThrowingContinuation { continuation in
                     // The request is added together with its task, so that no answer is missed.
                     let error: CommandError? = state.withLock { state in
+                        if state.isClosed { return .cancelled }
                         if let problem = state.problem, !waitsForConnection { return .notConnected(problem) }
                         guard state.table.count < limit else { return .tooManyRequests(limit: limit) }
                         state.table.add(expected, messages, deadline: deadline, id: id)
@@ -137,7 +140,8 @@ public final class RequestClient: Sendable {
     /// Ends the requests whose time is over, and sends new ones.
     /// - Parameter send: queues a message and returns its id, or nil if there is no connection.
     func advance(to boot: Int64, send: (MQTTMessage) throws(MQTTError) -> Int32?) {
-        finish { $0.expire(at: boot) + $0.sendAll(send) }
+        let problem = state.withLock { $0.problem }
+        finish { $0.expire(at: boot, problem: problem) + $0.sendAll(send) }
     }
 
     /// Handles the broker's acknowledgement of a message.
@@ -151,7 +155,7 @@ public final class RequestClient: Sendable {
 
     /// Ends all requests.
     func close() {
-        didDisconnect("the server is stopping")
+        state.withLock { $0.isClosed = true }
         finish { table in table.removeAll().map { ($0, .failure(.cancelled)) } }
     }
 

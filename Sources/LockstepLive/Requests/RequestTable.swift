@@ -128,14 +128,15 @@ struct RequestTable {
     }
 
     /// Removes the requests whose time is over.
-    mutating func expire(at boot: Int64) -> [(Int, Outcome)] {
+    mutating func expire(at boot: Int64, problem: String? = nil) -> [(Int, Outcome)] {
         let expired = entries.filter { $0.value.deadline <= boot }
         for id in expired.keys { entries[id] = nil }
         return expired.map { id, entry in
             switch entry.expected {
             case .reply(let pending): (id, .failure(.noReply(device: "\(pending.device)")))
             case .confirmation: (id, .failure(.notConfirmed))
-            case .publication: (id, .failure(.notConnected("it has not acknowledged the request in time")))
+            case .publication:
+                (id, .failure(.notConnected(problem ?? "it has not acknowledged the request in time")))
             }
         }
     }
@@ -183,6 +184,8 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
     case notConfirmed
     /// No collector carried out a request about a session of this group in time.
     case notRecorded(group: String)
+    /// A session was deleted while something of it was waited for.
+    case sessionDeleted
     /// The broker refused the request, for this reason.
     case refused(String)
     /// The reply cannot be decoded, for this reason.
@@ -204,6 +207,7 @@ public enum CommandError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notRecorded(let group):
             "the broker has the request, but no collector has carried it out: check with 'lockstep doctor' that the "
                 + "collector of the group '\(group)' runs, and with 'lockstep query rejected' that it has not refused it"
+        case .sessionDeleted: "the session was deleted"
         case .refused(let reason): "the broker refused the request: \(reason)"
         case .invalidReply(let device, let reason): "invalid reply from \(device): \(reason)"
         case .tooManyRequests(let limit): "\(limit) requests already wait for a reply: try again later"

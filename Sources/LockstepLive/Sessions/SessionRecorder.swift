@@ -15,8 +15,8 @@ public struct SessionRecorder: Sendable {
 
     /// Starts a session of devices of a group.
     ///
-    /// The session is still preparing then: wait for ``RecordingSession/State/recording`` in ``updates(of:)`` if the devices must
-    /// be ready.
+    /// The session is still preparing then: wait in ``updates(of:)`` until it is neither preparing nor armed if the devices must be
+    /// ready.
     /// - Parameters:
     ///   - name: the name for people. The id is made from it, with random characters at its end.
     ///   - group: the group of the devices.
@@ -28,8 +28,8 @@ public struct SessionRecorder: Sendable {
         _ name: String, group: GroupID = .standard, devices: Set<DeviceID>? = nil,
         configure: (inout RecordingSession) -> Void = { _ in }
     ) async throws(CommandError) -> RecordingSession {
-        let suffix = "\(Epoch.random())".prefix(6)
-        let id = SessionID.named("\(name) \(suffix)") { _ in false }
+        let base = SessionID.named(name) { _ in false }.rawValue.prefix(41)
+        let id = SessionID(unchecked: "\(base)-\("\(Epoch.random())".prefix(6))")
         var session = RecordingSession(key: .init(group: group, id: id), name: name, created: Moment.now().wall)
         session.includesGroup = devices == nil
         for device in devices ?? [] { session.devices[device] = .init(joined: session.created) }
@@ -51,6 +51,7 @@ public struct SessionRecorder: Sendable {
         var marker = RecordingSession.Marker(
             id: "\(Epoch.random())", time: Moment.now().wall, clock: .client, text: text)
         configure(&marker)
+        marker.clock = .client
         let expected = marker
         _ = try await send(.mark(marker), to: key) { $0.confirms(expected) }
         return marker
@@ -62,7 +63,7 @@ public struct SessionRecorder: Sendable {
     public func stop(_ key: RecordingSession.Key) async throws(CommandError) -> RecordingSession {
         _ = try await send(.stop, to: key) { $0.end != nil }
         for await session in updates(of: key) where !session.isRunning { return session }
-        throw .cancelled
+        throw Task.isCancelled || feed.picture.isClosed ? .cancelled : .sessionDeleted
     }
 
     /// The states of a session, with its newest 100 markers: the present one, if the broker has sent it, and then each new one.
@@ -92,7 +93,9 @@ public struct SessionRecorder: Sendable {
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
-        guard let found else { throw Task.isCancelled ? .cancelled : .notRecorded(group: "\(key.group)") }
+        guard let found else {
+            throw Task.isCancelled || feed.picture.isClosed ? .cancelled : .notRecorded(group: "\(key.group)")
+        }
         return found
     }
 }

@@ -44,7 +44,7 @@ struct CommandRoutes {
         switch error {
         case .noReply, .notConfirmed, .notRecorded: Problem(status: 504, title: "No reply", detail: error.description)
         case .invalidReply, .refused: Problem(status: 502, title: "Bad gateway", detail: error.description)
-        case .notConnected, .tooManyRequests, .cancelled: .unavailable(error.description)
+        case .notConnected, .tooManyRequests, .cancelled, .sessionDeleted: .unavailable(error.description)
         }
     }
 

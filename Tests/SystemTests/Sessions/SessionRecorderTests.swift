@@ -18,7 +18,7 @@ struct SessionRecorderTests {
         await running
     }
 
-    @Test("a session is started before there is a connection, marked, followed through all of its states, and complete")
+    @Test("a session is started before there is a connection, marked, followed to its end, and complete")
     func session() async throws {
         try await withSystem { system in
             _ = try system.startCollector()
@@ -58,7 +58,7 @@ struct SessionRecorderTests {
         try await withSystem { system in
             try await withRecorder(system.broker.address) { recorder in
                 await #expect(throws: CommandError.notRecorded(group: "lab")) {
-                    _ = try await recorder.start("walk", group: GroupID(validating: "lab"))
+                    _ = try await recorder.start("walk", group: GroupID(unchecked: "lab"))
                 }
             }
         }
