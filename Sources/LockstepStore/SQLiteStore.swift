@@ -55,6 +55,9 @@ public final class SQLiteStore: SampleStore {
         public var cacheSize = 16_384
         /// What leaves the store, and when.
         public var retention = Retention()
+        /// Whether this is the collector of the store, whose rules count from now on. Other programs, such as `lockstep delete`, keep
+        /// all samples, and what they merge keeps its summaries by the rules of the last collector.
+        public var isCollector = true
         /// The limits of maintenance.
         var limits = MergeLimits()
         /// Returns the time since boot in µs. Tests replace it.
@@ -183,7 +186,9 @@ public final class SQLiteStore: SampleStore {
             events = try EventTable(in: database)
             deletions = try DeletionTable(in: database)
             waiting = try WaitingTable(in: database)
-            retention = RetentionState(options.retention)
+            retention = RetentionState(
+                options.retention,
+                summaryRules: try SummaryRuleTable.rules(options, streams.map(\.name), in: database))
             summaries = SummaryRound(due: .now + options.limits.summaryInterval)
             sums = try ColumnSums(in: database)
             files = try StoreFiles(path: path)

@@ -1,8 +1,10 @@
 import Foundation
 import LockstepModel
-import LockstepStore
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
+
+@testable import LockstepStore
 
 @Suite("lockstep delete")
 struct DeleteCommandTests {
@@ -26,6 +28,39 @@ struct DeleteCommandTests {
             #expect(list.text.contains("2 samples deleted, 0 arrived later") && list.text.contains(": wrong"))
             let verify = try await lockstep(["verify", "--device", "default/left"], store)
             #expect(verify.text.contains("  1 sample\n") && verify.text.contains("missing 2"), "\(verify.text)")
+        }
+    }
+
+    @Test("without a collector, samples that have waited and expired meanwhile reach the summaries that are kept")
+    func keptSummaries() async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/store.db"
+            let minute: Int64 = 60_000_000
+            let start: Int64 = 1_700_000_000_000_000 / minute * minute
+            try {
+                var options = SQLiteStore.Options()
+                let rule = try (pattern: StreamPattern("motion/*"), age: Int64?(60 * minute))
+                options.retention.rules = try KeepRules([rule])
+                options.retention.summaryRules = try KeepRules([(rule.pattern, nil)])
+                options.retention.isConfirmed = true
+                options.retention.wallTime = { start + 200 * minute }
+                let store = try SQLiteStore(path: path, options: options)
+                func write(_ times: [Int64], _ device: String) throws {
+                    let samples = block(times, x: times.map { _ in 1 })
+                    try store.write(IngestGroup(batches: [received(samples, device, nil)]))
+                }
+                try write((0..<300).map { start + $0 * 100_000 }, "left")
+                try store.mergeAll()
+                try write([start + 1], "left")
+                try write([start + 200 * minute], "right")
+                while store.needsRemoval { store.performRemoval(maxDuration: .milliseconds(50)) }
+            }()
+            let database = try SQLiteDatabase(path: path, mode: .readOnly)
+            let samples = "SELECT samples FROM _minutes_accelerometer"
+            #expect(try database.integer(samples) == 300)
+            let run = try await lockstep(["delete", "--device", "default/right", "--all", "--yes"], path)
+            #expect(run.status == 0, "\(run.text)")
+            #expect(try database.integer(samples) == 301)
         }
     }
 

@@ -97,6 +97,9 @@ public struct KeepRules: Hashable, Sendable {
     /// Whether all samples are kept forever.
     public var keepsEverything: Bool { rules.allSatisfy { $0.age == nil } }
 
+    /// The rules as texts of patterns, with their ages in µs, the most specific one first.
+    var texts: [(pattern: String, age: Int64?)] { rules.map { ($0.pattern.description, $0.age) } }
+
     /// Whether there is no rule.
     package var isEmpty: Bool { rules.isEmpty }
 

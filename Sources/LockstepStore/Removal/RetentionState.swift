@@ -4,6 +4,8 @@ import LockstepSQLite
 /// What a store knows of the samples that leave it.
 struct RetentionState {
     let settings: Retention
+    /// Which minutes keep their summaries when their samples leave: by the rules of the collector, also in other programs.
+    let summaryRules: KeepRules
     /// What leaves at present, or nil: by the rules, for space, or because a person has deleted it.
     var removal: Removal?
     /// When to look again whether something is to leave, and when to apply the rules again.
@@ -35,7 +37,10 @@ struct RetentionState {
     /// The last report that the store fills up, in µs of the boot clock.
     var reportedFull: Int64?
 
-    init(_ settings: Retention) { self.settings = settings }
+    init(_ settings: Retention, summaryRules: KeepRules) {
+        self.settings = settings
+        self.summaryRules = summaryRules
+    }
 
     /// Lets all rules be applied again, because a deletion goes before what leaves at present.
     mutating func applyRulesAgain() {

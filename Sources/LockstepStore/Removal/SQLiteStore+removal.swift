@@ -118,10 +118,10 @@ extension SQLiteStore {
 
     /// Returns whether minutes of a series keep their summaries when their samples leave.
     func keepsSummaries(of table: Int, device: Int64) throws(SQLiteError) -> Bool {
-        guard !retention.settings.summaryRules.isEmpty else { return false }
+        guard !retention.summaryRules.isEmpty else { return false }
         let select = try database.prepare("SELECT group_name, device FROM _devices WHERE device_id = \(device)")
         guard try select.step(), let address = deviceAddress(select, at: 0) else { return false }
-        return retention.settings.keepsSummaries(of: tables[table].stream.name, address)
+        return retention.summaryRules.hasRule(for: tables[table].stream.name, address)
     }
 
     /// Returns the ranges of a series that are held, as the current transaction sees them. Of a series that keeps its summaries,

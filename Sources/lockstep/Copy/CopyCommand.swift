@@ -111,7 +111,10 @@ struct CopyCommand: ParsableCommand {
         let session = try source.sessions().filter { (group ?? $0.key.group) == $0.key.group }.only(name)
         let target: SessionCopy.Target
         switch to {
-        case .sqlite(let path): target = .sqlite(try SQLiteStore(path: path, catalog: source.catalog()))
+        case .sqlite(let path):
+            var options = SQLiteStore.Options()
+            options.isCollector = false
+            target = .sqlite(try SQLiteStore(path: path, options: options, catalog: source.catalog()))
         case .clickHouse(let address):
             target = .clickHouse(
                 try CopyTarget(

@@ -76,7 +76,9 @@ struct DeletionRun {
     /// Opens the store to change it, or returns nil if a collector uses it.
     private func open(_ path: String) throws -> SQLiteStore? {
         let catalog = try reader.catalog()
-        do { return try SQLiteStore(path: path, catalog: catalog) } catch {
+        var options = SQLiteStore.Options()
+        options.isCollector = false
+        do { return try SQLiteStore(path: path, options: options, catalog: catalog) } catch {
             guard error.code == .inUse else { throw error }
             return nil
         }

@@ -161,6 +161,40 @@ struct SummaryRetentionTests {
         #expect(try reader.expiries().map(\.samples) == [403])
     }
 
+    @Test("a program without the rules, such as lockstep delete, adds what has waited to the summaries as well")
+    func withoutRules() throws {
+        let clock = SimulatedClock()
+        try {
+            let store = try open(clock)
+            try store.write(received(block((0..<400).map { $0 * 600_000 })))
+            try store.mergeAll()
+            try store.write(received(block([1, 2, minute * 9 + 1], seed: 2)))
+            try advance(store, clock, to: 2 * day)
+            store.applyRetention()
+        }()
+        var options = SQLiteStore.Options()
+        options.isCollector = false
+        let reader = try StoreReader(path: path)
+        try {
+            let store = try SQLiteStore(path: path, options: options)
+            var group = IngestGroup()
+            group.deletions = [
+                Deletion(
+                    id: "1", device: device("two"), stream: nil, times: Deletion.earliest..<start, at: time(0),
+                    isSecure: false)
+            ]
+            try store.write(group)
+            while store.needsMaintenance { store.performMaintenance() }
+            #expect(try reader.deletions(of: nil).first?.done != nil)
+        }()
+        #expect(try summaries(reader) == ["0|102", "1|100", "2|100", "3|100", "9|1"])
+        #expect(try reader.expiries().map(\.samples) == [403])
+        // The rules are those of the last collector.
+        _ = try open(clock, summaries: nil)
+        let store = try SQLiteStore(path: path, options: options)
+        #expect(store.retention.summaryRules.isEmpty)
+    }
+
     @Test("late samples change no summary that stands alone, also on hold, and held minutes stay as a whole")
     func late() throws {
         let clock = SimulatedClock()
