@@ -146,6 +146,24 @@ final class MinuteSummaries {
         try delete.run()
     }
 
+    /// Deletes the summaries of a device whose samples are in the table, as part of the current transaction, so that they are made
+    /// again.
+    /// - Parameter limit: the time before which samples have left. Before it, a summary of more samples than the table has is all
+    ///   that is left of its minute, and stays.
+    func discard(of device: Int64, limit: Int64) throws(SQLiteError) {
+        let mark = try mark(of: device)
+        guard mark.upto > .min || mark.until > .min else { return }
+        if mark.until > .min {
+            try database.execute(
+                """
+                DELETE FROM \(stream.minutesTable) AS minute WHERE device_id = \(device) AND (t >= \(limit) OR samples <= (
+                    SELECT count(*) FROM \(stream.rowTable) AS sample
+                    WHERE sample.device_id = \(device) AND sample.t >= minute.t AND sample.t < minute.t + \(Minute.length)))
+                """)
+        }
+        try write(Mark(upto: .min, until: mark.until), of: device)
+    }
+
     private static func minute(of time: Int64) -> Int64 { Minute.start(of: max(time, .min + Minute.length)) }
 
     private func mark(of device: Int64) throws(SQLiteError) -> Mark {

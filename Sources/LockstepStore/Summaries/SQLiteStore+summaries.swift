@@ -44,6 +44,42 @@ extension SQLiteStore {
         }
     }
 
+    /// Makes all summaries of minutes again from the samples, except those of minutes whose samples have left: nothing else has
+    /// these. What is interrupted goes on with the next start of the collector; until then, rows are read.
+    /// - Parameter goesOn: is called between slices of some milliseconds.
+    /// - Returns: the numbers of summaries that were made, and of those that stay.
+    /// - Throws: ``StoreError`` if the store cannot be written.
+    public func rebuildSummaries(while goesOn: () -> Bool) throws(StoreError) -> (made: Int64, kept: Int64) {
+        do {
+            let ids = devices.addresses.keys.sorted()
+            for table in tables where table.knowsAllColumns {
+                for device in ids where goesOn() {
+                    try database.transaction {
+                        try table.minutes?.discard(of: device, limit: table.kept[Int(device)] ?? .min)
+                    }
+                }
+            }
+            let kept = try summaryCount()
+            summaries = SummaryRound(due: .now + limits.summaryInterval, devices: ids)
+            while !summaries.devices.isEmpty, goesOn() {
+                summaries = try database.transaction { try summarise(until: .now + limits.slice) }
+                if needsCheckpoint { checkpoint() }
+            }
+            return (try summaryCount() - kept, kept)
+        } catch {
+            for table in tables { table.minutes?.rollBack() }
+            throw StoreError(error, path: path)
+        }
+    }
+
+    private func summaryCount() throws(SQLiteError) -> Int64 {
+        var count: Int64 = 0
+        for table in tables where try table.stream.hasMinutes(in: database) {
+            count += try database.integer("SELECT count(*) FROM \(table.stream.minutesTable)")
+        }
+        return count
+    }
+
     /// Summarises until the end of the round or a time.
     /// - Returns: what follows.
     private func summarise(until end: ContinuousClock.Instant) throws(SQLiteError) -> SummaryRound {

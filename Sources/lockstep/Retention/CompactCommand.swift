@@ -14,14 +14,22 @@ struct CompactCommand: ParsableCommand {
             become smaller. The first time, the file is written anew: the collector must be stopped, and as much free disk \
             space as the store is large is needed. From then on, pages are given back in short steps while the collector \
             runs, and the collector writes about 6 % more bytes.
+
+            With --summaries, nothing is given back. Instead, the summaries of minutes are made again from the samples, for \
+            example after samples were changed with SQL. Those of minutes whose samples have left stay as they are. The \
+            collector must be stopped.
             """)
 
     @OptionGroup var options: StoreOptions
+
+    @Flag(help: "Make the summaries of minutes again from the samples instead; see above.")
+    var summaries = false
 
     func run() throws {
         guard case .sqlite(let path) = try options.address(isRead: false) else {
             throw CommandFailure("only an SQLite store has free pages: a ClickHouse server frees its disk by itself")
         }
+        if summaries { return try rebuildSummaries(path) }
         let compaction = try StoreCompaction(path: path)
         let before = try compaction.free
         let interrupt = Interrupt(wakeup: Wakeup())
@@ -38,5 +46,32 @@ struct CompactCommand: ParsableCommand {
         Terminal.output.write(
             "\(path): \(BackupProgress.size(max(0, before - after))) given back, \(BackupProgress.size(after)) free\n")
         if interrupt.isSet { throw ExitCode(128 + (interrupt.signal ?? 0)) }
+    }
+
+    private func rebuildSummaries(_ path: String) throws {
+        var options = SQLiteStore.Options()
+        options.isCollector = false
+        let store: SQLiteStore
+        do {
+            store = try SQLiteStore(path: path, options: options, catalog: StoreReader(path: path).catalog())
+        } catch {
+            guard error.code == .inUse else { throw error }
+            throw CommandFailure("\(path) is in use by a collector: stop the collector to make summaries again")
+        }
+        defer { store.close() }
+        let interrupt = Interrupt(wakeup: Wakeup())
+        var progress = ProgressLine()
+        progress.show("summarising minutes of \(path)")
+        let (made, kept) = try {
+            defer { progress.end() }
+            return try store.rebuildSummaries { !interrupt.isSet }
+        }()
+        if let signal = interrupt.signal {
+            Terminal.writeError("interrupted: the collector makes the other summaries")
+            throw ExitCode(128 + signal)
+        }
+        Terminal.output.write(
+            "\(path): \(counted(made, "summary", "summaries")) made from samples, \(kept) of minutes without samples "
+                + "kept\n")
     }
 }

@@ -195,6 +195,62 @@ struct SummaryRetentionTests {
         #expect(store.retention.summaryRules.isEmpty)
     }
 
+    @Test("summaries are made again from samples, and those of minutes whose samples have left stay")
+    func rebuild() throws {
+        let clock = SimulatedClock()
+        let reader = try {
+            let store = try open(clock)
+            // Ten minutes that leave, except one on hold, and two hours that stay.
+            try store.write(received(block((0..<600).map { $0 * 1_000_000 })))
+            try store.write(received(block((0..<8000).map { 2 * day + $0 * 1_000_000 })))
+            try store.mergeAll()
+            _ = try HoldTable.add(
+                to: path, device: device("one"), stream: nil, from: start + whole + 2 * minute,
+                to: start + whole + 3 * minute, reason: "a fall", now: time(0))
+            try advance(store, clock, to: whole + 2 * day + 3 * hour)
+            store.applyRetention()
+            summarise(store)
+            return try StoreReader(path: path)
+        }()
+        let before = try averages(reader, every: hour)
+        let writer = try SQLiteDatabase(path: path, mode: .readWrite)
+        func damage() throws { try writer.execute("UPDATE _minutes_accelerometer SET x_sum = 99") }
+        func damaged() throws -> Int64 {
+            try reader.database.integer("SELECT count(*) FROM _minutes_accelerometer WHERE x_sum = 99")
+        }
+        try damage()
+        #expect(try summaries(reader).count == 130)
+        var options = SQLiteStore.Options()
+        options.isCollector = false
+        try {
+            let store = try SQLiteStore(path: path, options: options)
+            let rebuilt = try store.rebuildSummaries { true }
+            #expect(rebuilt.made == 121 && rebuilt.kept == 9)
+        }()
+        #expect(try summaries(reader).count == 130 && damaged() == 9)
+        #expect(try Array(averages(reader, every: hour).dropFirst()) == Array(before.dropFirst()))
+        // Interrupted before the first one is made: samples are read, and the collector goes on.
+        try damage()
+        try {
+            let store = try SQLiteStore(path: path, options: options)
+            var calls = 0
+            let rebuilt = try store.rebuildSummaries {
+                calls += 1
+                return calls <= 2 * store.tables.count
+            }
+            #expect(rebuilt.made == 0 && rebuilt.kept == 9)
+        }()
+        #expect(try Array(averages(reader, every: hour).dropFirst()) == Array(before.dropFirst()))
+        let store = try open(clock)
+        summarise(store)
+        #expect(try summaries(reader).count == 130 && damaged() == 9)
+    }
+
+    private func summarise(_ store: SQLiteStore) {
+        store.summaries.due = .now
+        repeat { store.performSummaries() } while store.needsSummaries
+    }
+
     @Test("late samples change no summary that stands alone, also on hold, and held minutes stay as a whole")
     func late() throws {
         let clock = SimulatedClock()
