@@ -61,6 +61,9 @@ public final class BucketExtremes {
     /// The number of rows in all buckets.
     public var rows: Int64 { state.pointee.rows.reduce(0, +) }
 
+    /// The number of those rows that were added as summaries.
+    public var summarisedRows: Int64 { state.pointee.summarisedRows }
+
     /// Returns the least value of a column in a bucket, or NaN if all values are NULL.
     public func minimum(of column: Int, in bucket: Int) -> Double {
         let cell = state.pointee.cell(of: column, in: bucket)
@@ -92,6 +95,7 @@ private struct BucketState {
     private var currentEnd: Int64 = 0
     /// The times of the summaries.
     var summaries: [Int64] = []
+    private(set) var summarisedRows: Int64 = 0
 
     mutating func begin(start: Int64, width: Int64, count: Int, columns: Int) {
         precondition(width > 0 && count >= 0)
@@ -108,6 +112,7 @@ private struct BucketState {
         }
         (currentStart, currentEnd) = (0, 0)
         summaries.removeAll()
+        summarisedRows = 0
     }
 
     func free() {
@@ -124,6 +129,7 @@ private struct BucketState {
     mutating func add(_ other: BucketState) {
         precondition(count == other.count && columns == other.columns)
         for bucket in 0..<count { rows[bucket] += other.rows[bucket] }
+        summarisedRows += other.summarisedRows
         for index in stride(from: 0, to: extremes.count, by: 2) {
             extremes[index] = min(extremes[index], other.extremes[index])
             extremes[index + 1] = max(extremes[index + 1], other.extremes[index + 1])
@@ -148,7 +154,9 @@ private struct BucketState {
     mutating func addSummary(_ values: UnsafeMutablePointer<OpaquePointer?>, _ valueCount: Int) {
         let time = sqlite3_value_int64(values[0])
         summaries.append(time)
-        guard begin(at: time, rows: sqlite3_value_int64(values[1])) else { return }
+        let rows = sqlite3_value_int64(values[1])
+        guard begin(at: time, rows: rows) else { return }
+        summarisedRows += rows
         let first = 2 * current * columns
         for index in 0..<min(valueCount - 2, 2 * columns)
         where sqlite3_value_type(values[index + 2]) != SQLITE_NULL {

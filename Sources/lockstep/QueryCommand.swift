@@ -24,7 +24,8 @@ struct QueryCommand: ParsableCommand {
             the interval. Intervals are aligned to 1970-01-01 UTC; intervals without samples are omitted. Amounts \
             such as 'steps' and 'distance' are summed; other values are averaged. Unknown values are ignored. Columns \
             without a meaningful average (text, times and other whole numbers, attitudes and courses) are omitted. \
-            The column 'samples' has the number of samples.
+            The column 'samples' has the number of samples, and 'source' tells whether they were read themselves \
+            (samples), as summaries of minutes (summaries), or some as these (both): the values are the same.
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
@@ -103,8 +104,8 @@ struct QueryCommand: ParsableCommand {
         var clock =
             time == .collector
             ? try CollectorTime(of: Self.devices(of: selections, reader), from: from, to: to, in: reader) : nil
-        var printer = RowPrinter(
-            format.writer(columns: columns, extra: clock == nil ? [] : [CollectorTime.boundColumn]), limit: limit)
+        let extra = every != nil ? [Self.sourceColumn] : clock == nil ? [] : [CollectorTime.boundColumn]
+        var printer = RowPrinter(format.writer(columns: columns, extra: extra), limit: limit)
         // After an error, print the rows read so far.
         defer {
             printer.flush()
@@ -117,10 +118,19 @@ struct QueryCommand: ParsableCommand {
             }
             for selection in selections {
                 if clock == nil, kind == nil {
+                    var summarised = reader.summarisedSamples
                     try reader.query(
                         stream: stream, detail: detail, group: selection.group, devices: selection.devices, from: from,
                         to: to, limit: printer.remaining
-                    ) { try printer.write($0) }
+                    ) { row in
+                        guard every != nil else { return try printer.write(row) }
+                        let source = RowSource(
+                            samples: Int64(row.values.last ?? 0), summarised: reader.summarisedSamples - summarised)
+                        summarised = reader.summarisedSamples
+                        let index = RowSource.allCases.firstIndex(of: source) ?? 0
+                        try printer.write(
+                            SampleRow(device: row.device, time: row.time, values: row.values + [Double(index)]))
+                    }
                     continue
                 }
                 for device in try Self.devices(of: [selection], reader) {
@@ -142,6 +152,10 @@ struct QueryCommand: ParsableCommand {
         } catch is RowPrinter.LimitReached {}
         if printer.isEmpty { try explainNothing(stream, kind, selections, reader) }
     }
+
+    /// What the averages of a row were computed from.
+    private static let sourceColumn = ExportColumn(
+        name: "source", kind: .choice(RowSource.allCases.map(\.rawValue)))
 
     private func detail() throws -> QueryDetail {
         guard let every else { return last ? .last : .samples }

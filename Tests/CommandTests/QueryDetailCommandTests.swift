@@ -26,9 +26,9 @@ struct QueryDetailCommandTests {
             let run = try await lockstep(["query", "accelerometer", "--every", "1m", "--csv"], store)
             #expect(
                 run.text == """
-                    group,device,t,time,x,y,z,samples
-                    default,left,1699999980000000,2023-11-14T22:13:00.000000Z,0.375,0.0,-1.0,2
-                    lab,right,1699999980000000,2023-11-14T22:13:00.000000Z,0.5,0.0,-1.0,1
+                    group,device,t,time,x,y,z,samples,source
+                    default,left,1699999980000000,2023-11-14T22:13:00.000000Z,0.375,0.0,-1.0,2,samples
+                    lab,right,1699999980000000,2023-11-14T22:13:00.000000Z,0.5,0.0,-1.0,1,samples
 
                     """)
         }
@@ -41,7 +41,7 @@ struct QueryDetailCommandTests {
             #expect(
                 run.text == """
                     {"group":"default","device":"left","t":1699999200000000,"time":"2023-11-14T22:00:00.000000Z",\
-                    "lat":46.5,"lon":7.5,"alt":null,"hacc":null,"vacc":null,"speed":null,"samples":1}
+                    "lat":46.5,"lon":7.5,"alt":null,"hacc":null,"vacc":null,"speed":null,"samples":1,"source":"samples"}
 
                     """)
         }
@@ -53,9 +53,9 @@ struct QueryDetailCommandTests {
             let run = try await lockstep(["query", "accelerometer", "--every", "1d"], store)
             #expect(
                 run.text == """
-                    device                time                                x (g)         y (g)         z (g)       samples
-                    default/left          2023-11-14T00:00:00.000000Z         0.375           0.0          -1.0             2
-                    lab/right             2023-11-14T00:00:00.000000Z           0.5           0.0          -1.0             1
+                    device                time                                x (g)         y (g)         z (g)       samples        source
+                    default/left          2023-11-14T00:00:00.000000Z         0.375           0.0          -1.0             2       samples
+                    lab/right             2023-11-14T00:00:00.000000Z           0.5           0.0          -1.0             1       samples
 
                     """)
         }
@@ -74,6 +74,20 @@ struct QueryDetailCommandTests {
             let run = try await lockstep(["query", "steps"] + arguments, store)
             #expect(run.status == 1)
             #expect(run.text == "Error: \(answer)\n")
+        }
+    }
+
+    @Test("--every tells which rows come from summaries of minutes")
+    func sources() async throws {
+        try await withSummaries { path in
+            let run = try await lockstep(["query", "accelerometer", "--every", "1h", "--csv"], path)
+            let rows = run.text.split(separator: "\n").dropFirst().compactMap { $0.split(separator: "Z,").last }
+            #expect(
+                rows == ["0.5,0.0,-1.0,3600,summaries", "0.5,0.0,-1.0,3600,summaries", "0.5,0.0,-1.0,800,samples"])
+            let part = try await lockstep(
+                ["query", "accelerometer", "--every", "1h", "--json", "--from", "1699999200000001", "--limit", "1"],
+                path)
+            #expect(part.text.hasSuffix(#""samples":3599,"source":"both"}"# + "\n"), "\(part.text)")
         }
     }
 }

@@ -72,6 +72,12 @@ struct AverageTests {
             let before = try Self.averages(reader, span: 120_000_000)
             #expect(before == ["0 3.0 4.0", "120000000 3.0 4.0"])
             // Three minutes are complete, and only they have a summary.
+            #expect(reader.summarisedSamples == 6)
+            let envelope = EnvelopeQuery(
+                device: Self.devices[0], stream: .accelerometer, from: Timestamp(microseconds: 0),
+                to: Timestamp(microseconds: 240_000_000), points: 4)
+            #expect(try reader.envelope(envelope).buckets.map(\.samples) == [2, 2, 2, 2])
+            #expect(reader.summarisedSamples == 12)
             try await server.execute("ALTER TABLE received_accelerometer DROP PARTITION 600")
             #expect(try Self.averages(reader, span: 120_000_000) == ["0 3.0 4.0", "120000000 3.0 2.0"])
             #expect(try Self.averages(reader, span: 60_000_000, from: 1, to: 180_000_000).count == 2)

@@ -46,7 +46,9 @@ struct DeclaredStreamSystemTests {
             #expect(lines.count == 4 && lines[0].hasSuffix("ppm,state"), "\(samples.text)")
             #expect(lines[1].hasSuffix(",400.0,warming") && lines[3].hasSuffix(",440.0,"), "\(samples.text)")
             let means = try await lockstep(["query", "x_co2", "--every", "1m", "--csv"], system)
-            #expect(means.text.contains(",410.0,2\n") && means.text.contains(",440.0,1\n"), "\(means.text)")
+            #expect(
+                means.text.contains(",410.0,2,samples\n") && means.text.contains(",440.0,1,samples\n"),
+                "\(means.text)")
             let devices = try await lockstep(["devices"], system)
             #expect(devices.text.contains("default/room"), "\(devices.text)")
             let verified = try await system.verify(["room"])

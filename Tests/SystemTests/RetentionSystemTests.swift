@@ -63,7 +63,8 @@ struct RetentionSystemTests {
             #expect(verified.contains("motion/accelerometer: \(20_000 - count) samples before"))
             #expect(verified.contains("complete: 20000 samples of 1 device, \(20_000 - count) of them expired"))
             let averages = try await lockstep("query", "accelerometer", "--device", "walker", "--every", "1h", "--csv")
-            let numbers = averages.split(separator: "\n").dropFirst().compactMap { $0.split(separator: ",").last }
+            let numbers = averages.split(separator: "\n").dropFirst()
+                .compactMap { $0.split(separator: ",").dropLast().last }
             #expect(numbers.compactMap { Int($0) } == Array(repeating: 1000, count: 20), "\(averages)")
             #expect(try await lockstep("compact").contains(", 0.0 MB free"))
             #expect(try await lockstep("hold", "--list").contains("a fall"))

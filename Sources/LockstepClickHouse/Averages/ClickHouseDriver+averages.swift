@@ -14,6 +14,10 @@ extension ClickHouseDriver {
     func summaries(
         _ select: SummarySelect, _ times: Range<Int64>, _ each: (SummarySelect.Row) throws -> Bool
     ) throws {
+        func returnRow(_ row: SummarySelect.Row) throws -> Bool {
+            summarised += row.summarised
+            return try each(row)
+        }
         var spans = SpanSummaries(select)
         for window in try windows(select, times) {
             var minutes: [SummarySelect.Row] = []
@@ -21,6 +25,7 @@ extension ClickHouseDriver {
                 // A minute that begins before the window ends within it.
                 minutes = try rows(select, select.minutes(in: window.times))
                     .filter { select.spans.contains(minute: $0.start, in: times) }
+                for index in minutes.indices { minutes[index].summarised = minutes[index].samples }
             }
             let gaps = Minute.gaps(in: window.times, between: minutes.map(\.start))
             var added = 0
@@ -31,12 +36,12 @@ extension ClickHouseDriver {
                     added += 1
                 }
                 for row in try rows(select, select.samples(in: group)) { spans.add(row) }
-                for span in spans.take(through: end) { guard try each(span) else { return } }
+                for span in spans.take(through: end) { guard try returnRow(span) else { return } }
             }
             for minute in minutes[added...] { spans.add(minute) }
-            for span in spans.take(through: window.times.upperBound) { guard try each(span) else { return } }
+            for span in spans.take(through: window.times.upperBound) { guard try returnRow(span) else { return } }
         }
-        for span in spans.take() { guard try each(span) else { return } }
+        for span in spans.take() { guard try returnRow(span) else { return } }
     }
 
     /// Divides a time range at whole minutes: before, within and after the range that has summaries.

@@ -9,6 +9,8 @@ struct SummarySelect {
         var start: Int64
         var samples: Int64
         var values: [Double]
+        /// The number of the samples that were read as summaries of minutes.
+        var summarised: Int64 = 0
     }
 
     let stream: SensorStream
@@ -77,10 +79,12 @@ struct SpanSummaries {
     mutating func add(_ row: SummarySelect.Row) {
         let start = select.spans.start(of: row.start)
         guard var span = spans.removeValue(forKey: start) else {
-            spans[start] = .init(start: start, samples: row.samples, values: row.values)
+            spans[start] = .init(
+                start: start, samples: row.samples, values: row.values, summarised: row.summarised)
             return
         }
         span.samples += row.samples
+        span.summarised += row.summarised
         for (index, column) in select.columns.enumerated() {
             span.values[index] = column.combined(span.values[index], row.values[index])
         }

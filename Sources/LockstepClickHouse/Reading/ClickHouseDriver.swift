@@ -18,6 +18,7 @@ final class ClickHouseDriver: StoreDriver {
     /// Within ``snapshot(_:)``, the lowest rank of the samples that are visible, by stream and device id.
     var visibleRanks: [SensorStream: [Int64: UInt64]]?
     var source: any StoreSource { client }
+    var summarised: Int64 = 0
 
     /// Opens the database at `address`.
     /// - Parameter timeout: the maximum duration of a request, in ms.

@@ -106,6 +106,8 @@ struct RowStream: Sendable {
     private let limit: Int
     /// The rows of this pass, and of the first one: some formats need the same rows several times.
     private var (rows, rowsOfFirstPass): (Int, Int?) = (0, nil)
+    /// The number of samples that averages or buckets stand for, and that of those which were read as summaries.
+    private var (samples, summarised): (Int64, Int64) = (0, 0)
     /// Whether the last bytes were read.
     private(set) var isComplete = false
 
@@ -134,6 +136,8 @@ struct RowStream: Sendable {
         bytes += page.bytes
         remaining -= page.rows
         rows += page.rows
+        samples += page.samples
+        summarised += page.summarised
         if let next = page.next, remaining > 0 {
             position = next
             return bytes
@@ -153,7 +157,9 @@ struct RowStream: Sendable {
         // The document must show that rows are missing, and where they start.
         if query.format == .json {
             let next = page.next.map { clock?.time($0, of: query.device) ?? $0 }
-            bytes += "],\"next\":\(next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
+            let source = RowSource(samples: samples, summarised: summarised)
+            bytes +=
+                "],\"source\":\"\(source.rawValue)\",\"next\":\(next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
         } else {
             bytes += edge { $0.end(into: &$1) }
         }

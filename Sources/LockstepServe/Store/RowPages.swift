@@ -10,6 +10,9 @@ struct RowPages: Sendable {
         var bytes: [UInt8] = []
         /// The number of rows.
         var rows = 0
+        /// The number of samples that averages or buckets stand for, and that of those which were read as summaries.
+        var samples: Int64 = 0
+        var summarised: Int64 = 0
         /// The start of the next page, or nil after the last one.
         var next: Timestamp?
     }
@@ -36,6 +39,7 @@ struct RowPages: Sendable {
             clock = time
         }
         var page = Page()
+        let before = reader.summarisedSamples
         var output = OutputBuffer()
         func write(
             _ time: Timestamp, _ values: [Double], columns: [SensorStream.Column]? = nil, first: [Double] = [],
@@ -71,6 +75,10 @@ struct RowPages: Sendable {
                     // On the collector's clock, the first rows may be outside the range.
                     limit: clock == nil ? min(limit, pageRows) : pageRows), cancellation: cancellation
             ) { time, values in
+                if step > 1, page.rows < limit {
+                    page.samples += Int64(values.last ?? 0)
+                    page.summarised = reader.summarisedSamples - before
+                }
                 // Averages end with the number of samples, which comes first here.
                 write(time, step == 1 ? values : values.suffix(1) + values.dropLast())
                 last = time
@@ -82,10 +90,12 @@ struct RowPages: Sendable {
             // Each column has two values.
             let columns = envelope.columns.flatMap { [$0, $0] }
             for bucket in try reader.envelope(envelope, cancellation: cancellation).buckets {
+                page.samples += bucket.samples
                 write(
                     bucket.start, Array(bucket.values), columns: columns, first: [Double(bucket.samples)],
                     length: envelope.width)
             }
+            page.summarised = reader.summarisedSamples - before
         case .thinned:
             for sample in try reader.everyNth(deviceEnvelope(clock), cancellation: cancellation).samples {
                 write(sample.time, sample.values)

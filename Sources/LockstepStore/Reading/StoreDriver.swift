@@ -5,6 +5,8 @@ package import LockstepModel
 package protocol StoreDriver: AnyObject {
     /// The store.
     var source: any StoreSource { get }
+    /// The number of samples that were read as summaries of minutes since the store was opened.
+    var summarised: Int64 { get }
 
     /// Checks the files of the store, if this program can: those of a server are not here.
     func integrityCheck() throws -> [String]

@@ -7,6 +7,10 @@ public final class StoreReader: MergeReading, ClockEstimateReading {
     package let driver: any StoreDriver
     var source: any StoreSource { driver.source }
 
+    /// The number of samples that averages and envelopes have read as summaries of minutes since the reader was created. While a
+    /// query runs, it includes those of the row that was returned last. See ``RowSource``.
+    public var summarisedSamples: Int64 { driver.summarised }
+
     package init(_ driver: any StoreDriver) { self.driver = driver }
 
     /// Opens the SQLite store at `path`.

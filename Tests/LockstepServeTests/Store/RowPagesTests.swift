@@ -2,11 +2,11 @@ import Foundation
 import LockstepClickHouse
 import LockstepHTTP
 import LockstepModel
-import LockstepStore
 import LockstepTestSupport
 import Testing
 
 @testable import LockstepServe
+@testable import LockstepStore
 
 @Suite("Pages of rows")
 struct RowPagesTests {
@@ -89,6 +89,51 @@ struct RowPagesTests {
                 }
                 #expect(sum == samples.count, "\(first)...\(last) s in \(parts) parts")
             }
+        }
+    }
+
+    @Test(
+        "an answer says whether it was computed from samples, from summaries of minutes, or from both",
+        arguments: [
+            ("every=1h", 0, 7200, 2, "summaries"), ("every=1m&limit=50", 0, 7200, 50, "summaries"),
+            ("every=1m", 0, 7200, 120, "summaries"), ("every=1h", 0, 7260, 3, "both"),
+            ("every=30s", 0, 60, 2, "samples"),
+            ("points=60", 0, 7200, 60, "summaries"), ("points=60", 30, 7200, 60, "both"),
+            ("points=60", 0, 60, 60, "samples"), ("limit=3", 0, 7200, 3, "samples"),
+            ("every=1h", 90_000, 93_600, 0, "samples"),
+        ] as [(String, Int64, Int64, Int, String)])
+    func source(parameters: String, from: Int64, to: Int64, count: Int, source: String) async throws {
+        try await withTemporaryFolder { folder in
+            let path = folder + "/samples.db"
+            // A whole hour.
+            let first = Self.start - Self.start % 3_600_000_000
+            let times = (0..<8000).map { first + $0 * 1_000_000 }
+            let block = SampleBlock(
+                stream: .pressure, times: times,
+                columns: SensorStream.pressure.columns.map { _ in times.map { Double($0 % 7) } })
+            let store = try SQLiteStore(path: path)
+            try store.write(
+                IngestGroup(batches: [
+                    ReceivedBatch(
+                        device: Self.device, batch: Batch(position: nil, samples: block),
+                        receivedAt: Timestamp(microseconds: first))
+                ]))
+            store.summaries.due = .now
+            repeat { store.performSummaries() } while store.needsSummaries
+            let pool = StorePool(.sqlite(path: path), threads: 1, maxWaiting: 10)
+            defer { pool.stop() }
+            let target = try RequestTarget(
+                "/?from=\(first + from * 1_000_000)&to=\(first + to * 1_000_000)&\(parameters)")
+            let query = try StreamQuery(
+                device: Self.device, stream: .pressure, QueryParameters(target.query, allowed: StreamQuery.parameters),
+                ServeLimits(), now: Timestamp(microseconds: first))
+            var stream = RowStream(query: query, limit: query.limit ?? 100_000)
+            var bytes: [UInt8] = []
+            repeat {
+                bytes += try await stream.advance(RowPages(query: query, pageRows: 7), pool)
+            } while !stream.isComplete
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+            #expect((object["rows"] as? [[Any]])?.count == count && object["source"] as? String == source, "\(object)")
         }
     }
 }

@@ -98,6 +98,36 @@ struct SummaryTests {
         #expect(try reader.rows(.averages(span: 3_600_000_000)).count == 3)
     }
 
+    @Test("no samples are read where there are summaries, and readers tell how many these stand for")
+    func sources() throws {
+        let (store, path) = try newStore()
+        try store.write(received(seconds(0..<8000)))
+        summarise(store)
+        let reader = try StoreReader(path: path)
+        let driver = try #require(reader.driver as? SQLiteDriver)
+        driver.samplesBeforeHelp = 0
+        let hour: Int64 = 3_600_000_000
+        let first = start - start % hour
+        let envelope = EnvelopeQuery(
+            device: device("one"), stream: .accelerometer, from: Timestamp(microseconds: first),
+            to: Timestamp(microseconds: first + 3 * hour), points: 180)
+        let averages = try reader.rows(.averages(span: hour)).map { "\($0)" }
+        let buckets = try reader.envelope(envelope).lines
+        try store.database.execute("DELETE FROM _accelerometer WHERE t < \(first + hour)")
+        var summarised = reader.summarisedSamples
+        let again = try reader.rows(.averages(span: hour)).map { "\($0)" }
+        #expect(again == averages && reader.summarisedSamples - summarised == 7200)
+        summarised = reader.summarisedSamples
+        let bucketsAgain = try reader.envelope(envelope).lines
+        #expect(bucketsAgain == buckets && reader.summarisedSamples - summarised == 7200)
+        summarised = reader.summarisedSamples
+        _ = try reader.rows(.averages(span: 30_000_000))
+        #expect(reader.summarisedSamples == summarised)
+        #expect(RowSource(samples: 8000, summarised: 7200) == .both && RowSource(samples: 5, summarised: 0) == .samples)
+        #expect(RowSource(samples: 60, summarised: 60) == .summaries)
+        #expect(RowSource(samples: 0, summarised: 0) == .samples)
+    }
+
     @Test("a minute of few samples has no summary, and a stream without any has no table of them")
     func few() throws {
         let (store, _) = try newStore()

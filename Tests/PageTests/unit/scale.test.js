@@ -1,4 +1,4 @@
-import { boundOf, gapsOf, meansOf, rowAt, seriesOf, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
+import { boundOf, gapsOf, meansOf, rowAt, seriesOf, sourceText, extentOf, lowerBound } from "../../../Sources/LockstepServe/Page/assets/pure/envelope.js";
 import { steadyRange, ticks, timeTicks, roundLength } from "../../../Sources/LockstepServe/Page/assets/pure/scale.js";
 import { followed, limited, liveView, panned, recentView, zoomed, LEAST_SPAN } from "../../../Sources/LockstepServe/Page/assets/pure/view.js";
 import { check, equal, near, test } from "./harness.js";
@@ -58,6 +58,15 @@ test("the bounds of times on the collector's clock are no curve, and the largest
     equal([samples.columns, [...samples.low[0]]], [["lat"], [52, 53]]);
     equal(Number.isNaN(boundOf(samples, 0, 3000)), true);
     equal(boundOf(seriesOf({ kind: "samples", step: null, columns: ["x"], units: ["g"], from: 0, to: 1, rows: [[0, 1]] }), 0, 1), null);
+});
+
+test("a plot tells which of its curves were computed from summaries", () => {
+    const of = (source) => seriesOf({ kind: "envelope", step: 60e6, columns: ["x"], units: ["g"], from: 0, to: 60e6, rows: [[0, 2, -1, 1]], source });
+    equal([of("summaries").source, of(undefined).source], ["summaries", "samples"]);
+    equal(sourceText([]), "");
+    equal(sourceText([of("samples"), of("samples")]), "");
+    equal(sourceText([of("summaries"), of("summaries")]), "from summaries");
+    equal([sourceText([of("both")]), sourceText([of("samples"), of("summaries")])], ["partly from summaries", "partly from summaries"]);
 });
 
 test("a reply with an envelope becomes curves, without columns of words", () => {

@@ -32,6 +32,7 @@ final class AverageCursor: QueryCursor {
     /// that may be at or after ``position``. For spans without such samples, the table is enough.
     private var waitingTimes: [Int64] = []
     private var nextWaiting = 0
+    private let driver: SQLiteDriver
     private let database: SQLiteDatabase
     private var device: Int64 = 0
 
@@ -39,6 +40,7 @@ final class AverageCursor: QueryCursor {
     init?(
         _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in reader: SQLiteDriver
     ) throws(SQLiteError) {
+        driver = reader
         database = reader.database
         guard let stored = try RowColumns(of: stream, in: database) else { return nil }
         self.stream = stream
@@ -145,6 +147,7 @@ final class AverageCursor: QueryCursor {
             var next = 2
             let columns = indexes.map { ColumnSums.Column(stream.columns[$0].summaryColumns, minutes, at: &next) }
             sums.add(rows: minutes.int64(at: 1), columns)
+            driver.summarised += minutes.int64(at: 1)
             position = minute + Minute.length
         }
         if position < times.upperBound { try addRows(in: position..<times.upperBound) }

@@ -33,6 +33,7 @@ extension SQLiteDriver {
             try check(cancellation)
             if thread != nil, let helper { own.extremes.add(helper.extremes) }
             let envelope = Envelope(query, own.extremes)
+            summarised += own.extremes.summarisedRows
             // The memory of the buckets is needed only once.
             envelopeConnections.forEach { $0.extremes.begin(start: 0, width: 1, count: 0, columns: 0) }
             return envelope

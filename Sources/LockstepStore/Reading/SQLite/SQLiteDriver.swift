@@ -22,6 +22,7 @@ final class SQLiteDriver: StoreDriver {
     var samplesBeforeHelp: Int64 = 5000
     /// Whether averages and envelopes use the summaries of minutes. Tests compare both.
     var usesSummaries = true
+    var summarised: Int64 = 0
 
     /// Opens the store at `path`.
     /// - Throws: ``StoreError`` if the file does not exist, is not a store, or has another schema version.

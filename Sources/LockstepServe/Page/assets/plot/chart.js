@@ -8,7 +8,7 @@ import { onThemeChange, token } from "../core/theme.js";
 import { onUnitsChange } from "../core/units.js";
 import { boundText } from "../pure/clock-texts.js";
 import { streamTitle } from "../pure/columns.js";
-import { boundOf } from "../pure/envelope.js";
+import { boundOf, sourceText } from "../pure/envelope.js";
 import { counted, fixed, rate, timeOfDay } from "../pure/format.js";
 import { steadyRange } from "../pure/scale.js";
 import { LIVE_SPAN } from "../pure/view.js";
@@ -55,13 +55,14 @@ export class Chart {
         const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream), this.unitText);
         this.countText = h("span", { class: "chart-unit chart-count num" });
         this.boundText = h("span", { class: "chart-unit chart-bound num", title: "The largest possible error of the times in view, on the collector's clock" });
+        this.sourceText = h("span", { class: "chart-unit chart-source", title: "Summaries of minutes have the least and the greatest value, the mean and the number of the samples, and may be kept longer" });
         this.axisButton = h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Value axis of ${source.stream}`, title: "Value axis: fixed limits",
             "aria-pressed": String(this.axis !== null), onclick: () => askAxis(this.#shownRange, this.axis, (axis) => this.#fixAxis(axis)) }, icon("lock"));
         const close = onclose && h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove plot of ${source.stream}`, title: "Remove plot", onclick: onclose }, icon("close"));
         this.stats = h("dl", { class: "chart-stats num", hidden: true });
         this.canvas = h("canvas", { class: "chart-canvas", tabIndex: 0, role: "img" });
         this.note = h("div", { class: "chart-note", hidden: true });
-        this.head = h("div", { class: "chart-head" }, title, this.boundText, this.countText, h("span", { class: "chart-tools" }, this.axisButton, close));
+        this.head = h("div", { class: "chart-head" }, title, this.sourceText, this.boundText, this.countText, h("span", { class: "chart-tools" }, this.axisButton, close));
         this.element = h("div", { class: "chart" }, this.head, this.stats, h("div", { class: "chart-area" }, this.canvas, this.note));
         this.fitted = fitCanvas(this.canvas, () => this.invalidate());
         this.visible = watchVisible(this.element);
@@ -150,6 +151,7 @@ export class Chart {
     }
 
     #paintLive(cursor) {
+        setText(this.sourceText, "");
         setText(this.boundText, "");
         setText(this.countText, "");
         const streams = this.curves.flatMap(({ stream }) => stream ?? []);
@@ -212,6 +214,7 @@ export class Chart {
         const reach = ((view.to - view.from) / area.width) * 3;
         const counts = this.curves.map((curves) => curves.showPastValues(cursor, reach, this.#decimals));
         setText(this.countText, counts[0] === null ? "" : counted(counts[0], "sample"));
+        setText(this.sourceText, sourceText(this.curves.flatMap(({ past }) => past.series ?? [])));
         const bound = series && boundOf(series, view.from, view.to);
         setText(this.boundText, bound === null ? "" : boundText(bound));
         this.#describe(`${timeOfDay(view.from)} to ${timeOfDay(view.to)}`);

@@ -16,6 +16,7 @@ import { isGapBefore, patienceAfter, patienceBefore } from "./gaps.js";
  * @property {number|null} step µs; width of a bucket
  * @property {number} from µs
  * @property {number} to µs
+ * @property {"samples"|"summaries"|"both"} source what the values of buckets were computed from
  * @property {Float64Array|null} bounds µs; the largest possible errors of the times on the collector's clock, NaN if unknown
  */
 
@@ -24,7 +25,7 @@ const BOUND = "bound_us";
 
 /**
  * Returns the curves of a reply of the server, of kind `envelope` or `samples`.
- * @param {{kind: string, step: number|null, columns: string[], units: string[], rows: any[][], from: number, to: number}} reply
+ * @param {{kind: string, step: number|null, columns: string[], units: string[], rows: any[][], from: number, to: number, source?: "samples"|"summaries"|"both"}} reply
  * @returns {Series}
  */
 export function seriesOf(reply) {
@@ -51,6 +52,7 @@ export function seriesOf(reply) {
         step: reply.step,
         from: reply.from,
         to: reply.to,
+        source: reply.source ?? "samples",
         bounds: hasBound ? Float64Array.from(rows, (row) => row.at(-1) ?? NaN) : null,
     };
 }
@@ -161,6 +163,12 @@ export function boundOf(series, from, to) {
         if (largest === null || !(bounds[i] <= largest)) largest = bounds[i];
     }
     return largest;
+}
+
+/** Tells which values were computed from summaries of minutes. @param {Pick<Series, "source">[]} all */
+export function sourceText(all) {
+    if (all.every(({ source }) => source === "samples")) return "";
+    return all.every(({ source }) => source === "summaries") ? "from summaries" : "partly from summaries";
 }
 
 /** Returns the index of the first time that is not before `time`. @param {ArrayLike<number>} times @param {number} time */
