@@ -1,8 +1,11 @@
 """The page says what is so: parts that are away, many windows, values that were measured, and what a click really does."""
 
+import contextlib
 import json
 import pathlib
+import re
 import signal
+import sqlite3
 import time
 
 from system import System
@@ -248,6 +251,40 @@ def the_cursor_shows_what_was_measured(system, browser):
         return found
 
 
+def plots_tell_what_was_summarised(system, browser):
+    """Of times whose samples have left, a plot shows summaries and says so; the means of buckets and selections are of all their minutes."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        minute = 60_000_000
+        now = int(time.time() * 1e6)
+        first = now // minute * minute - 1500 * minute
+        own.publish("lockstep/lab/old/pressure", json.dumps({"v": 1, "epoch": "e", "seq": 1, "t": now, "pressure": [1000]}))
+        path = f"/api/v1/devices/lab/old/streams/pressure?from={first}&to={now + 1}"
+        own.wait(lambda: (own.get(path) or {}).get("rows"), "the sample is stored")
+        with contextlib.closing(sqlite3.connect(own.folder / "samples.db", timeout=30)) as store:
+            store.execute("CREATE TABLE _minutes_pressure (device_id INTEGER, t INTEGER, samples INTEGER, pressure_sum REAL, pressure_count INTEGER, pressure_min REAL, pressure_max REAL, PRIMARY KEY (device_id, t)) WITHOUT ROWID")
+            # A straight line: the mean of several minutes is in the middle between the least and the greatest value.
+            store.executemany("INSERT INTO _minutes_pressure SELECT device_id, ?, 60, ?, 60, ?, ? FROM _devices",
+                [(first + i * minute, 60 * (1000 + i), 1000 + i, 1000 + i) for i in range(1440)])
+            store.commit()
+        page = browser.page(width=900, height=1700)
+        # The view has the first day only; what is loaded around it has the sample of today.
+        open_view(page, own, f"#/device/lab/old?from={first}&to={first + 1440 * minute}&plot=lab/old:pressure", "document.querySelectorAll('.chart').length === 1")
+        page.expect(f"/^(partly )?from summaries$/.test({text('.chart-source')})", 30, "what it was computed from")
+        canvas = "document.querySelector('.chart-canvas')"
+        page.evaluate(f"""{canvas}.dispatchEvent(new PointerEvent('pointermove', {{ clientX: {canvas}.getBoundingClientRect().left + 400, clientY: {canvas}.getBoundingClientRect().top + 40, pointerType: 'mouse', bubbles: true }}))""")
+        page.expect(f"/mean/.test({text('.legend-value')})", 20, "the mean of a bucket")
+        shown = page.evaluate(text(".legend-value"))
+        low, high, mean = (float(number) for number in re.findall(r"[0-9]+(?:\.[0-9]+)?", shown.replace("\u202f", "")))
+        assert high > low and abs(mean - (low + high) / 2) < 0.3, f"not all minutes of the bucket: {shown!r}"
+        page.evaluate(f"{radio('#plots', '5 min')}.click()")
+        page.expect(f"{text('.chart-source')} === ''", 20, "samples")
+        # No agent answers commands.
+        no_errors(page, ("Canvas2D: Multiple readback", "504"))
+        page.close()
+        return shown
+
+
 def labels_of_axes_are_complete(system, browser):
     """The labels of an axis have the room that they need: the first columns of pixels are free."""
     page = browser.page(height=1700)
@@ -417,6 +454,6 @@ def bouncer_is_under_more(system, browser):
     page.close()
 
 
-ALL = [the_promise_is_shown_in_narrow_windows, a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured,
+ALL = [the_promise_is_shown_in_narrow_windows, a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured, plots_tell_what_was_summarised,
        labels_of_axes_are_complete, ranges_follow_the_time, a_view_is_shown_while_the_server_is_away, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

@@ -151,7 +151,7 @@ export class PastSource {
     }
 
     async #means(from, to) {
-        return meansOf(await this.#request({ from, to: to - 1, every: LONGEST }));
+        return meansOf(await this.#request({ from, to, every: LONGEST }));
     }
 
     async #measured(from, to) {
