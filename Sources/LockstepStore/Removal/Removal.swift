@@ -88,6 +88,11 @@ struct Removal {
         cursor = nil
     }
 
+    /// Leaves out a target, so that the others can leave.
+    mutating func leaveOut(_ target: Target) {
+        if current == target { endTarget() } else { targets.removeAll { $0 == target } }
+    }
+
     /// Records the end of a merge.
     mutating func didMerge() { if case .merging(let count) = step { step = .merging(max(0, count - 1)) } }
 

@@ -14,6 +14,8 @@ struct RetentionState {
     /// Whether the last slice has failed, for example because the disk is full, and when to try again.
     var hasFailed = false
     var retryAt: ContinuousClock.Instant?
+    /// What was being deleted when a slice failed, or nil.
+    var failed: Removal.Target?
     /// The number of samples that were stored while others are to leave, and that are not made up for.
     var owed = 0
     /// The number of all rows that have left since the store was opened.

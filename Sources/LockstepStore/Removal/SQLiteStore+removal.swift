@@ -31,17 +31,34 @@ extension SQLiteStore {
 
     /// Removes rows for a few milliseconds, or looks whether some are to leave.
     func performRemoval(maxDuration: Duration) {
+        retention.failed = nil
         do {
             try removalSlice(until: .now + maxDuration)
             retention.hasFailed = false
         } catch {
-            retention.retryAt = .now + Self.retryInterval
+            retention.retryAt = leaveOutRefined(after: error) ? nil : .now + Self.retryInterval
             for table in tables { table.minutes?.rollBack() }
             // On a full disk, a log that begins again has room for the next attempt.
             checkpoint()
             if !retention.hasFailed { retention.settings.report?(.failed("\(StoreError(error, path: path))")) }
             retention.hasFailed = true
         }
+    }
+
+    /// Leaves out the refined rows that could not be deleted, such as those of a damaged table, so that the samples leave.
+    /// - Returns: whether what leaves goes on without them.
+    private func leaveOutRefined(after error: any Error) -> Bool {
+        guard let target = retention.failed, retention.removal?.deletion == nil, canBeLeftOut(error),
+            RefinedKind.allCases.contains(where: { $0.rowTable == target.table })
+        else { return false }
+        retention.removal?.leaveOut(target)
+        return true
+    }
+
+    /// Whether the same would fail again: not for want of space, or because of another program's lock.
+    func canBeLeftOut(_ error: any Error) -> Bool {
+        guard let error = error as? SQLiteError else { return false }
+        return !error.isFull && !error.isBusy
     }
 
     /// Removes in proportion to what the commits store, if they leave no time for it in between.
@@ -164,6 +181,7 @@ extension SQLiteStore {
                 // Some empty ranges more, so that the removal gets on whatever interrupts it.
                 var steps = 0
                 repeat {
+                    retention.failed = removal.current
                     try removeNext(&removal, &limits, until: end)
                     steps += 1
                 } while removal.step != .done && (.now < end || removal.rows == rows && steps < 32)

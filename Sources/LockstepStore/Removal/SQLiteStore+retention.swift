@@ -66,7 +66,7 @@ extension SQLiteStore {
         let isComplete = retention.appliedHolds != holds
         retention.appliedHolds = holds
         let addresses = devices.addresses.sorted { $0.key < $1.key }
-        let runs = try refinedRuns()
+        let runs = try readableRuns()
         var targets: [Removal.Target] = []
         var checks: [ShareCheck] = []
         for table in tables.indices {
@@ -114,6 +114,15 @@ extension SQLiteStore {
         return targets.isEmpty ? nil : Removal(.rules, targets, checks: checks)
     }
 
+    /// Returns what `lockstep refine` has computed, or nothing if its tables cannot be read: the samples leave nevertheless.
+    private func readableRuns() throws -> [Int64: [(kind: RefinedKind, run: Int64)]] {
+        do { return try refinedRuns() } catch {
+            guard canBeLeftOut(error) else { throw error }
+            retention.settings.report?(.failed("\(StoreError(error, path: path))"))
+            return [:]
+        }
+    }
+
     /// Whether the content of the store is larger than its limit, or leaves until it is one percent smaller.
     private func isTooLarge() throws -> Bool {
         guard let limit = retention.settings.maxSize?.content(onDisk: diskSpace(at: path)?.size) else { return false }
@@ -128,7 +137,7 @@ extension SQLiteStore {
         // Whole minutes leave, see Retention.summaryRules.
         let last = Minute.start(of: now - 3_600_000_000)
         let ids = devices.addresses.keys.sorted()
-        let runs = try refinedRuns()
+        let runs = try readableRuns()
         var streams: [(table: Int, name: String, rate: Double)] = []
         for table in tables.indices where tables[table].id != nil {
             let stream = tables[table].stream

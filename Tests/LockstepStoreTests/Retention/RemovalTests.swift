@@ -153,6 +153,47 @@ struct RemovalTests {
         store.applyRetention()
         #expect(try store.database.rows("SELECT t FROM _attitude_refined") == ["\(start + 29 * day)"])
     }
+
+    @Test("samples leave by the rules although a table of what was refined cannot be read", arguments: [true, false])
+    func unreadable(isRows: Bool) throws {
+        let clock = SimulatedClock()
+        let reports = Mutex<[Retention.Event]>([])
+        var options = SQLiteStore.Options.retaining(["*": 10 * day], clock)
+        options.retention.report = { event in reports.withLock { $0.append(event) } }
+        let (store, path) = try newStore(options)
+        try store.write(received(acceleration([0, 30 * day])))
+        // Refined attitude leaves with motion/device, which comes before steps.
+        var steps = SampleBlock(stream: .steps)
+        for time in [0, 30 * day] {
+            steps.append(
+                time: Timestamp(microseconds: start + time), values: SensorStream.steps.columns.map { _ in 1 })
+        }
+        try store.write(received(steps))
+        try store.mergeAll()
+        let run = try RefinedRun(
+            path: path, device: device("one"), kind: .attitude, method: "m", version: 1, parameters: "{}", now: time(0))
+        try run.write([
+            RefinedRow(time: start + 4, values: [Double](repeating: 1, count: RefinedKind.attitude.columns))
+        ])
+        try run.complete(first: start, last: start + 30 * day)
+        try store.database.execute(
+            isRows
+                ? "DROP TABLE _attitude_refined"
+                : "DROP TABLE refined_runs; CREATE TABLE refined_runs (something INTEGER)")
+        clock.set(start + 30 * day)
+        store.applyRetention()
+        while store.needsRemoval { store.performRemoval(maxDuration: .milliseconds(50)) }
+        for table in ["accelerometer", "steps"] {
+            #expect(try store.database.rows("SELECT t FROM _\(table)") == ["\(start + 30 * day)"])
+        }
+        let failures = reports.withLock { events in events.count { if case .failed = $0 { true } else { false } } }
+        #expect(failures == 1)
+        // What a person deletes is not done before it has left.
+        guard isRows else { return }
+        try store.write(deletion(0..<40 * day, stream: nil))
+        while store.needsMaintenance { store.performMaintenance() }
+        #expect(try store.database.rows("SELECT done IS NULL FROM deletions") == ["1"])
+    }
 }
 
 /// The free space of a disk that a test sets.
