@@ -357,4 +357,30 @@ struct SummaryRetentionTests {
         #expect(samples == ["3600.0]", "3600.0]", "3600.0]", "3600.0]", "3600.0]", "2000.0]"])
         #expect(try rows(reader) < 15_000)
     }
+
+    @Test("at the limit of size, only minutes with at least eight samples keep a summary")
+    func few() throws {
+        let clock = SimulatedClock()
+        var options = SQLiteStore.Options.retaining([:], clock, summaries: .some(nil))
+        options.retention.maxSize = .bytes(600_000)
+        let store = try SQLiteStore(path: path, options: options)
+        // Eight samples in even minutes, and seven in odd ones.
+        for number in 0..<100 as Range<Int64> {
+            clock.set(start + whole + (number + 1) * 20 * minute)
+            var times: [Int64] = []
+            for index in number * 20..<(number + 1) * 20 {
+                for sample in 0..<(8 - index % 2) as Range<Int64> { times.append(index * minute + sample * 7_000_000) }
+            }
+            try store.write(received(block(times)))
+            store.applyRetention()
+        }
+        try store.mergeAll()
+        let reader = try StoreReader(path: path)
+        let oldest = try reader.database.integer(
+            "SELECT (min(t) - \(start + whole)) / \(minute) FROM _accelerometer")
+        #expect(oldest > 100)
+        let made = try summaries(reader)
+        let expected = stride(from: 0, to: oldest, by: 2).map { "\($0)|8" }
+        #expect(made == expected)
+    }
 }
