@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepWire
+import Synchronization
 import Testing
 
 @testable import LockstepLive
