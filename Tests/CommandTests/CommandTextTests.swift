@@ -17,12 +17,20 @@ struct CommandTextTests {
         ["rules", "test"], ["deliveries"], ["simulate"],
     ]
 
-    @Test("the help fits into 80 columns, no example is broken, and no default is repeated", arguments: commands)
+    @Test(
+        "the help fits into 80 columns, no sentence or example is broken, and no default is repeated",
+        arguments: commands)
     func help(command: [String]) async throws {
         let run = try await RunningProgram.run(Programs.built("lockstep"), command + ["--help"])
         let lines = run.text.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines.filter { $0.count > 80 })")
         #expect(!run.text.contains("). (default:"))
+        // A line ends within a sentence only if the next word does not fit.
+        let broken = zip(lines, lines.dropFirst()).filter { line, next in
+            line.first?.isLetter == true && next.first?.isLowercase == true
+                && line.count + 1 + next.prefix { $0 != " " }.count < 80
+        }
+        #expect(broken.isEmpty)
         if let start = lines.firstIndex(where: { $0.hasPrefix("EXAMPLE") }) {
             let examples = lines[(start + 1)...].prefix { !$0.isEmpty }
             #expect(examples.allSatisfy { $0.hasPrefix("  lockstep ") }, "\(examples)")

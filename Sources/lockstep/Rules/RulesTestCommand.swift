@@ -10,7 +10,7 @@ struct RulesTestCommand: ParsableCommand {
         commandName: "test", abstract: "Show what rules would have notified in the past; nothing is sent.",
         usage: "lockstep rules test <file> [--store <store>] [<options>]",
         discussion: """
-            The samples count as received at once, so that no event is late. Rules on health are not evaluated, because
+            The samples count as received at once, so that no event is late. Rules on health are not evaluated, because \
             the past has no figures for them.
             """)
 
