@@ -1,5 +1,6 @@
 /** The limits of a value axis: fixed, or those of the samples. */
 
+import { formDialog } from "../core/dialog.js";
 import { h } from "../core/dom.js";
 
 /**
@@ -9,19 +10,14 @@ import { h } from "../core/dom.js";
 export function askAxis(shown, fixed, onchoose) {
     const field = (value) => h("input", { class: "field num", type: "number", step: "any", required: true, value: String(Number(value.toPrecision(6))) });
     const [low, high] = [field((fixed ?? shown).low), field((fixed ?? shown).high)];
-    const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } }, "The upper limit must be above the lower one.");
-    const choose = (axis) => {
-        onchoose(axis);
+    const free = h("button", { class: "button", type: "button", onclick: () => {
+        onchoose(null);
         dialog.close();
-    };
-    const dialog = h("dialog", { "aria-labelledby": "axis-title", onclose: () => dialog.remove() }, h("h2", { id: "axis-title" }, "Value axis"),
-        h("form", { method: "dialog", onsubmit: (event) => {
-            event.preventDefault();
+    } }, "As the samples");
+    const { dialog } = formDialog({ id: "axis-title", title: "Value axis", action: "Fix the axis", other: free, fields: [h("label", null, "Upper limit", high), h("label", null, "Lower limit", low)],
+        async send() {
             const axis = { low: Number(low.value), high: Number(high.value) };
-            problem.hidden = axis.high > axis.low;
-            if (problem.hidden) choose(axis);
-        } }, h("label", null, "Upper limit", high), h("label", null, "Lower limit", low), problem, h("button", { class: "button primary", type: "submit" }, "Fix the axis"),
-            h("button", { class: "button", type: "button", onclick: () => choose(null) }, "As the samples"), h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel")));
-    document.body.append(dialog);
-    dialog.showModal();
+            if (!(axis.high > axis.low)) throw new Error("The upper limit must be above the lower one.");
+            onchoose(axis);
+        } });
 }

@@ -1,35 +1,10 @@
 /** Dialogs of a session: its markers, its name and labels, and its deletion. */
 
+import { formDialog } from "../core/dialog.js";
 import { h } from "../core/dom.js";
 import { dateTime } from "../pure/format.js";
 import { labelChanges, labelsOf, labelsText } from "../pure/recording.js";
 import { ask } from "./requests.js";
-
-/**
- * A form in a dialog, which is closed when what it sends was accepted.
- * @param {{id: string, title: string, text?: string, fields: any[], action: string, send: () => Promise<void>}} options `send` throws what is shown as the problem
- */
-export function formDialog({ id, title, text, fields, action, send }) {
-    const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } });
-    const button = h("button", { class: "button primary", type: "submit" }, action);
-    const dialog = h("dialog", { "aria-labelledby": id, onclose: () => dialog.remove() }, h("h2", { id }, title), text && h("p", { class: "muted" }, text),
-        h("form", { method: "dialog", onsubmit: async (event) => {
-            event.preventDefault();
-            button.disabled = true;
-            problem.hidden = true;
-            try {
-                await send();
-                dialog.close();
-            } catch (error) {
-                problem.textContent = error.message;
-                problem.hidden = false;
-            }
-            button.disabled = false;
-        } }, ...fields, problem, button, h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel")));
-    document.body.append(dialog);
-    dialog.showModal();
-    return { dialog, button };
-}
 
 /** Returns the labels of a field. @param {HTMLInputElement} field */
 export function readLabels(field) {
@@ -74,7 +49,7 @@ export function askEdit(session, onsent) {
 
 /** @param {import("../pure/recording.js").Recording} session */
 export function askDelete(session) {
-    formDialog({ id: "remove-title", title: `Delete ${session.name}?`, text: "Its name, labels, notes and markers are deleted. The samples of its devices stay.", action: "Delete", fields: [],
+    formDialog({ id: "remove-title", title: `Delete ${session.name}?`, text: "Its name, labels, notes and markers are deleted. The samples of its devices stay.", action: "Delete",
         async send() {
             await ask(session, "delete");
             location.hash = "#/sessions";

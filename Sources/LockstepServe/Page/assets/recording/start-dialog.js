@@ -1,6 +1,7 @@
 /** The start of a session: its devices, the rates of their streams, its labels, and a count-down. */
 
 import { request } from "../core/api.js";
+import { formDialog } from "../core/dialog.js";
 import { h, icon, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { now } from "../core/clock.js";
@@ -8,7 +9,7 @@ import { announce } from "../core/shell.js";
 import { store, stored } from "../core/settings.js";
 import { proposedRate } from "../pure/lease.js";
 import { rate } from "../pure/format.js";
-import { formDialog, readLabels } from "./dialogs.js";
+import { readLabels } from "./dialogs.js";
 import { sessionAddress, started } from "./requests.js";
 
 const COUNTS = [0, 3, 5, 10];
