@@ -16,20 +16,28 @@ struct SessionSystemTests {
         try await RunningProgram.run(Programs.built("lockstep"), arguments + ["--store", "sqlite:\(system.storePath)"])
     }
 
+    /// Starts agents, which simulate different bodies, and a client that has received samples of each.
+    private func startAgents(
+        _ names: [String], _ system: TestSystem
+    ) async throws -> (agents: [String: RunningProgram], client: TestClient) {
+        var agents: [String: RunningProgram] = [:]
+        for (seed, name) in names.enumerated() {
+            agents[name] = try system.startAgent(name, source: "simulate:\(seed)")
+        }
+        let client = try await system.connect()
+        for name in names {
+            await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
+        }
+        return (agents, client)
+    }
+
     @Test("killed programs and a device that was offline leave a session complete, with its markers in place")
     func faults() async throws {
         try await withSystem { system in
             var collector = try system.startCollector()
             try await system.waitForSubscription()
             let names = ["left", "middle", "right"]
-            var agents: [String: RunningProgram] = [:]
-            for (seed, name) in names.enumerated() {
-                agents[name] = try system.startAgent(name, source: "simulate:\(seed)")
-            }
-            let client = try await system.connect()
-            for name in names {
-                await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
-            }
+            var (agents, client) = try await startAgents(names, system)
             // A device that was stopped before is no part of a session of its group.
             let retired = try system.startAgent("retired", source: "simulate:9")
             await client.expectMessage { $0.topic == "lockstep/default/retired/motion/accelerometer" }
@@ -100,14 +108,7 @@ struct SessionSystemTests {
             var collector = try system.startCollector()
             try await system.waitForSubscription()
             let names = (0..<10).map { "d\($0)" }
-            var agents: [String: RunningProgram] = [:]
-            for (seed, name) in names.enumerated() {
-                agents[name] = try system.startAgent(name, source: "simulate:\(seed)")
-            }
-            let client = try await system.connect()
-            for name in names {
-                await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
-            }
+            var (agents, client) = try await startAgents(names, system)
             let started = try await record(system, ["start", "walk", "--rate", "motion/accelerometer=200"])
             #expect(started.status == 0 && started.text.contains("10 devices"), "\(started.text)")
             let topic = "lockstep/default/$session/walk"
@@ -162,12 +163,7 @@ struct SessionSystemTests {
         try await withSystem { system in
             _ = try system.startCollector()
             try await system.waitForSubscription()
-            let left = try system.startAgent("left")
-            var right = try system.startAgent("right", source: "simulate:2")
-            let client = try await system.connect()
-            for name in ["left", "right"] {
-                await client.expectMessage { $0.topic == "lockstep/default/\(name)/motion/accelerometer" }
-            }
+            var (agents, client) = try await startAgents(["left", "right"], system)
             let started = try await record(
                 system,
                 ["start", "walk", "--device", "left", "--device", "right", "--rate", "motion/accelerometer=100"])
@@ -179,7 +175,7 @@ struct SessionSystemTests {
                 client.messages.dropFirst(before).count { $0.topic == "lockstep/default/right/motion/accelerometer" }
                     >= 5
             }
-            await right.stop(SIGKILL)
+            await agents["right"]?.stop(SIGKILL)
             // The session goes on without it for a second.
             let seen = client.messages.count
             await expectEventually {
@@ -206,10 +202,9 @@ struct SessionSystemTests {
             let last = try #require(series.gaps.last)
             #expect(last.to == end.microseconds && abs(last.from - newest.microseconds) < 10_000)
             #expect(abs(Double(last.count) - Double(last.to - last.from) / 1e4) < 2)
-            right = try system.startAgent("right", source: "simulate:2")
+            agents["right"] = try system.startAgent("right", source: "simulate:1")
             await expectEventually { (try? await system.reader().sessions().first?.state) == .complete }
-            await left.stop()
-            await right.stop()
+            for agent in agents.values { await agent.stop() }
         }
     }
 
