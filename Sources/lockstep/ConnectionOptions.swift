@@ -32,23 +32,21 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Creates a link with a unique client id. It does not connect yet.
     /// - Parameter purpose: the part of the client id that identifies the command in the broker's log.
-    func link(
-        _ settings: Settings, for purpose: String, wakeup: Wakeup
-    ) throws -> (link: BrokerLink, address: BrokerAddress) {
+    func link(_ settings: Settings, for purpose: String) throws -> (link: BrokerLink, address: BrokerAddress) {
         let broker = try broker.access(settings)
         let id = MQTTOptions.clientID(purpose, Epoch.random().rawValue)
-        return (broker.link(clientID: id, wakeup: wakeup), broker.address)
+        return (broker.link(clientID: id, wakeup: Wakeup()), broker.address)
     }
 
     /// Returns the devices whose state or presence the broker retains: those that an argument selects, or all if there are none
     /// or it is nil.
     /// Empty if the broker cannot be reached, or does not let this user read.
     func devices(named argument: DeviceArgument?, _ settings: Settings, _ root: TopicRoot) throws -> [DeviceAddress] {
-        let (link, _) = try link(settings, for: "devices", wakeup: Wakeup())
+        let (link, broker) = try link(settings, for: "devices")
         var known: Set<DeviceAddress> = []
         var levels = argument.map { "\($0.group?.rawValue ?? "+")/\($0.device)" } ?? "+/+"
-        let session = BrokerSession(
-            link, qos: .atMostOnce, awaitsRetained: true,
+        let exchange = BrokerExchange(
+            link, broker, qos: .atMostOnce, awaitsRetained: true,
             filters: { [Channel.presence, .state].map { "\(root)/\(levels)/\($0.name)" } }
         ) { message in
             guard case .device(let address, _)? = try? root.parse(message.topic), !message.payload.isEmpty else {
@@ -56,18 +54,14 @@ struct ConnectionOptions: ParsableArguments {
             }
             known.insert(address)
         }
-        defer { session.close() }
+        defer { exchange.close() }
         let deadline = ContinuousClock.now + .seconds(5)
-        while ContinuousClock.now < deadline {
-            for event in session.next(until: deadline) + session.send() {
-                switch event {
-                case .ready where known.isEmpty && levels != "+/+":
-                    levels = "+/+"
-                    _ = session.subscribe()
-                case .ready, .denied, .interrupted: return known.sorted()
-                case .connected, .published: break
-                }
+        _ = try? exchange.wait(until: deadline) {
+            if exchange.isReady, known.isEmpty, levels != "+/+" {
+                levels = "+/+"
+                try exchange.subscribe()
             }
+            return exchange.isReady || exchange.connectionError != nil
         }
         return known.sorted()
     }

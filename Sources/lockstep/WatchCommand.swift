@@ -47,9 +47,8 @@ struct WatchCommand: ParsableCommand {
             Terminal.writeError(
                 "no device '\(device)' at this broker yet\(Suggestion.text(for: device, among: known))")
         }
-        let wakeup = Wakeup()
-        let interrupt = Interrupt(wakeup: wakeup)
-        let (link, address) = try connection.link(settings, for: "watch", wakeup: wakeup)
+        let (link, address) = try connection.link(settings, for: "watch")
+        let interrupt = Interrupt(wakeup: link.wakeup)
         let session = WatchSession(
             link: link, address: address, filter: root.filter(group: group ?? device?.group),
             model: WatchModel(root: root, device: device, reportsBatches: batches),

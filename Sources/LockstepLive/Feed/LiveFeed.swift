@@ -62,7 +62,7 @@ public final class LiveFeed: Sendable {
     /// Lets the collectors forget a device, as `lockstep forget` does, over a connection of its own. It waits up to half a
     /// minute, and may be called from a thread that may wait.
     /// - Returns: what was done, for people.
-    /// - Throws: ``ForgetError``.
+    /// - Throws: `ExchangeError`.
     package func forget(_ device: DeviceAddress) throws -> String {
         let link = configuration.link(
             wakeup: Wakeup(), clientID: MQTTOptions.clientID("forget", Epoch.random().rawValue))

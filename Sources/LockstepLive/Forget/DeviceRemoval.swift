@@ -40,7 +40,7 @@ package struct DeviceRemoval: ForgetTask {
     private var answers: [ForgetAnswer] = []
     /// The collectors that had not answered when the device was forgotten by others.
     private var silent: [String] = []
-    package private(set) var deadline: Int64 = 0
+    private var deadline: Int64 = 0
 
     /// Creates the removal of a device.
     package init(_ device: DeviceAddress, root: TopicRoot, id: String = "\(Epoch.random())") {
@@ -81,11 +81,9 @@ package struct DeviceRemoval: ForgetTask {
 
     package mutating func didRefuse(_ topic: String, _ reason: String) throws {
         guard topic == forgetTopic else {
-            throw ForgetError("\(reason). \(Self.advice(for: [topic]))")
+            throw ExchangeError("\(reason). \(Self.advice(for: [topic]))")
         }
-        throw ForgetError(
-            "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
-                + "broker-config/production.acl)")
+        throw ExchangeError("\(reason): \(ExchangeError.advice(toWrite: topic))")
     }
 
     package mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
@@ -114,9 +112,8 @@ package struct DeviceRemoval: ForgetTask {
     private mutating func read(at now: Moment) throws -> [MQTTMessage] {
         guard isEchoed else {
             if now.boot >= deadline {
-                throw ForgetError(
-                    "the broker has not accepted a message to '\(forgetTopic)': use the credentials of an operator, "
-                        + "and allow it to write this topic (see broker-config/production.acl)")
+                throw ExchangeError(
+                    "the broker has not accepted the request: \(ExchangeError.advice(toWrite: forgetTopic))")
             }
             defer { hasAsked = true }
             return hasAsked ? [] : [MQTTMessage(topic: forgetTopic, payload: [], qos: .atLeastOnce)]
@@ -129,7 +126,7 @@ package struct DeviceRemoval: ForgetTask {
             return [request(ForgetRequest(id: id))]
         }
         if let (name, health) = collectors.min(by: { $0.key < $1.key }) {
-            throw ForgetError(
+            throw ExchangeError(
                 "no collector is online, and \(device) would be back when one starts: start it. If it is retired, use "
                     + "'lockstep forget --collector \(name)' first (\(name) is offline since \(health.at))")
         }
@@ -152,13 +149,13 @@ package struct DeviceRemoval: ForgetTask {
         }
         // A collector that does not answer may know the device.
         guard silent.isEmpty else {
-            throw ForgetError(
+            throw ExchangeError(
                 "no answer from \(Self.names(silent)): check with 'lockstep doctor' that \(silent.count == 1 ? "it" : "each") "
                     + "is online, can write its store, and has the version of this program, and repeat the command. If "
                     + "one is retired, stop it, and use 'lockstep forget --collector \(silent[0])' first")
         }
         guard answers.contains(where: { $0.outcome == .unknown }) else {
-            throw ForgetError(
+            throw ExchangeError(
                 "no running collector collects \(device): check with 'lockstep doctor' that one for each partition of "
                     + "the group '\(device.group)' is online")
         }
@@ -173,7 +170,7 @@ package struct DeviceRemoval: ForgetTask {
 
     private func checkOnline() throws {
         guard let online = answers.first(where: { $0.outcome == .online }) else { return }
-        throw ForgetError(
+        throw ExchangeError(
             "\(device) is online\(online.state.map { " (\($0.rawValue))" } ?? ""), and would be back at once: stop "
                 + "its agent first. A device that was switched off counts as offline after 75 s without messages")
     }
@@ -186,7 +183,7 @@ package struct DeviceRemoval: ForgetTask {
     private mutating func clear(_ outcome: ForgetAnswer.Outcome?, at now: Moment) throws -> [MQTTMessage] {
         try checkOnline()
         guard !retained.isEmpty, now.boot >= deadline else { return [] }
-        guard !hasCleared else { throw ForgetError(Self.advice(for: retained.sorted())) }
+        guard !hasCleared else { throw ExchangeError(Self.advice(for: retained.sorted())) }
         hasCleared = true
         deadline = now.boot + Self.patience
         return retained.sorted().map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, isRetained: true) }
@@ -196,8 +193,8 @@ package struct DeviceRemoval: ForgetTask {
         (collectors.count == 1 ? "collector " : "collectors ") + collectors.joined(separator: ", ")
     }
 
-    private var unknown: ForgetError {
-        ForgetError(
+    private var unknown: ExchangeError {
+        ExchangeError(
             "no device '\(device)' is known: list devices with 'lockstep devices' or 'lockstep watch', and name the "
                 + "group, as in GROUP/\(device.device)")
     }

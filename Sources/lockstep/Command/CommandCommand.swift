@@ -63,15 +63,39 @@ struct CommandCommand: ParsableCommand {
     func run() throws {
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
-        let request = AgentRequest(id: "\(Epoch.random())", client: client ?? "lockstep", action: try action())
+        let action = try action()
         let waitTime = try timeout.map(parseDuration) ?? 5_000_000
         let device = try connection.address(of: device, settings, root)
-        let (link, broker) = try connection.link(settings, for: "command", wakeup: Wakeup())
-        let exchange = CommandExchange(link: link, broker: broker, root: root, device: device, request: request)
-        let (reply, payload) = try exchange.run(until: .now + .microseconds(waitTime))
+        let request = PendingRequest(AgentRequest(client: client ?? "lockstep", action: action), to: device)
+        let (reply, payload) = try send(request, settings, root, until: .now + .microseconds(waitTime))
         if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device): \(reason)") }
         Terminal.output.write(
-            json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: request.leasedRate))
+            json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: action.leasedRate))
+    }
+
+    private func send(
+        _ request: PendingRequest, _ settings: Settings, _ root: TopicRoot, until deadline: ContinuousClock.Instant
+    ) throws -> (AgentReply, Data) {
+        var result: Result<(AgentReply, Data), CommandError>?
+        let (link, broker) = try connection.link(settings, for: "command")
+        // The request is sent only when the subscription is granted, as the reply could be missed before. It may be sent
+        // again, because the agent does not perform an id twice.
+        let exchange = BrokerExchange(
+            link, broker, filters: { [root.topic(request.device, .commandReply)] }
+        ) { message in
+            let payload = Data(message.payload)
+            do throws(CommandError) {
+                if let reply = try request.reply(in: payload) { result = .success((reply, payload)) }
+            } catch {
+                result = .failure(error)
+            }
+        }
+        defer { exchange.close() }
+        _ = try exchange.send(request.message(root: root), until: deadline) { result != nil }
+        if let result { return try result.get() }
+        throw exchange.connectionError
+            ?? ExchangeError(
+                "no reply from \(request.device): check that its agent is running and connected to \(broker)")
     }
 
     private func action() throws -> AgentRequest.Action {
@@ -88,10 +112,10 @@ struct CommandCommand: ParsableCommand {
     }
 }
 
-extension AgentRequest {
+extension AgentRequest.Action {
     /// The rate that the request leases, in samples per second; nil for other requests and the end of a lease.
     fileprivate var leasedRate: Double? {
-        if case .lease(let lease) = action, lease.rate > 0 { lease.rate } else { nil }
+        if case .lease(let lease) = self, lease.rate > 0 { lease.rate } else { nil }
     }
 }
 
@@ -119,66 +143,6 @@ private func settablePhase(_ text: String) throws -> Phase {
         throw CommandFailure("--phase: '\(text)' is not one of \(phases.map(\.rawValue).joined(separator: ", "))")
     }
     return phase
-}
-
-/// Sends one request to an agent and receives its reply.
-final class CommandExchange {
-    private let session: BrokerSession
-    private let broker: BrokerAddress
-    private let root: TopicRoot
-    private let device: DeviceAddress
-    private let pending: PendingRequest
-    private var reply: (AgentReply, Data)?
-    private var failure: CommandFailure?
-    private var lastError: MQTTError?
-
-    init(link: BrokerLink, broker: BrokerAddress, root: TopicRoot, device: DeviceAddress, request: AgentRequest) {
-        let topic = root.topic(device, .commandReply)
-        session = BrokerSession(link, filters: { [topic] })
-        self.broker = broker
-        self.root = root
-        self.device = device
-        pending = PendingRequest(request, to: device)
-        link.onMessage = { [unowned self] message in self.handle(message) }
-    }
-
-    /// Sends the request and waits for the reply.
-    /// - Throws: ``CommandFailure`` if the broker cannot be reached or denies access, or there is no reply in time.
-    func run(until deadline: ContinuousClock.Instant) throws -> (AgentReply, Data) {
-        while reply == nil, failure == nil, ContinuousClock.now < deadline {
-            for event in session.next(until: deadline) + session.send() { try handle(event) }
-        }
-        session.close()
-        if let reply { return reply }
-        if let failure { throw failure }
-        if let lastError { throw CommandFailure("\(broker): \(lastError)") }
-        throw CommandFailure("no reply from \(device): check that its agent is running and connected to \(broker)")
-    }
-
-    private func handle(_ message: IncomingMessage) {
-        let payload = Data(message.payload)
-        do {
-            if let reply = try pending.reply(in: payload) { self.reply = (reply, payload) }
-        } catch {
-            failure = CommandFailure("\(error)")
-        }
-    }
-
-    private func handle(_ event: BrokerSession.Event) throws {
-        switch event {
-        case .connected: lastError = nil
-        case .ready:
-            // Send the request only now: before the subscription is granted, the reply could be missed. After a
-            // reconnect, send it again, because it or its reply may be lost: the agent does not perform an id twice.
-            try session.link.publish(pending.message(root: root))
-        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
-        case .published(_, let refusal):
-            if let refusal { throw CommandFailure("\(broker): \(refusal)") }
-        case .interrupted(let error, _):
-            lastError = error
-            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
-        }
-    }
 }
 
 /// Returns the reply of an agent as text, with a newline at the end.

@@ -57,8 +57,14 @@ struct DeletionRun {
             return stored.count
         }
         let root = try connection.topicRoot(settings)
-        let (link, broker) = try connection.link(settings, for: "delete", wakeup: Wakeup())
-        _ = try ForgetSession(link: link, broker: broker, task: DeletionTask(deletion, root: root)).run()
+        let (link, broker) = try connection.link(settings, for: "delete")
+        let exchange = BrokerExchange(link, broker)
+        defer { exchange.close() }
+        let request = MQTTMessage(
+            topic: root.topic(deletion.device, .delete), payload: DeletionJSON.encode(deletion))
+        guard try exchange.send(request, until: .now + .seconds(10), for: { exchange.isAccepted }) else {
+            throw exchange.connectionError ?? ExchangeError("the broker has not accepted the request in 10 s")
+        }
         let deadline = ContinuousClock.now + Self.patience
         while true {
             let stored = try stored()
@@ -96,47 +102,4 @@ struct DeletionRun {
         }
         progress.show("deleting \(percentage(Double((try? stored()?.count) ?? 0) / Double(max(1, samples))))")
     }
-}
-
-/// Sends a deletion to the collector, and waits until the broker has it.
-struct DeletionTask: ForgetTask {
-    /// The time to wait for the broker, in µs.
-    private static let patience: Int64 = 10_000_000
-
-    private let message: MQTTMessage
-    private var isSent = false
-    private var isAccepted = false
-    private(set) var deadline: Int64 = 0
-
-    /// A connection without a subscription is not ready.
-    let filters: [String]
-
-    init(_ deletion: Deletion, root: TopicRoot) {
-        message = MQTTMessage(
-            topic: root.topic(deletion.device, .delete), payload: DeletionJSON.encode(deletion), qos: .atLeastOnce)
-        filters = [root.collectorFilter]
-    }
-
-    mutating func didSubscribe(at now: Moment) {
-        isSent = false
-        deadline = now.boot + Self.patience
-    }
-
-    mutating func handle(topic: String, payload: Data, isRetained: Bool) {}
-
-    mutating func didPublish(_ topic: String) { isAccepted = true }
-
-    mutating func didRefuse(_ topic: String, _ reason: String) throws {
-        throw CommandFailure(
-            "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
-                + "broker-config/production.acl)")
-    }
-
-    mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
-        if !isAccepted, now.boot >= deadline { throw CommandFailure("the broker has not accepted the request in 10 s") }
-        defer { isSent = true }
-        return isSent ? [] : [message]
-    }
-
-    func result() -> String? { isAccepted ? "" : nil }
 }

@@ -55,9 +55,8 @@ struct DoctorCommand: ParsableCommand {
         let root = try connection.topicRoot(settings)
         let address = try settings.value(store.store)
         let password = try store.password.read(settings)
-        let wakeup = Wakeup()
-        let interrupt = Interrupt(wakeup: wakeup)
-        let (link, broker) = try connection.link(settings, for: "doctor", wakeup: wakeup)
+        let (link, broker) = try connection.link(settings, for: "doctor")
+        let interrupt = Interrupt(wakeup: link.wakeup)
         var observations = try DoctorSession(link: link, broker: broker, root: root).run(
             seconds: Double(seconds), interrupt)
         observations.userIsOfCertificate = try connection.hasOnlyCertificate(settings)

@@ -44,7 +44,7 @@ struct ForgetCommand: ParsableCommand {
     func run() throws {
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
-        let (link, broker) = try connection.link(settings, for: "forget", wakeup: Wakeup())
+        let (link, broker) = try connection.link(settings, for: "forget")
         let task: any ForgetTask =
             switch (device, collector, gateway) {
             case (let device?, nil, nil):
@@ -55,7 +55,7 @@ struct ForgetCommand: ParsableCommand {
             }
         do {
             Terminal.output.write(try ForgetSession(link: link, broker: broker, task: task).run() + "\n")
-        } catch let error as ForgetError { throw CommandFailure(error.description.printable) }
+        } catch let error as ExchangeError { throw CommandFailure(error.description.printable) }
     }
 
     private func address(
@@ -89,7 +89,7 @@ struct ProgramRemoval: ForgetTask {
     private var programs: [String: Status] = [:]
     private var hasDeleted = false
     private var isDeleted = false
-    private(set) var deadline: Int64 = 0
+    private var deadline: Int64 = 0
 
     init(collector: DeviceArgument, root: TopicRoot) {
         kind = "collector"
@@ -126,17 +126,13 @@ struct ProgramRemoval: ForgetTask {
     }
 
     mutating func didRefuse(_ topic: String, _ reason: String) throws {
-        throw CommandFailure(
-            "\(reason): use the credentials of an operator, and allow it to write '\(topic)' (see "
-                + "broker-config/production.acl)")
+        throw CommandFailure("\(reason): \(ExchangeError.advice(toWrite: topic))")
     }
 
     mutating func takeMessages(at now: Moment) throws -> [MQTTMessage] {
         guard !hasDeleted else {
             guard now.boot >= deadline else { return [] }
-            throw CommandFailure(
-                "the broker has not accepted a message to '\(topic)': use the credentials of an operator, and allow it "
-                    + "to write this topic (see broker-config/production.acl)")
+            throw CommandFailure("the broker has not accepted the deletion: \(ExchangeError.advice(toWrite: topic))")
         }
         guard let status = programs[name] else {
             guard now.boot >= deadline else { return [] }

@@ -77,7 +77,7 @@ struct RecordStopCommand: ParsableCommand {
         var progress = ProgressLine()
         defer { progress.end() }
         func state() -> RecordingSession? { exchange.sessions[key] }
-        _ = try exchange.wait(for: nil, until: { state()?.isRunning != true }) {
+        try exchange.wait(until: { state()?.isRunning != true }) {
             if let session = state() { progress.show(SessionText.line(session)) }
         }
         progress.end()

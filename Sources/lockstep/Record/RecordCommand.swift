@@ -144,7 +144,7 @@ struct RecordStartCommand: ParsableCommand {
             try exchange.send(.start(session), to: key) { $0 != nil }
             func state() -> RecordingSession? { exchange.sessions[key] }
             func isWaiting() -> Bool { state().map { [.preparing, .armed].contains($0.state) } ?? false }
-            _ = try exchange.wait(for: nil, until: { !isWaiting() }) {
+            try exchange.wait(until: { !isWaiting() }) {
                 if let session = state() { progress.show(SessionText.line(session)) }
             }
             progress.end()

@@ -10,47 +10,38 @@ final class SessionExchange {
     /// The time that a broker, and then a collector, has to answer.
     private static let patience = Duration.seconds(10)
 
-    private let session: BrokerSession
-    private let broker: BrokerAddress
-    let root: TopicRoot
-    private var isReady = false
-    private var lastError: MQTTError?
-    private var unanswered: MQTTMessage?
+    private let exchange: BrokerExchange
+    private let root: TopicRoot
     private(set) var sessions: [RecordingSession.Key: RecordingSession] = [:]
     private let interrupt: Interrupt
 
     /// Connects, and reads the sessions of a group, or of all groups.
-    /// - Throws: ``CommandFailure`` if the broker cannot be reached or denies access.
+    /// - Throws: ``CommandFailure`` or `ExchangeError` if the broker cannot be reached or denies access.
     init(_ connection: ConnectionOptions, group: GroupID?) throws {
         let settings = try connection.settings()
         let root = try connection.topicRoot(settings)
-        let wakeup = Wakeup()
-        let (link, broker) = try connection.link(settings, for: "record", wakeup: wakeup)
-        interrupt = Interrupt(wakeup: wakeup)
-        let filter = root.sessionFilter(group: group)
-        session = BrokerSession(link, awaitsRetained: true, filters: { [filter] })
-        (self.root, self.broker) = (root, broker)
+        let (link, broker) = try connection.link(settings, for: "record")
+        interrupt = Interrupt(wakeup: link.wakeup)
+        exchange = BrokerExchange(
+            link, broker, awaitsRetained: true, filters: { [root.sessionFilter(group: group)] })
+        self.root = root
         link.onMessage = { [unowned self] message in
             guard case .session(let key, nil)? = try? self.root.parse(message.topic) else { return }
             self.sessions[key] =
                 message.payload.isEmpty ? nil : try? SessionJSON.decode(Data(message.payload), of: key)
         }
-        guard try wait(for: Self.patience, until: { self.isReady }) else {
-            throw CommandFailure("\(broker): \(lastError.map { "\($0)" } ?? "no answer")")
+        guard try exchange.wait(until: .now + Self.patience, for: { try check(exchange.isReady) }) else {
+            throw exchange.noAnswer
         }
     }
 
     /// Sends a request, and waits until the state of its session shows that the collector has stored it.
-    /// - Throws: ``CommandFailure`` if it does not.
+    /// - Throws: ``CommandFailure`` or `ExchangeError` if it does not.
     func send(
         _ request: SessionRequest, to key: RecordingSession.Key, until isDone: (RecordingSession?) -> Bool
     ) throws {
-        let message = MQTTMessage(
-            topic: root.topic(key, request.verb), payload: SessionJSON.encode(request), qos: .atLeastOnce)
-        try session.link.publish(message)
-        unanswered = message
-        defer { unanswered = nil }
-        guard try wait(for: Self.patience, until: { isDone(self.sessions[key]) }) else {
+        let message = MQTTMessage(topic: root.topic(key, request.verb), payload: SessionJSON.encode(request))
+        guard try exchange.send(message, until: .now + Self.patience, for: { try check(isDone(sessions[key])) }) else {
             throw CommandFailure(
                 "the broker has the request, but no collector has carried it out: check with 'lockstep doctor' that the "
                     + "collector of the group '\(key.group)' runs, and with 'lockstep query rejected' that it has not "
@@ -58,45 +49,23 @@ final class SessionExchange {
         }
     }
 
-    /// Waits for a condition.
-    /// - Parameters:
-    ///   - duration: the maximum time, or nil.
-    ///   - show: is called from time to time.
-    /// - Returns: whether the condition is true.
-    /// - Throws: ``CommandFailure``, or an exit code after Ctrl-C.
-    func wait(for duration: Duration?, until isDone: () -> Bool, show: () -> Void = {}) throws -> Bool {
-        let deadline = duration.map { ContinuousClock.now + $0 }
-        while !isDone() {
-            if let deadline, ContinuousClock.now >= deadline { return false }
-            if let signal = interrupt.signal { throw SessionInterruption(signal: signal) }
+    /// Waits for a condition, however long that takes.
+    /// - Parameter show: is called from time to time.
+    /// - Throws: `ExchangeError`, or an exit code after Ctrl-C.
+    func wait(until isDone: () -> Bool, show: () -> Void) throws {
+        _ = try exchange.wait(until: nil) {
+            if try check(isDone()) { return true }
             show()
-            let next = ContinuousClock.now + .milliseconds(500)
-            for event in session.next(until: deadline.map { min($0, next) } ?? next) + session.send() {
-                try handle(event)
-            }
+            return false
         }
-        return true
     }
 
-    func close() { session.close() }
+    func close() { exchange.close() }
 
-    private func handle(_ event: BrokerSession.Event) throws {
-        switch event {
-        case .connected: lastError = nil
-        case .ready:
-            isReady = true
-            // The connection may have ended before the broker had the request. Requests may arrive twice.
-            if let unanswered { try session.link.publish(unanswered) }
-        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
-        case .published(_, let refusal):
-            guard let refusal else { return }
-            throw CommandFailure(
-                "\(broker): \(refusal): use the credentials of an operator, and allow it to write "
-                    + "'\(root)/+/$session/+/+' (see broker-config/production.acl)")
-        case .interrupted(let error, _):
-            lastError = error
-            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
-        }
+    /// Returns a condition; throws after Ctrl-C if it is not true.
+    private func check(_ isDone: Bool) throws -> Bool {
+        if !isDone, let signal = interrupt.signal { throw SessionInterruption(signal: signal) }
+        return isDone
     }
 }
 
