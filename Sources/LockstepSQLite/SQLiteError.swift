@@ -47,9 +47,6 @@ public struct SQLiteError: Error, Hashable, Sendable {
 
     /// Whether a statement was ended by ``SQLiteDatabase/interruptible(by:_:)``.
     public var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
-
-    /// Whether a statement violated a constraint of the schema.
-    public var isConstraint: Bool { primaryCode == SQLITE_CONSTRAINT }
 }
 
 extension SQLiteError: CustomStringConvertible {

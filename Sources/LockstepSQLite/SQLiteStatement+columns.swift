@@ -5,13 +5,6 @@ extension SQLiteStatement {
     /// The number of columns.
     public var columnCount: Int { Int(sqlite3_column_count(handle)) }
 
-    /// The names of the columns.
-    public var columnNames: [String] {
-        (0..<sqlite3_column_count(handle)).map { index in
-            sqlite3_column_name(handle, index).map { String(cString: $0) } ?? ""
-        }
-    }
-
     /// Returns whether a value is NULL.
     public func isNull(at column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 

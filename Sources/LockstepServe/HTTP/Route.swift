@@ -13,9 +13,6 @@ struct Route: Hashable, Sendable {
     /// Whether the answer shows if a login is valid, although it needs none.
     var showsRights = false
 
-    /// The path as in the OpenAPI document, in which a name that matches the rest of the path has no mark.
-    var documentedPath: String { template.filter { $0 != "…" } }
-
     private let parts: [Part]
 
     private enum Part: Hashable {

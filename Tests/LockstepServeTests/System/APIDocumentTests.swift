@@ -36,7 +36,8 @@ struct APIDocumentTests {
         }
         var coded: [String: Set<String>] = [:]
         for entry in parts.routes().entries {
-            coded["\(entry.route.method) \(entry.route.documentedPath)"] = Set(entry.route.parameters)
+            // In the document, a name that matches the rest of the path has no mark.
+            coded["\(entry.route.method) \(entry.route.template.filter { $0 != "…" })"] = Set(entry.route.parameters)
         }
         #expect(documented == coded)
     }
