@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import LockstepModel
 import LockstepTransfer
 
 /// A connection to an HTTP server that is kept open between requests. Use it from one thread at a time.
@@ -161,9 +162,9 @@ final class PeerSockets {
     /// Lets the system probe a new socket while it waits for data.
     func opened(_ descriptor: Int32) {
         descriptors.insert(descriptor)
-        set(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
-        set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 2, of: descriptor)
-        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 1, of: descriptor)
+        setSocketOption(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 2, of: descriptor)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 1, of: descriptor)
     }
 
     func closed(_ descriptor: Int32) {
@@ -187,10 +188,5 @@ final class PeerSockets {
         var info = tcp_info()
         var size = socklen_t(MemoryLayout<tcp_info>.size)
         return getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 ? info : nil
-    }
-
-    private func set(_ level: Int32, _ name: Int32, _ value: Int32, of descriptor: Int32) {
-        var value = value
-        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

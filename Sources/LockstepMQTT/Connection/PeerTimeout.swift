@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 
 /// Lets the system end a TCP connection whose peer's host no longer acknowledges anything.
 ///
@@ -13,14 +14,9 @@ struct PeerTimeout {
 
     /// Sets the options of a socket. Where the system has no such options, the keep-alive of MQTT remains.
     func apply(to descriptor: Int32) {
-        set(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
-        set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, Self.probeInterval, of: descriptor)
-        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, Self.probeInterval, of: descriptor)
-        set(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, seconds * 1000, of: descriptor)
-    }
-
-    private func set(_ level: Int32, _ name: Int32, _ value: Int32, of descriptor: Int32) {
-        var value = value
-        _ = setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+        setSocketOption(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPIDLE, Self.probeInterval, of: descriptor)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, Self.probeInterval, of: descriptor)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, seconds * 1000, of: descriptor)
     }
 }

@@ -24,10 +24,10 @@ final class GpsdConnection: Sendable {
         guard fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { throw GpsdConnectionError(errno: errno) }
         // A machine that loses power does not close the connection: send probes after 10 s of silence and close the
         // connection 15 s later.
-        set(SOL_SOCKET, SO_KEEPALIVE, 1)
-        set(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 10)
-        set(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5)
-        set(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+        setSocketOption(SOL_SOCKET, SO_KEEPALIVE, 1, of: socket)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 10, of: socket)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 5, of: socket)
+        setSocketOption(Int32(IPPROTO_TCP), TCP_KEEPCNT, 3, of: socket)
         guard address.withSystemAddress({ connect(socket, $0, $1) }) == 0 || errno == EINPROGRESS else {
             throw GpsdConnectionError(errno: errno)
         }
@@ -75,13 +75,6 @@ final class GpsdConnection: Sendable {
         if count < 0, errno == EAGAIN { return .bytes([]) }
         if count < 0 { throw GpsdConnectionError(errno: errno) }
         return count == 0 ? .closed : .bytes(bytes)
-    }
-
-    private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
-        // Ignore errors: the connection also works without the option.
-        _ = withUnsafePointer(to: value) {
-            setsockopt(socket, level, option, $0, socklen_t(MemoryLayout<Int32>.size))
-        }
     }
 }
 
