@@ -24,11 +24,7 @@ struct AnalyzeActivityCommand: ParsableCommand {
     @OptionGroup var recording: RecordingOptions
 
     func run() throws {
-        let recording = try Recording(file: file, isStrict: self.recording.strict, format: self.recording.format())
-        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
-            throw CommandFailure(
-                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2")
-        }
+        let (recording, samples) = try self.recording.open(file)
         let intervals = ActivityInterval.all(in: samples, location: recording.samples(of: .location))
         let times = RecordingTimes(start: samples.times.first ?? 0)
         var table = Table([.right(times.title), .right("DURATION (s)"), "ACTIVITY", "CONFIDENCE"])

@@ -34,12 +34,7 @@ struct AnalyzeStepsCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let recording = try Recording(file: file, isStrict: recordings.strict, format: recordings.format())
-        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
-            throw CommandFailure(
-                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g"
-            )
-        }
+        let (recording, samples) = try recordings.open(file)
         let report = StepReport(
             samples: samples, walks: WalkingInterval.all(in: samples, options: length.pedometer),
             floors: FloorTotals(samples, pressure: recording.samples(of: .pressure)),

@@ -61,12 +61,7 @@ struct AnalyzeWalkCommand: ParsableCommand {
     }
 
     private func recordedSteps(_ file: String) throws -> ([RefinedStep], RecordingNotes?) {
-        let recording = try Recording(file: file, isStrict: recordings.strict, format: recordings.format())
-        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
-            throw CommandFailure(
-                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g"
-            )
-        }
+        let (recording, samples) = try recordings.open(file)
         var refiner = StepRefiner(options: length.pedometer)
         return (refiner.update(samples) + refiner.finish(), RecordingNotes(recording, [samples]))
     }

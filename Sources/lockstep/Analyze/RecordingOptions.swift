@@ -56,6 +56,18 @@ struct RecordingOptions: ParsableArguments {
         format.timeUnit = timeUnit
         return format
     }
+
+    /// Reads a recording with an accelerometer, of which the magnitude is enough.
+    /// - Returns: the recording and the samples of its accelerometer.
+    func open(_ file: String) throws -> (Recording, SampleBlock) {
+        let recording = try Recording(file: file, isStrict: strict, format: format())
+        guard let samples = recording.samples(of: .accelerometer), !samples.isEmpty else {
+            throw CommandFailure(
+                "\(file): no accelerometer\(recording.insteadText); add x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or "
+                    + "magnitude_g")
+        }
+        return (recording, samples)
+    }
 }
 
 /// The sign convention of accelerations in g.
