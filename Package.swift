@@ -116,7 +116,7 @@ let package = Package(
         // MQTT topics and payload encodings.
         module("Wire", "Model"),
         // The MQTT client. The only module that calls libmosquitto.
-        module("MQTT", "CLinux CMosquitto Model"),
+        module("MQTT", "CLinux CMosquitto Model Logging"),
         // The SQLite wrapper. The only module that calls libsqlite3.
         module("SQLite", "CSQLite"),
         // The sample store, which holds each sample once.

@@ -125,15 +125,9 @@ final class AgentLoop {
     /// Logs certificates that expire soon. The presence names those of the agent.
     private func checkCertificates(at moment: Moment) {
         certificatesCheckedAt = moment.boot
-        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
-            logger.log(
-                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
-                metadata: warning.metadata.mapValues { "\($0)" })
-        }
+        logger.report(certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds))
         // Collectors report the broker's certificate.
-        state.presence.certificates = certificates.expiries.reduce(into: [:]) { times, entry in
-            if entry.key != .broker { times[entry.key.rawValue] = Timestamp(microseconds: entry.value) }
-        }
+        state.presence.certificates = certificates.times.filter { $0.key != CertificateWatch.Use.broker.rawValue }
     }
 
     private func receive(_ message: IncomingMessage) {
@@ -157,12 +151,7 @@ final class AgentLoop {
         if case .connected = event { checkCertificates(at: .now()) }
         let packetLimit: Int? = if case .connected = event { link.maxPacketSize } else { nil }
         send(.link(event, packetLimit: packetLimit))
-        let unanswered = link.takeUnansweredAddresses()
-        if !unanswered.isEmpty {
-            logger.warning(
-                "an address of the broker's host does not answer, using another one",
-                metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
-        }
+        logger.reportUnansweredAddresses(of: link, configuration.broker)
     }
 
     /// Passes an event to the state and carries out the resulting actions, which may send further events.

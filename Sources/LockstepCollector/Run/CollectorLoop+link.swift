@@ -8,21 +8,8 @@ extension CollectorLoop {
     /// Passes an event of the link to the machine, and logs it.
     func handle(_ event: BrokerLink.Event) {
         switch event {
-        case .connected(let version, let sessionPresent):
-            logger.info(
-                "connected to broker",
-                metadata: [
-                    "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
-                    "session": sessionPresent ? "resumed" : "new",
-                ])
-            let unanswered = link.takeUnansweredAddresses()
-            if !unanswered.isEmpty {
-                logger.warning(
-                    "an address of the broker's host does not answer, using another one",
-                    metadata: [
-                        "broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))",
-                    ])
-            }
+        case .connected(_, let sessionPresent):
+            logger.report(link, connectedTo: configuration.broker, sessionPresent: sessionPresent)
             didConnect()
             ownership.didConnect()
             warnIfUnchecked()

@@ -111,18 +111,14 @@ final class HealthReport {
     func publish(_ status: CollectorHealth.Status, counting fleet: Fleet, over link: BrokerLink, at moment: Moment) {
         let memory = ProcessMemory.now()
         space = readSpace() ?? space
-        for warning in certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds) {
-            logger.log(
-                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
-                metadata: warning.metadata.mapValues { "\($0)" })
-        }
-        let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
+        logger.report(certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds))
+        let times = certificates.times
         let health = CollectorHealth(
             status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
             store: store, groups: configuration.reportedGroups,
-            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries),
+            certificates: times.isEmpty ? nil : times,
             space: space.map(CollectorHealth.Space.init), rules: reportedRules)
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }

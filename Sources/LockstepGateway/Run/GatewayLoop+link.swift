@@ -10,7 +10,7 @@ extension GatewayLoop {
     func handle(_ event: BrokerLink.Event) {
         let boot = Moment.now().boot
         switch event {
-        case .connected(let version, let sessionPresent): didConnect(version, sessionPresent, at: boot)
+        case .connected(_, let sessionPresent): didConnect(sessionPresent: sessionPresent, at: boot)
         case .disconnected(let error, _):
             didDisconnect()
             guard error.code == .takenOver else {
@@ -53,7 +53,7 @@ extension GatewayLoop {
         }
     }
 
-    private func didConnect(_ version: MQTTVersion, _ sessionPresent: Bool, at boot: Int64) {
+    private func didConnect(sessionPresent: Bool, at boot: Int64) {
         intake.packetLimit = link.maxPacketSize
         let now = Moment.now().wall
         do { session = try outbox.batches.startSession(at: now) } catch {
@@ -72,18 +72,7 @@ extension GatewayLoop {
         }
         subscribeToForeignMessages()
         // After the subscriptions: whoever waits for this line may publish.
-        logger.info(
-            "connected to broker",
-            metadata: [
-                "broker": "\(configuration.broker)", "mqtt": "\(version.rawValue)",
-                "session": sessionPresent ? "resumed" : "new",
-            ])
-        let unanswered = link.takeUnansweredAddresses()
-        if !unanswered.isEmpty {
-            logger.warning(
-                "an address of the broker's host does not answer, using another one",
-                metadata: ["broker": "\(configuration.broker)", "addresses": "\(unanswered.joined(separator: ","))"])
-        }
+        logger.report(link, connectedTo: configuration.broker, sessionPresent: sessionPresent)
         listening.begin(at: boot)
         nextHealth = 0
         publishPresences(at: now)

@@ -174,12 +174,8 @@ extension GatewayLoop {
 
     func publishHealth(_ status: GatewayHealth.Status) {
         guard link.isUp else { return }
-        for warning in certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds) {
-            logger.log(
-                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
-                metadata: warning.metadata.mapValues { "\($0)" })
-        }
-        let expiries = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
+        logger.report(certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds))
+        let times = certificates.times
         let dropped = outbox.devices.indices.reduce(Int64(0)) { $0 + outbox.devices[$1].droppedSamples }
         let health = GatewayHealth(
             status: status, at: Moment.now().wall, problem: outboxProblem ?? delivery.unreadable,
@@ -188,7 +184,7 @@ extension GatewayLoop {
             outboxBytes: Int(outbox.batches.bytes), dropped: Int(dropped),
             version: configuration.version, started: started, memory: ProcessMemory.now()?.current,
             sparkplug: inbox.sparkplug,
-            certificates: expiries.isEmpty ? nil : Dictionary(uniqueKeysWithValues: expiries))
+            certificates: times.isEmpty ? nil : times)
         do { _ = try link.publish(Self.message(health, configuration)) } catch {
             logger.error("cannot publish health", metadata: ["error": "\(error)"])
         }

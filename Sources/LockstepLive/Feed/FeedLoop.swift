@@ -53,13 +53,8 @@ final class FeedLoop {
     /// Logs certificates that expire soon, and reports when each one does.
     private func checkCertificates(at moment: Moment) {
         nextCertificateCheck = moment.boot + 3_600_000_000
-        for warning in certificates.update(broker: session.link.certificateExpiry, at: moment.wall.microseconds) {
-            logger.log(
-                level: warning.hasExpired ? .error : .warning, "\(warning.text)",
-                metadata: warning.metadata.mapValues { "\($0)" })
-        }
-        let times = certificates.expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) }
-        status.certificates = Dictionary(uniqueKeysWithValues: times)
+        logger.report(certificates.update(broker: session.link.certificateExpiry, at: moment.wall.microseconds))
+        status.certificates = certificates.times
         report(status)
     }
 

@@ -1,3 +1,5 @@
+public import LockstepModel
+
 /// Knows when the certificates of a program expire, and warns in time.
 public struct CertificateWatch: Sendable {
     /// What a certificate is used for.
@@ -23,17 +25,6 @@ public struct CertificateWatch: Sendable {
 
         /// Whether it has expired.
         public var hasExpired: Bool { days < 0 }
-        /// The text of a log entry.
-        public var text: String { hasExpired ? "certificate has expired" : "certificate expires soon" }
-        /// The data of a log entry.
-        public var metadata: [String: String] {
-            var metadata = [
-                "certificate": use.rawValue, "days": "\(days)",
-                "hint": "renew it; certificates of 'lockstep certs': run it again",
-            ]
-            metadata["file"] = file
-            return metadata
-        }
     }
 
     /// How long before the end of the validity warnings begin, in µs: 30 days.
@@ -47,7 +38,12 @@ public struct CertificateWatch: Sendable {
     private var readAt: Int64?
     private var warnedAt: [Use: Int64] = [:]
     /// The end of the validity of each certificate that is known, in µs since 1970.
-    public private(set) var expiries: [Use: Int64] = [:]
+    private(set) var expiries: [Use: Int64] = [:]
+    /// The end of the validity of each certificate that is known, by the name of its use.
+    public var times: [String: Timestamp] {
+        Dictionary(
+            uniqueKeysWithValues: expiries.map { ($0.key.rawValue, Timestamp(microseconds: $0.value)) })
+    }
 
     /// Creates a watch.
     /// - Parameters:

@@ -63,9 +63,7 @@ struct DoctorCommand: ParsableCommand {
         observations.isVersionChosen = try connection.broker.version(settings) != nil
         var certificates = CertificateWatch(tls: try connection.broker.tls(settings))
         _ = certificates.update(broker: link.certificateExpiry, at: Moment.now().wall.microseconds)
-        observations.certificates = certificates.expiries.reduce(into: [:]) { times, entry in
-            times[entry.key.rawValue] = Timestamp(microseconds: entry.value)
-        }
+        observations.certificates = certificates.times
         observations.store = address
         switch address {
         case .sqlite(let path):
