@@ -198,7 +198,7 @@ let package = Package(
         tests("MotionTests", "Model Motion Sensors SensorTestSupport", exclude: ["Attitude/reference.py"]),
         tests("SensorsTests", "Model Motion Sensors TestSupport SensorTestSupport"),
         tests("DeviceTests", "Model Store Motion Sensors Device TestSupport SensorTestSupport"),
-        tests("LockstepSystemTests", "Model Sensors System TestSupport"),
+        tests("LockstepSystemTests", "Model System TestSupport"),
         tests(
             "AgentTests",
             "Model Wire MQTT SQLite Motion Sensors Agent TestSupport SensorTestSupport Logging"),

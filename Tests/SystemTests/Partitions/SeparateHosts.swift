@@ -2,6 +2,8 @@ import Foundation
 import LockstepTestSupport
 import Testing
 
+@testable import lockstep_cluster
+
 /// A cluster whose programs run on hosts of their own: three nodes of NATS, two replicas of ClickHouse with a keeper, three
 /// collectors, and the agents.
 ///

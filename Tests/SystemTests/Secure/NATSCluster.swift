@@ -4,6 +4,8 @@ import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
+@testable import lockstep_cluster
+
 /// The three nodes of `broker-config/nats`, on loopback ports and with separate folders.
 final class NATSCluster {
     /// The MQTT ports of the nodes.

@@ -1,20 +1,21 @@
 import FoundationEssentials
+import LockstepSystem
 
 /// The addresses of a node of a NATS cluster with the configuration of `broker-config/nats`.
-public struct NATSNode: Sendable {
+struct NATSNode: Sendable {
     /// The name by which the others reach it.
-    public var host: String
+    var host: String
     /// The address to listen on, `127.0.0.1` or `0.0.0.0`.
-    public var listensOn: String
+    var listensOn: String
     /// The port for MQTT.
-    public var port: UInt16
+    var port: UInt16
     /// The port for NATS's own protocol, which leases use.
-    public var leasePort: UInt16
+    var leasePort: UInt16
     /// The port for the other nodes.
-    public var routePort: UInt16
+    var routePort: UInt16
 
     /// Creates addresses, by default with the ports of the configuration.
-    public init(
+    init(
         host: String, listensOn: String, port: UInt16 = 8883, leasePort: UInt16 = 4222, routePort: UInt16 = 6222
     ) {
         self.host = host
@@ -26,7 +27,7 @@ public struct NATSNode: Sendable {
 
     /// Creates the addresses of three nodes on free loopback ports.
     /// - Throws: ``ProgramError``.
-    public static func onLoopback() throws(ProgramError) -> [NATSNode] {
+    static func onLoopback() throws(ProgramError) -> [NATSNode] {
         var nodes: [NATSNode] = []
         for _ in 0..<3 {
             nodes.append(
@@ -38,7 +39,7 @@ public struct NATSNode: Sendable {
     }
 
     /// What a node logs when the cluster has elected a leader, so that clients can connect.
-    public static let leaderLine = "JetStream cluster new metadata leader"
+    static let leaderLine = "JetStream cluster new metadata leader"
 
     /// Writes copies of the configuration of three nodes, in which ports, host names and folders are replaced.
     /// - Parameters:
@@ -46,7 +47,7 @@ public struct NATSNode: Sendable {
     ///   - certificates: the folder that `lockstep certs` has created.
     ///   - servesAllDevices: whether the certificate of the example device has the rights of all devices.
     /// - Returns: the path of the file of each node.
-    public static func writeConfiguration(
+    static func writeConfiguration(
         of nodes: [NATSNode], in folder: String, shipped: String, certificates: String, servesAllDevices: Bool
     ) throws -> [String] {
         try nodes.indices.map { index in
@@ -75,29 +76,4 @@ public struct NATSNode: Sendable {
             return "\(home)/node-\(index + 1).conf"
         }
     }
-}
-
-/// Which collectors of a cluster have which shares of the devices, by their logs. A pure value.
-public struct ShareOwners: Hashable, Sendable {
-    private var shares: [String: Set<String>] = [:]
-
-    /// Creates a value before any collector has logged anything.
-    public init() {}
-
-    /// Takes in a line that a collector has logged.
-    public mutating func read(_ line: some StringProtocol, of collector: String) {
-        guard let word = line.split(separator: " ").first(where: { $0.hasPrefix("share=") }) else { return }
-        let share = String(word.dropFirst(6))
-        if line.contains("share taken over") { shares[collector, default: []].insert(share) }
-        if line.contains("share lost") || line.contains("share released") { shares[collector]?.remove(share) }
-    }
-
-    /// A collector has ended, and has no shares.
-    public mutating func didEnd(_ collector: String) { shares[collector] = nil }
-
-    /// The shares of a collector.
-    public func shares(of collector: String) -> Set<String> { shares[collector] ?? [] }
-
-    /// The shares that some collector has, sorted; twice if two of them have logged so.
-    public var all: [String] { shares.values.flatMap(\.self).sorted() }
 }
