@@ -26,7 +26,9 @@ public struct StoreAddressError: Error, Hashable, CustomStringConvertible {
     /// The text with the valid forms.
     public var description: String {
         // A text with @ may contain a password.
-        "\(text.contains("@") ? "the address" : "'\(text)'") is not a store: use sqlite:PATH or clickhouse://[user@]host[:port][,host…]/database"
+        text.hasSuffix(".db") && !text.contains("@") && !text.contains(":")
+            ? "'\(text)' is not a store: a file needs 'sqlite:' before it: use 'sqlite:\(text)'"
+            : "\(text.contains("@") ? "the address" : "'\(text)'") is not a store: use sqlite:PATH or clickhouse://[user@]host[:port][,host…]/database"
     }
 }
 

@@ -77,6 +77,10 @@ struct CommandTextTests {
                 "--rate: unknown stream 'motion/acelerometer': did you mean 'motion/accelerometer'?"
             ),
             (["watch", "--broker", "x"], "use mqtt[s]://[user@]host[:port]"),
+            (
+                ["up", "--folder", "/proc/x"],
+                "cannot create the folder /proc/x: No such file or directory: name another"
+            ),
         ])
     func mistakes(arguments: [String], answer: String) async throws {
         let run = try await RunningProgram.run(Programs.built("lockstep"), arguments)

@@ -124,6 +124,7 @@ struct ReadingCommandTests {
             (["devices", "--group", "attic"], "no group 'attic' in the store; known groups: default, lab"),
             (["verify", "--journal", "/nowhere.outbox"], "/nowhere.outbox"),
             (["devices", "--store", "/plain/path"], "use sqlite:PATH"),
+            (["devices", "--store", "a/samples.db"], "a file needs 'sqlite:' before it: use 'sqlite:a/samples.db'"),
             (["devices", "--store", "sqlite:/nowhere/at.db"], "there is no store at /nowhere/at.db"),
         ])
     func mistakes(arguments: [String], answer: String) async throws {

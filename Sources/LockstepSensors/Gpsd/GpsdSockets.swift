@@ -9,7 +9,10 @@ package struct GpsdConnectionError: Error, Hashable {
     package let reason: String
 
     init(_ reason: String) { self.reason = reason }
-    init(errno code: Int32) { reason = String(cString: strerror(code)) }
+    init(errno code: Int32) {
+        let advice = code == ECONNREFUSED ? ": start gpsd, or name its machine with gpsd://HOST" : ""
+        reason = String(cString: strerror(code)) + advice
+    }
 
     static let cancelled = GpsdConnectionError("cancelled")
 }

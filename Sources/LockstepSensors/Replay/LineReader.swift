@@ -38,12 +38,15 @@ struct LineReader: ~Copyable {
     private static func openFile(_ file: String) throws(ReplayError) -> Int32 {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw ReplayError(file: file, line: nil, reason: String(cString: strerror(errno)))
+            let advice = errno == ENOENT ? ": check the path" : errno == EACCES ? ": you may not read it" : ""
+            throw ReplayError(file: file, line: nil, reason: String(cString: strerror(errno)) + advice)
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw ReplayError(file: file, line: nil, reason: "not a regular file")
+            let isFolder = status.st_mode & S_IFMT == S_IFDIR
+            throw ReplayError(
+                file: file, line: nil, reason: isFolder ? "this is a folder: name a file in it" : "not a regular file")
         }
         return descriptor
     }

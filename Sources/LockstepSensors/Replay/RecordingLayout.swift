@@ -19,12 +19,6 @@ package struct RecordingLayout: Sendable {
         var scale = 1.0
     }
 
-    /// The supported headers, for error texts.
-    static let known = """
-        t_us, t_ms, t_s, t_ns, t, time or timestamp with x_g,y_g,z_g or ax_m_s2,ay_m_s2,az_m_s2 or magnitude_g (accelerometer), gx_rad_s,gy_rad_s,gz_rad_s (gyroscope), \
-        mx_uT,my_uT,mz_uT (magnetometer), lat,lon[,alt,hacc,vacc,speed,course,fix,at] (location), pressure_hPa (pressure)
-        """
-
     let fieldCount: Int
     package let timeField: Int
     /// The unit of times; nil if the header does not say it.
@@ -82,7 +76,11 @@ package struct RecordingLayout: Sendable {
         }
         guard let time = Self.timeNames.first(where: { fieldIndices[$0.name] != nil }),
             let timeField = fieldIndices[time.name]
-        else { throw refusal("the header is missing or has no time such as t_us; a recording has \(Self.known)") }
+        else {
+            throw refusal(
+                "the header is missing or has no time: the first line names the columns, the time as t_us, t_ms, t_s, "
+                    + "t_ns, t, time or timestamp; see 'lockstep help analyze'")
+        }
         self.timeField = timeField
         // Other recorders use single ones of these names, for times in other units.
         let isExport =
@@ -110,10 +108,15 @@ package struct RecordingLayout: Sendable {
         }
         guard !parts.isEmpty else {
             throw refusal(
-                "the header contains no stream: name its columns with --map FIELD=STREAM.COLUMN[:UNIT], such as "
-                    + "ax=accelerometer.x:m/s2; without it, a recording has \(Self.known)")
+                "\(Self.shortList(names)) are not the columns of a stream: name them with --map "
+                    + "FIELD=STREAM.COLUMN[:UNIT], such as ax=accelerometer.x:m/s2, or as in 'lockstep help analyze'")
         }
         extraFields = extras.map { fieldIndices[$0] }
+    }
+
+    /// Returns the first of the names of fields, for error texts.
+    private static func shortList(_ names: [String]) -> String {
+        names.prefix(12).joined(separator: ", ") + (names.count > 12 ? " and \(names.count - 12) more" : "")
     }
 
     /// Returns the names of the fields of a header of CSV, and the byte between them.

@@ -113,8 +113,7 @@ struct Diagnosis {
     /// The command that shows the rejected messages.
     private var rejectedQuery: String {
         switch observations.store {
-        case .sqlite(let path):
-            "sqlite3 -readonly \(quoted(path)) 'SELECT topic, reason FROM rejected ORDER BY id DESC LIMIT 20'"
+        case .sqlite(let path): "lockstep query rejected --store \(quoted("sqlite:" + path))"
         case .clickHouse(let address):
             "clickhouse-client --host \(address.servers.first?.host ?? "localhost") --database \(address.database) "
                 + "--query 'SELECT topic, reason FROM rejected ORDER BY at DESC LIMIT 20'"
@@ -122,13 +121,13 @@ struct Diagnosis {
         }
     }
 
-    /// Returns a path as one word of a shell command.
-    private func quoted(_ path: String) -> String {
-        let isPlain = path.unicodeScalars.allSatisfy {
-            $0.properties.isAlphabetic || "0123456789/._-".unicodeScalars.contains($0)
+    /// Returns a text as one word of a shell command.
+    private func quoted(_ text: String) -> String {
+        let isPlain = text.unicodeScalars.allSatisfy {
+            $0.properties.isAlphabetic || "0123456789/._-:".unicodeScalars.contains($0)
         }
         return isPlain
-            ? path : "'" + path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+            ? text : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
     /// Returns whether another collector of the group is online, for the same partition if the name ends with one.

@@ -68,7 +68,10 @@ struct DoctorCommand: ParsableCommand {
         switch address {
         case .sqlite(let path):
             observations.disk = diskSpace(at: path)
-            if observations.disk == nil { throw CommandFailure("there is no store at \(path)") }
+            if observations.disk == nil {
+                throw CommandFailure(
+                    "there is no store at \(path): check the path, or start a collector with this store")
+            }
             observations.storeLocation = StoreLocation(file: path)
         case .clickHouse(var address):
             address.password = password

@@ -115,7 +115,13 @@ final class ExportFile {
 
     private func failure() -> CommandFailure {
         let code = errno
-        let advice = code == ENOSPC || code == EDQUOT ? ": free some space, or choose another disk" : ""
+        let advice =
+            switch code {
+            case ENOSPC, EDQUOT: ": free some space, or choose another disk"
+            case ENOENT: ": create its folder first"
+            case EACCES, EPERM, EROFS: ": choose another folder"
+            default: ""
+            }
         return CommandFailure("cannot write \(path): \(String(cString: strerror(code)))\(advice)")
     }
 }

@@ -87,7 +87,8 @@ final class UpFolder {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure("cannot create the folder \(path): \(String(cString: strerror(errno)))")
+            throw CommandFailure(
+                "cannot create the folder \(path): \(String(cString: strerror(errno))): name another one with --folder")
         }
     }
 }

@@ -149,7 +149,10 @@ struct ExportCommandTests {
             (["steps", "--resample", "10"], "no samples of 'steps' of 2 devices in this time range"),
             (["track", "--out", "/tmp"], "/tmp is a folder"),
             (["track", "--out", "/dev/null", "--force"], "/dev/null is not a regular file: leave out --out"),
-            (["track", "--out", "/nowhere/t.gpx"], "cannot write /nowhere/t.gpx: No such file or directory"),
+            (
+                ["track", "--out", "/nowhere/t.gpx"],
+                "cannot write /nowhere/t.gpx: No such file or directory: create its folder first"
+            ),
         ])
     func mistakes(arguments: [String], answer: String) async throws {
         try await withStore { store in

@@ -84,7 +84,8 @@ struct GpsdSourceTests {
             return sink.seen
         }
         #expect(clock.now - cancelled < Self.promptly)
-        #expect(seen.statuses == [.unavailable("gpsd at localhost:\(port.number): Connection refused")])
+        let reason = "Connection refused: start gpsd, or name its machine with gpsd://HOST"
+        #expect(seen.statuses == [.unavailable("gpsd at localhost:\(port.number): \(reason)")])
         #expect(seen.blocks.isEmpty)
     }
 

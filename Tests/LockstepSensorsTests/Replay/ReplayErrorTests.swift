@@ -18,9 +18,13 @@ struct ReplayErrorTests {
         Case(text: "", line: nil, reason: "the file is empty"),
         Case(
             text: "0,0.1,0.2,1\n", line: 1,
-            reason: "the header is missing or has no time such as t_us; a recording has t_us"),
-        Case(text: "t_us,pascal\n0,1\n", line: 1, reason: "the header contains no stream: name its columns with --map"),
-        Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "the header contains no stream"),
+            reason: "the header is missing or has no time: the first line names the columns, the time as t_us"),
+        Case(
+            text: "t_us,pascal\n0,1\n", line: 1,
+            reason:
+                "t_us, pascal are not the columns of a stream: name them with --map FIELD=STREAM.COLUMN[:UNIT], such as"
+        ),
+        Case(text: "t_us,x_g,y_g\n0,1,1\n", line: 1, reason: "t_us, x_g, y_g are not the columns of a stream"),
         Case(text: "t_us,x_g,y_g,z_g,x_g\n0,1,1,1,1\n", line: 1, reason: "the header contains 'x_g' twice"),
         Case(text: "t_us,x_g,y_g,z_g\n\r\n\n", line: nil, reason: "no rows after the header"),
         Case(text: "t_us,x_g,y_g,z_g", line: nil, reason: "no rows after the header"),
@@ -129,10 +133,12 @@ struct ReplayErrorTests {
 
     @Test("a missing file and a folder are rejected")
     func noFile() {
-        #expect(throws: ReplayError(file: "/nowhere/a.csv", line: nil, reason: "No such file or directory")) {
+        #expect(
+            throws: ReplayError(file: "/nowhere/a.csv", line: nil, reason: "No such file or directory: check the path")
+        ) {
             _ = try ReplaySource(file: "/nowhere/a.csv")
         }
-        #expect(throws: ReplayError(file: "/tmp", line: nil, reason: "not a regular file")) {
+        #expect(throws: ReplayError(file: "/tmp", line: nil, reason: "this is a folder: name a file in it")) {
             _ = try ReplaySource(file: "/tmp")
         }
     }
