@@ -65,7 +65,10 @@ extension MQTTConnection {
         if !isAccepted, let error = MQTTError.unreadableAnswer(status, version: options.version) { return error }
         // libmosquitto reports every end of a TLS connection as EPROTO, even if the broker was killed.
         guard options.address.usesTLS, status == Int32(MOSQ_ERR_ERRNO.rawValue), errno == EPROTO else {
-            return MQTTError(library: status, detail: lastProblem)
+            let error = MQTTError(library: status, detail: lastProblem)
+            guard error.code == .connectionLost, !isAccepted, !options.address.usesTLS else { return error }
+            return MQTTError(
+                error.code, error.description + " before the broker answered: if this port is for TLS, use mqtts://")
         }
         if isAccepted { return MQTTError(.connectionLost, "the connection was lost") }
         if let lastProblem { return MQTTError(.tls, "the broker closed the TLS connection: \(lastProblem)") }

@@ -15,6 +15,15 @@ struct RefusedConnectionTests {
         }
     }
 
+    @Test("a client without TLS at the port for TLS is told to use mqtts")
+    func noTLS() async throws {
+        try await withSecureBroker { broker in
+            let run = try await RunningProgram.run(
+                Programs.built("lockstep"), ["watch", "--seconds", "10", "--broker", "mqtt://localhost:\(broker.port)"])
+            #expect(run.status == 1 && run.text.contains("if this port is for TLS, use mqtts://"), "\(run.text)")
+        }
+    }
+
     @Test("agent and broker refuse certificates of another authority")
     func wrongAuthority() async throws {
         try await withSecureBroker { broker in
