@@ -68,8 +68,18 @@ struct WatchDisplay {
                 short.rows[row][0].text = Self.shortened(short.rows[row][0].text, to: width)
             }
         }
-        return short.lines(for: terminal)
-            + (legend.isEmpty ? [] : [terminal.styled(legend.joined(separator: ", "), .faint)])
+        return short.lines(for: terminal) + Self.wrapped(legend, columns: columns).map { terminal.styled($0, .faint) }
+    }
+
+    /// Joins words with commas, in lines of at most `columns` characters where that is possible.
+    private static func wrapped(_ words: [String], columns: Int) -> [String] {
+        words.reduce(into: [String]()) { lines, word in
+            if let last = lines.last, last.count + word.count + 2 <= columns {
+                lines[lines.count - 1] += ", " + word
+            } else {
+                lines.append(word)
+            }
+        }
     }
 
     /// The minimum width of a shortened name.

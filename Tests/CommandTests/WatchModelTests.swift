@@ -148,6 +148,11 @@ struct WatchModelTests {
         let display = WatchDisplay(terminal: Terminal(isInteractive: true, hasColours: false))
         let header = display.lines(model, connection: "", columns: 500, at: moment(0))[2]
         for stream in SensorStream.builtIn { #expect(header.contains("  \(stream.table.uppercased())  ")) }
+        // The legend of abbreviations is not cut off.
+        let legend = display.lines(model, connection: "", columns: 80, at: moment(0)).drop { !$0.hasPrefix("ACC acc") }
+            .prefix { !$0.isEmpty }
+        #expect(legend.count > 1 && legend.last?.hasSuffix("BAT battery") == true, "\(legend)")
+        #expect(legend.allSatisfy { $0.count <= 80 }, "\(legend)")
     }
 
     @Test("rates are one line as text or JSON, and an active device without samples has such a line")
