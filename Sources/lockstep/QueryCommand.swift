@@ -105,7 +105,9 @@ struct QueryCommand: ParsableCommand {
             time == .collector
             ? try CollectorTime(of: Self.devices(of: selections, reader), from: from, to: to, in: reader) : nil
         let extra = every != nil ? [Self.sourceColumn] : clock == nil ? [] : [CollectorTime.boundColumn]
-        var printer = RowPrinter(format.writer(columns: columns, extra: extra), limit: limit)
+        // Samples can be read again as a recording, like those of an export.
+        let name = every == nil && kind == nil ? stream.name : nil
+        var printer = RowPrinter(format.writer(columns: columns, extra: extra, stream: name), limit: limit)
         // After an error, print the rows read so far.
         defer {
             printer.flush()

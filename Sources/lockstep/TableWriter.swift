@@ -106,11 +106,12 @@ enum RowFormat: String, EnumerableFlag {
     /// - Parameters:
     ///   - columns: the columns after device and time.
     ///   - extra: further columns, after these.
-    func writer(columns: [SensorStream.Column], extra: [ExportColumn] = []) -> any RowWriter {
+    ///   - stream: the name of the stream for the column `stream` of CSV and JSON, or nil to leave it out.
+    func writer(columns: [SensorStream.Column], extra: [ExportColumn] = [], stream: String? = nil) -> any RowWriter {
         switch self {
         case .text: TableWriter(columns: columns, extra: extra)
-        case .csv: CSVWriter(columns: columns.map(ExportColumn.init) + extra)
-        case .json: NDJSONWriter(columns: columns.map(ExportColumn.init) + extra)
+        case .csv: CSVWriter(columns: columns.map(ExportColumn.init) + extra, stream: stream)
+        case .json: NDJSONWriter(columns: columns.map(ExportColumn.init) + extra, stream: stream)
         }
     }
 }

@@ -64,10 +64,12 @@ struct ClockCommandTests {
                 ["query", "accelerometer", "--time", "collector", "--csv", "--device", "left"], path)
             let first = Self.start - 5_000_000
             let lines = result.text.split(separator: "\n")
-            #expect(lines.first == "group,device,t,time,x,y,z,bound_us")
+            #expect(lines.first == "group,device,stream,t,time,x,y,z,bound_us")
             #expect(lines.count == 3)
-            #expect(lines[1].hasPrefix("default,left,\(first),") && lines[1].hasSuffix(",150"), "\(lines)")
-            #expect(lines[2].hasPrefix("default,left,\(first + 9900),"), "\(lines)")
+            #expect(
+                lines[1].hasPrefix("default,left,motion/accelerometer,\(first),") && lines[1].hasSuffix(",150"),
+                "\(lines)")
+            #expect(lines[2].hasPrefix("default,left,motion/accelerometer,\(first + 9900),"), "\(lines)")
             // The range is on the collector's time line as well.
             let range = try await lockstep(
                 [

@@ -9,9 +9,9 @@ struct QueryDetailCommandTests {
             let run = try await lockstep(["query", "accelerometer", "--last", "--csv"], store)
             #expect(
                 run.text == """
-                    group,device,t,time,x,y,z
-                    default,left,1700000000010000,2023-11-14T22:13:20.010000Z,0.25,0.0,-1.0
-                    lab,right,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
+                    group,device,stream,t,time,x,y,z
+                    default,left,motion/accelerometer,1700000000010000,2023-11-14T22:13:20.010000Z,0.25,0.0,-1.0
+                    lab,right,motion/accelerometer,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
 
                     """)
             let bounded = try await lockstep(

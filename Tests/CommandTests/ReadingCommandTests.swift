@@ -13,10 +13,10 @@ struct ReadingCommandTests {
             #expect(run.status == 0)
             #expect(
                 run.text == """
-                    group,device,t,time,x,y,z
-                    default,left,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
-                    default,left,1700000000010000,2023-11-14T22:13:20.010000Z,0.25,0.0,-1.0
-                    lab,right,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
+                    group,device,stream,t,time,x,y,z
+                    default,left,motion/accelerometer,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
+                    default,left,motion/accelerometer,1700000000010000,2023-11-14T22:13:20.010000Z,0.25,0.0,-1.0
+                    lab,right,motion/accelerometer,1700000000000000,2023-11-14T22:13:20.000000Z,0.5,0.0,-1.0
 
                     """)
         }
@@ -48,7 +48,7 @@ struct ReadingCommandTests {
                 run.text == """
                     no samples of 'motion/accelerometer' of 2 devices in this time range; stored are those from \
                     2023-11-14T22:13:20.000000Z to 2023-11-14T22:13:20.010000Z
-                    group,device,t,time,x,y,z
+                    group,device,stream,t,time,x,y,z
 
                     """)
             let converted = try await lockstep(["query", "location", "--time", "collector", "--from", "-1h"], store)
@@ -160,8 +160,8 @@ struct ReadingCommandTests {
             let run = try await lockstep(["query", "motion/accelerometer", "--json", "--group", "lab"], store)
             #expect(
                 run.text == """
-                    {"group":"lab","device":"right","t":1700000000000000,"time":"2023-11-14T22:13:20.000000Z",\
-                    "x":0.5,"y":0.0,"z":-1.0}
+                    {"group":"lab","device":"right","stream":"motion/accelerometer","t":1700000000000000,\
+                    "time":"2023-11-14T22:13:20.000000Z","x":0.5,"y":0.0,"z":-1.0}
 
                     """)
         }
@@ -201,8 +201,8 @@ struct ReadingCommandTests {
             let csv = try await lockstep(["query", "steps", "--csv"], store)
             #expect(
                 csv.text == """
-                    group,device,t,time,start,steps,distance,pace,avg_pace,cadence
-                    default,left,1700000000000000,2023-11-14T22:13:20.000000Z,1699999998500000,3,2.1,,,
+                    group,device,stream,t,time,start,steps,distance,pace,avg_pace,cadence
+                    default,left,steps,1700000000000000,2023-11-14T22:13:20.000000Z,1699999998500000,3,2.1,,,
 
                     """)
         }
@@ -220,10 +220,11 @@ struct ReadingCommandTests {
             }
             try write(IngestGroup(batches: batches), to: store)
             for stream in SensorStream.builtIn {
-                let header = (["group", "device", "t", "time"] + stream.columns.map(\.name)).joined(separator: ",")
+                let header = (["group", "device", "stream", "t", "time"] + stream.columns.map(\.name)).joined(
+                    separator: ",")
                 for name in [stream.name, stream.table] {
                     let run = try await lockstep(["query", name, "--csv"], store)
-                    #expect(run.text.hasPrefix("\(header)\ndefault,left,1700000000000000,"), "\(run.text)")
+                    #expect(run.text.hasPrefix("\(header)\ndefault,left,\(stream),1700000000000000,"), "\(run.text)")
                 }
             }
         }
@@ -240,7 +241,7 @@ struct ReadingCommandTests {
                     Programs.built("lockstep"),
                 ],
                 environment: ["LOCKSTEP_STORE": "sqlite:\(store)"])
-            #expect(run.text == "group,device,t,time,x,y,z\n")
+            #expect(run.text == "group,device,stream,t,time,x,y,z\n")
         }
     }
 

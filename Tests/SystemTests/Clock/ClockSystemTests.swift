@@ -65,8 +65,8 @@ struct ClockSystemTests {
         try #require(own.count == shared.count && own.count > 100)
         var previous: Int64 = 0
         for (one, other) in zip(own, shared).dropFirst() {
-            let time = try #require(Int64(one[2]))
-            let converted = try #require(Int64(other[2]))
+            let time = try #require(Int64(one[3]))
+            let converted = try #require(Int64(other[3]))
             let bound = try #require(other.last.flatMap(Double.init))
             #expect(converted > previous)
             previous = converted
