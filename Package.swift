@@ -243,7 +243,7 @@ let package = Package(
                 "system.py", "tiles.py", "truth.py", "unit",
             ]),
         // Randomly damaged input for every decoder.
-        tests("FuzzTests", "Model Wire Sensors Transfer Gateway CommandLine"),
+        tests("FuzzTests", "Model Wire Sensors Transfer Gateway CommandLine SensorTestSupport"),
         // Runs a cluster on this machine and lets its programs fail, for deploy/cluster.
         program("lockstep-cluster", "Sensors System ArgumentParser", path: "Tests/Cluster"),
         // Processes are killed at random, and no sample may be lost.

@@ -28,7 +28,8 @@ struct AgentCommand: AsyncParsableCommand {
               battery              batteries of this machine
               gpsd[://host:port]   location from a GPS receiver
               replay:FILE          a recording: CSV with columns such as t_us,x_g,y_g,z_g;
-                                   what 'lockstep export' wrote as csv or ndjson; GPX
+                                   what 'lockstep export' wrote as csv, ndjson or
+                                   mcap; GPX; MCAP with JSON
               simulate[:seed][:motion]
                                    a simulated person: motion sensors, location,
                                    pressure and battery; the motion is walk, shake,

@@ -2,6 +2,7 @@ import Foundation
 import LockstepCommandLine
 import LockstepModel
 import LockstepWire
+import SensorTestSupport
 
 @testable import LockstepSensors
 
@@ -11,7 +12,7 @@ extension FuzzTarget {
         BatchEncoding.allCases.flatMap { encoding in SensorStream.builtIn.map { batch(of: $0, in: encoding) } } + [
             presence, acknowledgement, event, eventRequest, deletion, eventConfirmation, pong, state, request, reply,
             health,
-            topic, recording, objects, track, gpsd, settings,
+            topic, recording, objects, track, messages, gpsd, settings,
         ]
         + iio + gateway
 
@@ -221,6 +222,32 @@ extension FuzzTarget {
         var points = GPXPoints()
         for piece in Array(text.utf8).split(separator: UInt8(ascii: ">")) {
             if let fields = try points.add(piece) { _ = try layout.row(fields: fields, isStrict: false) }
+        }
+    }
+
+    private static let messages = FuzzTarget(
+        name: "recording as MCAP",
+        corpus: [false, true].map { isChunk in
+            var example = MCAPExample()
+            example.channel(1, "/lab/arm/pressure", schema: "lockstep.pressure", device: ("lab", "arm"))
+            example.message(1, 1_700_000_000_000_000_000, #"{"pressure":1013}"#)
+            if isChunk { example.pack() }
+            example.end()
+            return example.bytes
+        }
+    ) { bytes in
+        var records = MCAPRecords()
+        var rest = bytes.dropFirst(MCAPFile.magic.count).dropLast(MCAPFile.magic.count)
+        do {
+            while let message = try records.nextMessage(in: &rest) { _ = try JSONParser.parse(Array(message.data)) }
+            // The content of a chunk comes after the head of its record.
+            if let chunk = bytes.firstIndex(of: MCAPRecords.Opcode.chunk) {
+                var inner = (try? MCAPRecords.records(ofChunk: bytes[(chunk + 1)...].dropFirst(8))) ?? []
+                while try records.nextMessage(in: &inner) != nil {}
+            }
+            return .accepted
+        } catch {
+            return .rejected
         }
     }
 

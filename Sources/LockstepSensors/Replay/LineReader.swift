@@ -1,7 +1,7 @@
 import Glibc
 
-/// Reads a file line by line, or in pieces that end with another byte, with a buffer of bounded size. Owns the file
-/// descriptor.
+/// Reads a file line by line, or in pieces that end with another byte, with a buffer of bounded size; or bytes at any
+/// offset. Owns the file descriptor.
 struct LineReader: ~Copyable {
     /// The longest line of a recording, in bytes.
     static let maxLineLength = 65_536
@@ -62,7 +62,7 @@ struct LineReader: ~Copyable {
             guard buffer.count - position < Self.maxLineLength else {
                 throw ReplayError(
                     file: file, line: line + 1,
-                    reason: "longer than \(Self.maxLineLength) bytes, so the file is not CSV, NDJSON or GPX")
+                    reason: "longer than \(Self.maxLineLength) bytes, so the file is not CSV, NDJSON, GPX or MCAP")
             }
             try fill()
         }
@@ -70,6 +70,18 @@ struct LineReader: ~Copyable {
 
     /// Returns the first bytes of the file, at most `count`.
     func start(_ count: Int) throws(ReplayError) -> ArraySlice<UInt8> { try read(at: 0).prefix(count) }
+
+    /// Returns the bytes from an offset on, without changing the position of ``next()``; fewer than `count` at the end of
+    /// the file.
+    func bytes(at offset: Int, count: Int) throws(ReplayError) -> ArraySlice<UInt8> {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let piece = try read(at: offset + bytes.count, count: count - bytes.count)
+            if piece.isEmpty { break }
+            bytes += piece
+        }
+        return bytes[...]
+    }
 
     /// Returns whether only blank lines follow.
     mutating func isAtEnd() throws(ReplayError) -> Bool {
@@ -113,9 +125,9 @@ struct LineReader: ~Copyable {
         isRead = piece.isEmpty
     }
 
-    private func read(at offset: Int) throws(ReplayError) -> [UInt8] {
+    private func read(at offset: Int, count: Int = maxLineLength) throws(ReplayError) -> [UInt8] {
         var result = 0
-        let piece = [UInt8](unsafeUninitializedCapacity: Self.maxLineLength) { bytes, count in
+        let piece = [UInt8](unsafeUninitializedCapacity: min(count, 1 << 20)) { bytes, count in
             repeat {
                 result = pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset))
             } while result < 0 && errno == EINTR

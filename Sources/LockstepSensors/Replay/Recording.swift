@@ -62,10 +62,14 @@ public struct Recording: Sendable {
 public struct SkippedValues: Sendable, Hashable {
     /// The number of samples and rows that were left out.
     public private(set) var count = 0
-    /// The number of the first line with one, from 1.
+    /// The number of the first line, or message of MCAP, with one, from 1.
     public private(set) var line = 0
     /// Why the first one was left out.
     public private(set) var reason = ""
+    /// What ``line`` counts: lines, or messages of MCAP.
+    let unit: String
+
+    init(unit: String) { self.unit = unit }
 
     mutating func add(line: Int, reason: String) {
         if count == 0 { (self.line, self.reason) = (line, reason) }
@@ -76,7 +80,7 @@ public struct SkippedValues: Sendable, Hashable {
 extension SkippedValues: CustomStringConvertible {
     /// The count and the first case.
     public var description: String {
-        (count == 1 ? "1 sample left out" : "\(count) samples left out, the first") + " in line \(line): \(reason)"
+        (count == 1 ? "1 sample left out" : "\(count) samples left out, the first") + " in \(unit) \(line): \(reason)"
     }
 }
 

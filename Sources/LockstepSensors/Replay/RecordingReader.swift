@@ -10,7 +10,7 @@ struct RecordingReader: ~Copyable {
     /// The time of the last row in the file, in µs.
     let lastTime: Int64
     /// What was left out so far.
-    private(set) var skipped = SkippedValues()
+    private(set) var skipped: SkippedValues
 
     /// The number of consecutive rows with an earlier time from which the recording is refused: its time has changed, and
     /// the rows would be lost.
@@ -31,6 +31,7 @@ struct RecordingReader: ~Copyable {
     private init(layout: RecordingLayout, lastTime: Int64, rows: consuming RecordingRows, isStrict: Bool) {
         self.layout = layout
         self.lastTime = lastTime
+        skipped = SkippedValues(unit: rows.isMCAP ? "message" : "line")
         self.rows = rows
         self.isStrict = isStrict
     }
@@ -79,9 +80,8 @@ struct RecordingReader: ~Copyable {
                 return row
             }
             guard !isStrict, earlierRows <= Self.maxEarlierRows else {
-                throw ReplayError(
-                    file: rows.file, line: line,
-                    reason: reason + (isStrict ? "" : " and stays there: split the recording at this line"))
+                throw rows.failure(
+                    reason + (isStrict ? "" : " and stays there: split the recording at this line"), line: line)
             }
             skipped.add(line: line, reason: reason)
         }
@@ -118,7 +118,7 @@ struct RecordingReader: ~Copyable {
             untimedPoints += 1
             let reason = "a point has no time"
             let line = rows.untimedLine ?? rows.line
-            guard !isStrict else { throw ReplayError(file: rows.file, line: line, reason: reason) }
+            guard !isStrict else { throw rows.failure(reason, line: line) }
             skipped.add(line: line, reason: reason)
         }
         guard let fields = next else { return nil }
@@ -131,7 +131,7 @@ struct RecordingReader: ~Copyable {
             device = row.device
             return (row, rows.line)
         } catch {
-            throw ReplayError(file: rows.file, line: rows.line, reason: error.reason)
+            throw rows.failure(error.reason, line: rows.line)
         }
     }
 }

@@ -1,31 +1,42 @@
 import LockstepModel
 
-/// Reads the rows of a recording as fields with names, from each form of file: CSV, NDJSON or GPX.
+/// Reads the rows of a recording as fields with names, from each form of file: CSV, NDJSON, GPX or MCAP.
 struct RecordingRows: ~Copyable {
     enum Form {
         case csv(separator: UInt8)
         case ndjson
         case gpx
+        case mcap
     }
 
     let form: Form
     /// The names of the fields.
     let names: [String]
-    /// The names of the streams in the objects of NDJSON.
+    /// The names of the streams in the objects of NDJSON, or in MCAP.
     private let namedStreams: [String]
     private var lines: LineReader
     private var points = GPXPoints()
+    /// The rows of MCAP; nil in other forms.
+    private var messages: MCAPRows?
+    /// The number of the first message of the row of MCAP that was read last.
+    private var message = 0
 
-    private init(_ form: Form, names: [String], streams: [String] = [], lines: consuming LineReader) {
+    private init(
+        _ form: Form, names: [String], streams: [String] = [], lines: consuming LineReader,
+        messages: consuming MCAPRows? = nil
+    ) {
         self.form = form
+        self.messages = messages
         namedStreams = streams
         self.names = names
         self.lines = lines
     }
 
     var file: String { lines.file }
-    /// The number of the line that was read last.
-    var line: Int { lines.line }
+    /// The number of the line that was read last, or of the first message of the row of MCAP.
+    var line: Int { isMCAP ? message : lines.line }
+    /// Whether the file is MCAP.
+    var isMCAP: Bool { if case .mcap = form { true } else { false } }
     /// The number of points of GPX without a time so far, which are no rows.
     var untimedPoints: Int { points.untimed }
     /// The number of the line of the first of them.
@@ -37,12 +48,18 @@ struct RecordingRows: ~Copyable {
     static func open(_ file: String) throws(ReplayError) -> RecordingRows {
         var lines = try LineReader(file: file)
         let start = try lines.start(16)
-        for (mark, name) in [("PAR1", "Parquet"), ("\u{89}MCAP", "MCAP"), ("SQLite format 3", "an SQLite database")] {
-            // Latin-1, because the mark of MCAP is no UTF-8.
-            guard start.starts(with: mark.unicodeScalars.map { UInt8($0.value) }) else { continue }
+        for (mark, name) in [("PAR1", "Parquet"), ("XDF:", "XDF"), ("SQLite format 3", "an SQLite database")]
+        where start.starts(with: mark.utf8) {
             throw ReplayError(
                 file: file, line: nil,
-                reason: "the file is \(name), which cannot be read: use 'lockstep export' with --format csv or ndjson")
+                reason:
+                    "the file is \(name), which cannot be read: use 'lockstep export' with --format csv, ndjson or mcap"
+            )
+        }
+        if start.starts(with: MCAPFile.magic) {
+            let messages = try MCAPRows.open(file)
+            let (names, streams) = (messages.names, messages.streams)
+            return RecordingRows(.mcap, names: names, streams: streams, lines: lines, messages: messages)
         }
         switch start.first(where: { !isBlank($0) && !byteOrderMark.contains($0) }) {
         case UInt8(ascii: "{"):
@@ -75,6 +92,11 @@ struct RecordingRows: ~Copyable {
 
     /// Returns the fields of the next row; nil after the last.
     mutating func next() throws(ReplayError) -> [ArraySlice<UInt8>]? {
+        if isMCAP {
+            let row = try messages?.next()
+            message = row?.message ?? message
+            return row?.fields
+        }
         guard case .gpx = form else {
             guard let line = try lines.next() else { return nil }
             // Blank lines are accepted only at the end of the file.
@@ -101,13 +123,19 @@ struct RecordingRows: ~Copyable {
         return nil
     }
 
-    private func failure(_ error: RowError) -> ReplayError {
-        ReplayError(file: file, line: line, reason: error.reason)
+    private func failure(_ error: RowError) -> ReplayError { failure(error.reason, line: line) }
+
+    /// Returns an error of a line, or of a message of MCAP, which has no lines.
+    func failure(_ reason: String, line: Int) -> ReplayError {
+        isMCAP
+            ? ReplayError(file: file, line: nil, reason: "message \(line): \(reason)")
+            : ReplayError(file: file, line: line, reason: reason)
     }
 
     /// Returns the fields of the last row, without changing the position of ``next()``; nil if there are no rows.
     /// - Throws: ``ReplayError`` if the last row is incomplete.
     mutating func last() throws(ReplayError) -> [ArraySlice<UInt8>]? {
+        if isMCAP { return messages?.last }
         if case .gpx = form {
             var all = try Self.open(file)
             var last: [ArraySlice<UInt8>]?
@@ -165,14 +193,17 @@ enum NDJSONFields {
     /// Returns the fields of an object; those that it does not have are empty.
     static func fields(of line: ArraySlice<UInt8>, _ names: [String]) throws(RowError) -> [ArraySlice<UInt8>] {
         let members = try members(of: line).members
-        return names.map { name in
-            switch members[name] {
-            case .integer(let number)?: ArraySlice(number.description.utf8)
-            case .real(let number)?: ArraySlice(number.description.utf8)
-            case .string(let text)?: ArraySlice(text.utf8)
-            case .bool(let value)?: ArraySlice((value ? "true" : "false").utf8)
-            default: []
-            }
+        return names.map { field(members[$0]) }
+    }
+
+    /// Returns the field of a value; empty if it is none or no plain value.
+    static func field(_ value: JSONValue?) -> ArraySlice<UInt8> {
+        switch value {
+        case .integer(let number)?: ArraySlice(number.description.utf8)
+        case .real(let number)?: ArraySlice(number.description.utf8)
+        case .string(let text)?: ArraySlice(text.utf8)
+        case .bool(let value)?: ArraySlice((value ? "true" : "false").utf8)
+        default: []
         }
     }
 

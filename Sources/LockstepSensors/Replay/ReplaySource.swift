@@ -1,8 +1,9 @@
 public import LockstepModel
 
-/// A source that plays a recording, row by row, from a CSV file with a header, from NDJSON or from GPX.
+/// A source that plays a recording, row by row, from a CSV file with a header, from NDJSON, GPX or MCAP.
 ///
-/// NDJSON has an object for each row, and GPX the stream `location`, from the points of its tracks. In CSV,
+/// NDJSON has an object for each row, MCAP one for each message, and GPX the stream `location`, from the points of its
+/// tracks. In CSV,
 /// `t_us`, `t_ms`, `t_s` or `t_ns` is the time in this unit; `t`, `time` or `timestamp` is a time in ISO 8601 or in the only
 /// unit in which it is a date from 2000 to 2100. The other headers define the streams:
 ///

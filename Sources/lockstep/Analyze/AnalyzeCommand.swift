@@ -5,9 +5,11 @@ struct AnalyzeCommand: ParsableCommand {
         commandName: "analyze",
         abstract: "Analyse a recording of sensor data, without a broker.",
         discussion: """
-            A recording is a CSV file, or what 'lockstep export' has written as csv or ndjson. A header names the columns:
+            A recording is a CSV file, or what 'lockstep export' has written as csv, ndjson or mcap. A header names the \
+            columns; --map names them instead:
 
-              t_us                         time in µs, required
+              t_us, t_ms, t_s or t_ns      time in this unit, or t, time or
+                                           timestamp; required
               x_g,y_g,z_g                  accelerometer in g; at rest, the upward
                                            axis reads -1
               ax_m_s2,ay_m_s2,az_m_s2      accelerometer as specific force in m/s²;
@@ -17,6 +19,9 @@ struct AnalyzeCommand: ParsableCommand {
                                            'walk' and 'activity'
               gx_rad_s,gy_rad_s,gz_rad_s   gyroscope in rad/s
               mx_uT,my_uT,mz_uT            magnetometer in µT
+              pressure_hPa                 air pressure in hPa
+              lat,lon[,alt,hacc,vacc,speed,course,fix,at]
+                                           location
             """,
         subcommands: [
             AnalyzeAttitudeCommand.self, AnalyzeOrientationCommand.self, AnalyzeStepsCommand.self,

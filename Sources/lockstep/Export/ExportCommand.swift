@@ -23,7 +23,7 @@ struct ExportCommand: ParsableCommand {
             angles on the shorter way round; words and whole numbers are those of the nearer sample. Gaps stay empty.
 
             csv, ndjson and mcap contain any of them, parquet one stream. geojson and gpx contain a track. 'lockstep-agent --source replay:FILE' \
-            and 'lockstep analyze' read csv and ndjson of one device again.
+            and 'lockstep analyze' read csv, ndjson and mcap of one device again.
             Times: 2026-11-21T09:30:00Z, 2026-11-21T10:30+01:00, µs since 1970, now, or a duration before now such as -5m. \
             With --local, times without a zone are local.
 

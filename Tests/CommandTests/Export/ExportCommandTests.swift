@@ -184,7 +184,10 @@ struct ExportCommandTests {
     func comesBack() async throws {
         try await withStore { store in
             let folder = URL(fileURLWithPath: store).deletingLastPathComponent().path
-            for name in ["accelerometer.csv", "accelerometer.ndjson", "location.csv", "location.gpx"] {
+            for name in [
+                "accelerometer.csv", "accelerometer.ndjson", "accelerometer.mcap", "location.csv", "location.gpx",
+                "location.mcap",
+            ] {
                 let file = "\(folder)/\(name)"
                 let stream = String(name.prefix { $0 != "." })
                 let export = try await lockstep(["export", stream, "--device", "left", "--out", file], store)
@@ -195,6 +198,12 @@ struct ExportCommandTests {
                 } else {
                     #expect(analysis.text.contains("no steps in 2 samples over 0.01 s"), "\(analysis.text)")
                 }
+            }
+            for option in ["--csv", "--json"] {
+                let query = try await lockstep(["query", "accelerometer", "--device", "left", option], store)
+                try query.text.write(toFile: folder + "/query", atomically: true, encoding: .utf8)
+                let analysis = try await lockstep(["analyze", "steps", folder + "/query"], store)
+                #expect(analysis.text.contains("no steps in 2 samples over 0.01 s"), "\(analysis.text)")
             }
         }
     }

@@ -189,7 +189,7 @@ struct RecordingFormatTests {
 
     @Test("files in other forms are refused with advice", arguments: ["PAR1\u{15}", "SQLite format 3\0"])
     func otherForms(start: String) async {
-        #expect(await reason(start).contains("use 'lockstep export' with --format csv or ndjson"))
+        #expect(await reason(start).contains("use 'lockstep export' with --format csv, ndjson or mcap"))
     }
 
     @Test("an export of several devices is refused with advice")

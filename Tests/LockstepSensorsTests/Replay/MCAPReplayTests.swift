@@ -1,0 +1,126 @@
+import LockstepModel
+import SensorTestSupport
+import Testing
+
+@testable import LockstepSensors
+
+/// What Lockstep writes itself is read in `RoundTripTests`.
+@Suite("Replay of MCAP")
+struct MCAPReplayTests {
+    /// 2023-11-14T22:13:20Z in ns.
+    private static let start: UInt64 = 1_700_000_000_000_000_000
+
+    private func read(_ example: MCAPExample, map: [String] = []) async throws -> Recording {
+        try await example.withFile { file in
+            var format = RecordingFormat()
+            format.mappings = try map.map { try RecordingFormat.Mapping($0, streams: .builtIn) }
+            return try Recording(file: file, format: format)
+        }
+    }
+
+    private func error(_ example: MCAPExample) async -> String {
+        do {
+            _ = try await read(example)
+            return ""
+        } catch { return "\(error)" }
+    }
+
+    @Test("numbers in inner objects of a JSON channel are columns for --map", arguments: [true, false])
+    func innerObjects(isChunk: Bool) async throws {
+        var example = MCAPExample()
+        example.channel(7, "/imu")
+        for index in 0..<3 {
+            example.message(
+                7, Self.start + UInt64(index) * 10_000_000,
+                #"{"name":"a","list":[1],"acceleration":{"x":\#(index),"y":0,"z":9.80665}}"#)
+        }
+        if isChunk { example.pack() }
+        example.end()
+        let map = ["x", "y", "z"].map { "acceleration.\($0)=accelerometer.\($0):m/s2" }
+        let samples = try #require(try await read(example, map: map).samples(of: .accelerometer))
+        #expect(samples.times == [0, 10_000, 20_000].map { Int64(Self.start / 1000) + $0 })
+        #expect(samples.columns[2] == [-1, -1, -1] && samples.columns[0][2] == -2 / 9.80665)
+        #expect(await error(example).contains("t_ns, acceleration.x, acceleration.y, acceleration.z, name are not"))
+    }
+
+    @Test("the topics of several channels precede the names, and messages of one time are one row")
+    func severalChannels() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/a/baro")
+        example.channel(2, "/image", encoding: "cdr")
+        example.channel(3, "/gps")
+        example.message(1, Self.start, #"{"p":1013}"#)
+        example.message(2, Self.start, "\u{0}")
+        example.message(3, Self.start, #"{"latitude":46.5,"longitude":7.5}"#)
+        example.message(1, Self.start + 1_000_000, #"{"p":1012}"#)
+        let recording = try await read(
+            example,
+            map: ["a/baro.p=pressure.pressure", "gps.latitude=location.lat", "gps.longitude=location.lon"])
+        #expect(recording.times.count == 2)
+        #expect(recording.samples(of: .pressure)?.columns == [[1013, 1012]])
+        #expect(recording.samples(of: .location)?.times == [Int64(Self.start / 1000)])
+    }
+
+    @Test("of an export, only the streams are read, and only those of one device")
+    func export() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/lab/left/pressure", schema: "lockstep.pressure", device: ("lab", "left"))
+        example.channel(2, "/lab/left/location/fix", schema: "foxglove.LocationFix", device: ("lab", "left"))
+        example.channel(3, "/markers", schema: "lockstep.marker")
+        let time = #""timestamp":{"sec":1700000000,"nsec":0}"#
+        example.message(1, Self.start, #"{\#(time),"pressure":1013}"#)
+        example.message(2, Self.start, #"{\#(time),"latitude":1}"#)
+        example.message(3, Self.start, #"{\#(time),"text":"a"}"#)
+        let recording = try await read(example)
+        #expect(recording.blocks.map(\.stream) == [.pressure] && recording.times.count == 1)
+        example.channel(4, "/lab/right/pressure", schema: "lockstep.pressure", device: ("lab", "right"))
+        example.message(4, Self.start, #"{\#(time),"pressure":1013}"#)
+        let reason = await error(example)
+        #expect(reason.contains("several devices, such as lab/left and lab/right: export one device"), "\(reason)")
+    }
+
+    @Test("what cannot be read is refused with advice")
+    func refused() async throws {
+        var example = MCAPExample()
+        #expect(await error(example).contains("the file has no messages"))
+        example.channel(1, "/imu", encoding: "cdr")
+        example.message(1, 0, "\u{0}")
+        #expect(await error(example).contains("no messages in JSON, only in cdr: convert it"))
+        example.pack(compression: "zstd")
+        #expect(await error(example).contains("compressed with zstd, which cannot be read: 'mcap decompress"))
+    }
+
+    @Test("the rows before a damaged message and before the end of a file that was cut off are delivered")
+    func damaged() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/baro")
+        for index in 0..<3 { example.message(1, Self.start + UInt64(index) * 1000, #"{"pressure_hPa":1013}"#) }
+        var broken = example
+        broken.message(1, Self.start + 3000, #"{"pressure_hPa"#)
+        var cut = example
+        cut.message(1, Self.start + 3000, "{}")
+        let file = Array(cut.bytes.dropLast())
+        for (bytes, reason) in [
+            (broken.bytes, "message 4: no JSON object"), (file, "message 4: the file ends within a record"),
+        ] {
+            try await MCAPExample(bytes).withFile { file in
+                let sink = RecordingSink()
+                let error = await #expect(throws: ReplayError.self) {
+                    try await ReplaySource(file: file, speed: .maximum).run(into: sink)
+                }
+                #expect(error?.reason.hasPrefix(reason) == true, "\(error?.reason ?? "")")
+                #expect(sink.seen.samples(.pressure).count == 3)
+            }
+        }
+    }
+
+    @Test("a damaged value names its message")
+    func wrongValue() async {
+        var example = MCAPExample()
+        example.channel(1, "/baro")
+        example.message(1, Self.start, #"{"pressure_hPa":1013}"#)
+        example.message(1, Self.start + 1000, #"{"pressure_hPa":"high"}"#)
+        let reason = await error(example)
+        #expect(reason.contains(": message 2: 'high' is not a number"), "\(reason)")
+    }
+}
