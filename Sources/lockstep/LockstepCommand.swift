@@ -27,8 +27,8 @@ struct LockstepCommand: ParsableCommand {
             CommandGroup(
                 name: "Live",
                 subcommands: [
-                    WatchCommand.self, DevicesCommand.self, DoctorCommand.self, CommandCommand.self, RecordCommand.self,
-                    ForgetCommand.self, ServeCommand.self,
+                    WatchCommand.self, DevicesCommand.self, DoctorCommand.self, CommandCommand.self,
+                    CalibrateCommand.self, RecordCommand.self, ForgetCommand.self, ServeCommand.self,
                 ]),
             CommandGroup(
                 name: "Store",

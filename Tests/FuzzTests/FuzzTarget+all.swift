@@ -125,13 +125,19 @@ extension FuzzTarget {
                 from: nil, to: .active, since: Timestamp(microseconds: 1), reason: "foreground", seq: 1),
         ], encode: StateJSON.encode, decode: StateJSON.decode)
 
+    private static let calibration = InertialCalibration(
+        time: Timestamp(microseconds: 1_795_232_037_655_430), matrix: InertialCalibration.identity,
+        offset: SIMD3(0.08, -0.05, 0), rotationOffset: SIMD3(0.01, 0, 0), positions: 9, errorBefore: 0.08,
+        errorAfter: 0.0004)
+
     private static let request = codec(
         "request",
         [
             AgentRequest(
                 id: "7", client: "desk", action: .lease(RateLease(stream: .gyroscope, rate: 200, duration: 60.5))),
             AgentRequest(action: .phase(.background)), AgentRequest(id: "é\"\\", action: .flush),
-            AgentRequest(action: .describe),
+            AgentRequest(action: .describe), AgentRequest(action: .calibrate(nil)),
+            AgentRequest(action: .calibrate(calibration)),
         ], encode: RequestJSON.encode, decode: { try RequestJSON.decode($0) })
 
     private static let reply = codec(
@@ -144,6 +150,7 @@ extension FuzzTarget {
             AgentReply(outcome: .leased(stream: .steps, rate: nil, until: nil)),
             AgentReply(outcome: .phase(.inactive)), AgentReply(outcome: .flushed(batches: 3)),
             AgentReply(id: "x", outcome: .failed("no such stream")),
+            AgentReply(outcome: .calibrated(calibration)), AgentReply(outcome: .calibrated(nil)),
             AgentReply(
                 outcome: .described(
                     AgentDescription(

@@ -52,6 +52,21 @@ struct DeviceJSONTests {
                 + #""t":1700000002000000},"streams":["motion/accelerometer","location","pressure","battery"]}]}"#)
     }
 
+    @Test("the calibration of a device is shown until its agent no longer reports one")
+    func calibration() throws {
+        let calibration = InertialCalibration(
+            time: Timestamp(microseconds: 9), matrix: InertialCalibration.identity, offset: SIMD3(0.1, 0, 0),
+            positions: 9, errorBefore: 0.1, errorAfter: 0.001)
+        picture.handle(.presence(.foreground, of: left, calibration: calibration), at: 1)
+        let shown = String(decoding: picture.devicesJSON(at: moment(2)), as: UTF8.self)
+        #expect(
+            shown.contains(
+                #""calibration":{"t":9,"matrix":[1,0,0,0,1,0,0,0,1],"offset":[0.1,0,0],"positions":9,"#
+                    + #""error_before":0.1,"error_after":0.001},"battery":null"#), "\(shown)")
+        picture.handle(.presence(.foreground, of: left), at: 2)
+        #expect(!String(decoding: picture.devicesJSON(at: moment(2)), as: UTF8.self).contains("calibration"))
+    }
+
     @Test("the details of a device have columns, units and the newest sample of each stream")
     func details() throws {
         var battery = SampleBlock(stream: .battery)

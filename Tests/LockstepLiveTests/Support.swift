@@ -53,11 +53,11 @@ struct Message {
 
     static func presence(
         _ phase: Phase, of address: DeviceAddress, session: Int64 = 1, sources: [String: String] = [:],
-        dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0
+        dropped: [ClosedRange<Int64>] = [], droppedSamples: Int64 = 0, calibration: InertialCalibration? = nil
     ) -> Message {
         let presence = Presence(
             epoch: Epoch(unchecked: "e"), session: session, phase: phase, at: moment(0).wall, dropped: dropped,
-            droppedSamples: droppedSamples, sources: sources)
+            droppedSamples: droppedSamples, sources: sources, calibration: calibration)
         return Message(address, "presence", PresenceJSON.encode(presence))
     }
 }

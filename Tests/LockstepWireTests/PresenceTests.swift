@@ -24,7 +24,10 @@ struct PresenceTests {
             pending: [epoch: SequenceSet([1...4, 8...9]), Epoch(unchecked: "e0"): SequenceSet([3...7])],
             dropped: [1...4, 7...9_007_199_254_740_991],
             droppedSamples: 99,
-            sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"])
+            sources: ["simulate": "running", "gpsd://h:1 \"x\"": "stale: \t"],
+            calibration: InertialCalibration(
+                time: Timestamp(microseconds: 9), matrix: InertialCalibration.identity, offset: SIMD3(0.1, 0, 0),
+                positions: 6, errorBefore: 0.1, errorAfter: 0.001))
         #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(presence))) == presence)
         let minimal = Presence(epoch: nil, session: nil, phase: phase, at: nil)
         #expect(try PresenceJSON.decode(Data(PresenceJSON.encode(minimal))) == minimal)

@@ -3,6 +3,19 @@ import LockstepModel
 import LockstepWire
 import Testing
 
+private let calibration = InertialCalibration(
+    time: Timestamp(microseconds: 1_700_000_000_000_000),
+    matrix: [SIMD3(0.97, 0.01, 0), SIMD3(0, 1, -0.02), SIMD3(0, 0, 1.05)], offset: SIMD3(0.08, 0, -0.01),
+    rotationOffset: SIMD3(0.01, 0, 0), positions: 9, errorBefore: 0.08, errorAfter: 0.0004)
+
+/// Returns a request with a calibration.
+private func calibrate(
+    matrix: String = "1,0,0,0,1,0,0,0,1", offset: String = "0,0,0", rate: String = "0,0,0", error: String = "0"
+) -> String {
+    #"{"calibrate":{"t":1,"matrix":[\#(matrix)],"offset":[\#(offset)],"rate_offset":[\#(rate)],"positions":6,"#
+        + #""error_before":0,"error_after":\#(error)}}"#
+}
+
 @Suite("Request to an agent")
 struct RequestTests {
     private func decode(_ text: String) throws -> AgentRequest { try RequestJSON.decode(Data(text.utf8)) }
@@ -26,7 +39,8 @@ struct RequestTests {
             AgentRequest(
                 id: "a\"b", client: "c", action: .lease(RateLease(stream: .gyroscope, rate: 12.5, duration: 3600))),
             AgentRequest(action: .phase(.inactive)), AgentRequest(id: "1", action: .flush),
-            AgentRequest(client: "x", action: .describe),
+            AgentRequest(client: "x", action: .describe), AgentRequest(id: "2", action: .calibrate(calibration)),
+            AgentRequest(id: "3", action: .calibrate(nil)),
         ])
     func roundTrip(_ request: AgentRequest) throws {
         #expect(try RequestJSON.decode(Data(RequestJSON.encode(request))) == request)
@@ -36,7 +50,14 @@ struct RequestTests {
         "an invalid request is rejected with a reason",
         arguments: [
             ("", "not valid JSON"), ("[]", "not an object"),
-            ("{}", "exactly one of 'rate', 'phase', 'flush' and 'describe'"),
+            ("{}", "exactly one of 'rate', 'phase', 'flush', 'describe' and 'calibrate'"),
+            (#"{"flush":true,"calibrate":null}"#, "exactly one of 'rate'"),
+            (calibrate(matrix: "1,0,0,0,1,0,0,0"), "'matrix' must have nine numbers"),
+            (calibrate(offset: "0,0"), "'offset' must have three numbers"),
+            (calibrate(matrix: "1.3,0,0,0,1,0,0,0,1"), "an element of the matrix differs by more than 0.25"),
+            (calibrate(offset: "0,0,0.3"), "the offset of the accelerometer is above 0.25 g"),
+            (calibrate(rate: "0,-0.4,0"), "the offset of the gyroscope is above 0.35 rad/s"),
+            (calibrate(error: "-1"), "the time, the number of positions or an error is out of range"),
             (#"{"flush":true,"describe":true}"#, "exactly one of 'rate'"),
             (#"{"phase":"asleep"}"#, "'phase' is 'asleep'"),
             (#"{"phase":"terminated"}"#, "valid phases are foreground"),
@@ -83,6 +104,13 @@ struct ReplyTests {
         #expect(ended == #"{"ok":true,"rate":{"stream":"steps","hz":"source"}}"#)
         #expect(text(AgentReply(outcome: .phase(.background))) == #"{"ok":true,"phase":"background"}"#)
         #expect(text(AgentReply(id: "a", outcome: .flushed(batches: 3))) == #"{"id":"a","ok":true,"flushed":3}"#)
+        #expect(text(AgentReply(outcome: .calibrated(nil))) == #"{"ok":true,"calibration":null}"#)
+        let calibrated = AgentReply(id: "a", outcome: .calibrated(calibration))
+        #expect(
+            text(calibrated)
+                == #"{"id":"a","ok":true,"calibration":{"t":1700000000000000,"matrix":[0.97,0.01,0,0,1,-0.02,0,0,1.05],"#
+                + #""offset":[0.08,0,-0.01],"rate_offset":[0.01,0,0],"positions":9,"error_before":0.08,"#
+                + #""error_after":0.0004}}"#)
         let failed = text(AgentReply(id: "a", outcome: .failed("'x' is \"no\" stream")))
         #expect(failed == #"{"id":"a","ok":false,"error":"'x' is \"no\" stream"}"#)
     }

@@ -8,7 +8,7 @@ enum OutboxSchema {
 
     private static let first = """
         CREATE TABLE meta (
-            key TEXT PRIMARY KEY, -- session: highest number given; last: highest id given, except in entries; …
+            key TEXT PRIMARY KEY, -- session: highest number given; last: highest id given, except in entries; calibration: as in a presence; …
             value NOT NULL
         ) WITHOUT ROWID;
         CREATE TABLE devices (

@@ -25,6 +25,7 @@ extension AgentLoop {
         case .subscribe: subscribe()
         case .reply(let reply): publish(reply)
         case .describe(let id, let description): describe(description, id: id)
+        case .storeCalibration(let calibration, let request): store(calibration, request, at: moment)
         case .startEpoch: startEpoch(at: moment)
         case .compareOutbox(let ack): send(.outboxCompared(ack, isOlder: outbox.isOlder(than: ack)), at: moment)
         case .replaceEpoch(let ack): replaceEpoch(after: ack, at: moment)
@@ -120,6 +121,14 @@ extension AgentLoop {
         description.outboxBytes = outbox.bytes
         description.droppedSamples += outbox.droppedSamples
         publish(AgentReply(id: id, outcome: .described(description)))
+    }
+
+    private func store(_ calibration: SensorCalibration?, _ request: AgentRequest, at moment: Moment) {
+        var failure: OutboxError?
+        do { try outbox.store(calibration) } catch {
+            failure = error as? OutboxError ?? OutboxError(path: configuration.outboxPath, error)
+        }
+        send(.calibrationStored(request, calibration, error: failure), at: moment)
     }
 
     private func startEpoch(at moment: Moment) {

@@ -41,7 +41,7 @@ final class AgentLoop {
             path: configuration.outboxPath, owner: .agent(configuration.address), limits: configuration.outboxLimits,
             encoding: configuration.encoding, keepsJournal: configuration.keepsJournal,
             streams: configuration.root.streams)
-        state = AgentState(configuration, pending: outbox.pending, at: now)
+        state = AgentState(configuration, pending: outbox.pending, calibration: outbox.calibration(), at: now)
         pongTopic = configuration.root.topic(configuration.address, .clockPong)
         let presencePublisher = PresencePublisher(configuration: configuration, outbox: outbox, logger: logger)
         self.presencePublisher = presencePublisher
@@ -64,6 +64,11 @@ final class AgentLoop {
             logger.warning(
                 "outbox of another device continued, new epoch started",
                 metadata: ["previous": "\(previous)", "outbox": "\(configuration.outboxPath)"])
+        }
+        if let stored = outbox.calibration(), stored.sensors != state.motionSensors {
+            logger.warning(
+                "calibration of other sensors not applied",
+                metadata: ["calibrated": "\(stored.sensors)", "sensors": "\(state.motionSensors ?? "none")"])
         }
         switch outbox.clockChange {
         case .steady: break

@@ -35,6 +35,9 @@ extension AgentState {
         case written(Outbox.Accepted, droppedSamples: Int64)
         /// The outbox has written none of the blocks.
         case writeFailed([SampleBlock], any Error)
+        /// The calibration of a request was stored, or removed if it is nil.
+        /// - Parameter error: why the outbox could not be written; nil if it was.
+        case calibrationStored(AgentRequest, SensorCalibration?, error: OutboxError?)
         /// The blocks of a `flush` request were passed to the outbox.
         /// - Parameter batches: the number of the blocks.
         case flushed(AgentRequest, batches: Int)
@@ -105,6 +108,8 @@ extension AgentState {
         /// Complete the description with the state of the outbox, and reply. Until then, its `droppedSamples` counts
         /// only samples that never reached the outbox.
         case describe(id: String?, AgentDescription)
+        /// Store a calibration, or remove it if it is nil. Results in `calibrationStored`.
+        case storeCalibration(SensorCalibration?, AgentRequest)
         /// Start a new epoch after a step of the clock. Results in `epochStarted` or `epochFailed`.
         case startEpoch
         /// Compare the outbox with the acknowledgement again. Results in `outboxCompared`.

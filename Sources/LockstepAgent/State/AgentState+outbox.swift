@@ -130,6 +130,7 @@ extension AgentState {
                 actions = [.log(.warning, "\(event)", ["stream": "\(block.stream)", "reason": "\(reason)"])]
             }
         }
+        if let calibration = presence.calibration { block = calibration.calibrated(block) }
         let stamped = clock == .boot ? stamper.stamp(block, on: timeLine) : block
         let now = timeLine.timestamp(boot: moment.boot)
         for output in graph.update(stamped) {

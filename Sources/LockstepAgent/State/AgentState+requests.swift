@@ -62,7 +62,41 @@ extension AgentState {
             return write(blocks, at: moment, isForced: true)
                 + [.resume(.flushed(request, batches: blocks.count))]
         case .describe: return [.describe(id: request.id, description)]
+        case .calibrate(nil): return [.storeCalibration(nil, request)]
+        case .calibrate(let calibration?):
+            guard let motionSensors else {
+                return reply(.failed("this agent has no accelerometer, or several of them"), to: request)
+            }
+            return [.storeCalibration(SensorCalibration(calibration: calibration, sensors: motionSensors), request)]
         }
+    }
+
+    /// Applies a calibration after it was stored, or none after it was removed.
+    mutating func didStore(
+        _ calibration: SensorCalibration?, _ request: AgentRequest, _ error: OutboxError?, at moment: Moment
+    ) -> [Action] {
+        if let error { return reply(.failed("the outbox cannot be written: \(error)"), to: request) }
+        // What was derived so far depends on the earlier calibration, such as the offset that the attitude has learnt.
+        finishGraph(at: moment.boot)
+        presence.calibration = calibration?.calibration
+        let event: Logger.Message = calibration == nil ? "calibration removed" : "calibration stored"
+        return [.log(.info, event, ["sensors": "\(motionSensors ?? "none")"])]
+            + reply(.calibrated(calibration?.calibration), to: request)
+    }
+
+    /// Returns the names of the sensors that provide accelerometer and gyroscope: of their source, and of the hardware where the
+    /// source has several. See ``motionSensors``.
+    static func motionSensors(of sources: [any SensorSource]) -> String? {
+        let names = [SensorStream.accelerometer, .gyroscope].map { stream in
+            sources.filter { $0.streams.contains(stream) }.map { source in
+                let sensor = source.sensors().first { $0.stream == stream && $0.problem == nil }
+                let hardware = [sensor?.name, sensor?.label, sensor?.location].compactMap { $0 }
+                return "\(stream.table): "
+                    + ([source.name] + hardware.filter { $0 != source.name }).joined(separator: " ")
+            }
+        }
+        guard names[0].count == 1, names[1].count <= 1 else { return nil }
+        return names.joined().joined(separator: ", ")
     }
 
     /// Replies to a flush after its batches were passed to the outbox.
@@ -96,8 +130,9 @@ extension AgentState {
         AgentDescription(
             epoch: Epoch(unchecked: ""), phase: presence.phase,
             streams: graph.streams.map { .init(stream: $0, rate: publishedRate(of: $0)) },
-            leases: leases.described { timeLine.timestamp(boot: $0) }, sources: presence.sources, outboxBatches: 0,
-            outboxBytes: 0, droppedSamples: presence.unsavedDropped)
+            leases: leases.described { timeLine.timestamp(boot: $0) }, sources: presence.sources,
+            calibration: presence.calibration, outboxBatches: 0, outboxBytes: 0, droppedSamples: presence.unsavedDropped
+        )
     }
 }
 

@@ -46,6 +46,9 @@ struct AgentState {
     /// The first error that ended a source.
     var sourceError: (any Error)?
     var presence: PresenceState
+    /// The names of the accelerometer and the gyroscope, which a calibration belongs to; nil without an accelerometer, or if
+    /// several sources provide a stream.
+    let motionSensors: String?
 
     // Outbox.
     /// Blocks that could not be written yet.
@@ -75,8 +78,12 @@ struct AgentState {
 
     /// - Parameters:
     ///   - pending: the batches in the outbox.
+    ///   - calibration: the calibration in the outbox. It is not applied to other sensors.
     ///   - moment: the current time.
-    init(_ configuration: AgentConfiguration, pending: [Epoch: SequenceSet], at moment: Moment) {
+    init(
+        _ configuration: AgentConfiguration, pending: [Epoch: SequenceSet], calibration: SensorCalibration? = nil,
+        at moment: Moment
+    ) {
         self.configuration = configuration
         timeLine = TimeLine(at: moment)
         suspend = SuspendDetector(at: moment)
@@ -85,6 +92,8 @@ struct AgentState {
         publisher = graph.addSubscriber()
         runningSources = configuration.sources.count
         presence = PresenceState(heartbeat: configuration.heartbeat)
+        motionSensors = Self.motionSensors(of: configuration.sources)
+        if let calibration, calibration.sensors == motionSensors { presence.calibration = calibration.calibration }
         delivery = OutboxDelivery(
             waitsForCollector: configuration.acknowledgedBy == .collector, backlogRate: configuration.backlogRate)
         delivery.add(pending: pending, at: moment.boot)
@@ -108,6 +117,8 @@ struct AgentState {
         case .written(let accepted, let droppedSamples):
             return didWrite(accepted, droppedSamples: droppedSamples, at: moment)
         case .writeFailed(let blocks, let error): return didFailToWrite(blocks, error, at: moment)
+        case .calibrationStored(let request, let calibration, let error):
+            return didStore(calibration, request, error, at: moment)
         case .flushed(let request, let batches): return replyToFlush(request, batches: batches)
         case .live(let position, let outcome):
             return didPublish(position, isBacklog: false, outcome, at: moment.boot)

@@ -13,6 +13,8 @@ struct PresenceState {
     var problem: String? { didSet { if problem != oldValue { isChanged = true } } }
     /// The ends of the validity of the agent's certificates, by their use.
     var certificates: [String: Timestamp] = [:] { didSet { if certificates != oldValue { isChanged = true } } }
+    /// The calibration that is applied to the samples of accelerometer and gyroscope.
+    var calibration: InertialCalibration? { didSet { if calibration != oldValue { isChanged = true } } }
     /// Whether the presence has changed since it was last published.
     var isChanged = false
     /// The number of samples dropped before they reached the outbox.
@@ -37,7 +39,8 @@ struct PresenceState {
     func report(at time: Timestamp) -> Presence {
         Presence(
             epoch: nil, session: nil, phase: phase, at: time, reason: reason, droppedSamples: unsavedDropped,
-            sources: sources, problem: problem, clock: clock.report, certificates: certificates)
+            sources: sources, problem: problem, clock: clock.report, certificates: certificates,
+            calibration: calibration)
     }
 
     mutating func setPhase(_ phase: Phase, reason: String) {

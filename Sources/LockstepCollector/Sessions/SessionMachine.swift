@@ -238,7 +238,7 @@ struct SessionMachine {
             guard session.end != nil, let newest = reply.newest else { return }
             session.devices[device]?.lastNumbers = newest
             observed[device]?.needsNumbers = true
-        case .phase, .described: break
+        case .phase, .described, .calibrated: break
         }
     }
 

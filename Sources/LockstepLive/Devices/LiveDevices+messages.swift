@@ -141,6 +141,7 @@ extension LiveDevices {
         let isNews =
             before?.phase != presence.phase || before?.session != presence.session
             || before?.sources != presence.sources || before?.droppedSamples != presence.droppedSamples
+            || before?.calibration != presence.calibration
         if isNews || before?.dropped != presence.dropped { touch(index) }
         return .presence(entries[index].address, presence, isNews: isNews)
     }

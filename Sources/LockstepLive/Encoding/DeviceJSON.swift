@@ -63,6 +63,9 @@ extension LiveDevices {
         } else {
             object.nullMember("sources")
         }
+        if let calibration = device.presence?.calibration {
+            object.member("calibration") { CalibrationJSON.encode(calibration, into: &$0) }
+        }
         object.member(device.battery)
         object.member(device.position)
     }

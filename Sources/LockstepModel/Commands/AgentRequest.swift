@@ -17,6 +17,8 @@ public struct AgentRequest: Sendable, Hashable {
         case flush
         /// Report the agent's configuration and state, see ``AgentDescription``.
         case describe
+        /// Calibrate accelerometer and gyroscope from now on, or no longer if it is nil.
+        case calibrate(InertialCalibration?)
     }
 
     /// Creates a request.
@@ -70,6 +72,8 @@ public struct AgentReply: Sendable, Hashable {
         case flushed(batches: Int)
         /// The agent returned its configuration and state.
         case described(AgentDescription)
+        /// The agent applies this calibration from now on; nil if it applies none.
+        case calibrated(InertialCalibration?)
         /// The request was refused for this reason.
         case failed(String)
     }
@@ -128,6 +132,8 @@ public struct AgentDescription: Sendable, Hashable {
     public var leases: [Lease]
     /// The status text of each source, keyed by source name: `running`, `no fix`, `stale: …`.
     public var sources: [String: String]
+    /// The calibration that the agent applies, or nil.
+    public var calibration: InertialCalibration?
     /// The number of batches in the outbox.
     public var outboxBatches: Int
     /// The total payload size of the batches in the outbox, in bytes.
@@ -137,14 +143,15 @@ public struct AgentDescription: Sendable, Hashable {
 
     /// Creates a description.
     public init(
-        epoch: Epoch, phase: Phase, streams: [Stream], leases: [Lease], sources: [String: String], outboxBatches: Int,
-        outboxBytes: Int64, droppedSamples: Int64
+        epoch: Epoch, phase: Phase, streams: [Stream], leases: [Lease], sources: [String: String],
+        calibration: InertialCalibration? = nil, outboxBatches: Int, outboxBytes: Int64, droppedSamples: Int64
     ) {
         self.epoch = epoch
         self.phase = phase
         self.streams = streams
         self.leases = leases
         self.sources = sources
+        self.calibration = calibration
         self.outboxBatches = outboxBatches
         self.outboxBytes = outboxBytes
         self.droppedSamples = droppedSamples

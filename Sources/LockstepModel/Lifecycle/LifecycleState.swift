@@ -90,13 +90,15 @@ public struct Presence: Hashable, Sendable {
     public var clock: ClockReport?
     /// The ends of the validity of the agent's certificates, by their use: `ca` or `client`.
     public var certificates: [String: Timestamp]
+    /// The calibration of the samples of accelerometer and gyroscope, or nil if they are as measured.
+    public var calibration: InertialCalibration?
 
     /// Creates a presence message.
     public init(
         epoch: Epoch?, after: Epoch? = nil, session: Int64?, phase: Phase, at: Timestamp?, reason: String? = nil,
         seq: Int64? = nil, pending: [Epoch: SequenceSet] = [:], dropped: [ClosedRange<Int64>] = [],
         droppedSamples: Int64 = 0, sources: [String: String] = [:], problem: String? = nil, clock: ClockReport? = nil,
-        certificates: [String: Timestamp] = [:]
+        certificates: [String: Timestamp] = [:], calibration: InertialCalibration? = nil
     ) {
         self.epoch = epoch
         self.after = after
@@ -112,6 +114,7 @@ public struct Presence: Hashable, Sendable {
         self.problem = problem
         self.clock = clock
         self.certificates = certificates
+        self.calibration = calibration
     }
 }
 

@@ -54,6 +54,7 @@ struct CommandRoutes {
         case .phase(let phase): "phase \(phase.rawValue)"
         case .flush: "flush"
         case .describe: "describe"
+        case .calibrate: "calibrate"
         }
     }
 }

@@ -39,6 +39,9 @@ public enum PresenceJSON {
         object.member("problem", ifPresent: presence.problem.map { String($0.prefix(maxProblem)) })
         if let clock = presence.clock { ClockReportJSON.encode(clock, into: &object) }
         object.member(certificates: presence.certificates)
+        if let calibration = presence.calibration {
+            object.member("calibration") { CalibrationJSON.encode(calibration, into: &$0) }
+        }
         return object.finish()
     }
 
@@ -75,6 +78,7 @@ public enum PresenceJSON {
         let (reason, problem): (String?, String?) = (try object.optional("reason"), try object.optional("problem"))
         let clock: JSONMembers? = try object.optional("clock")
         let certificates: CertificateTimes = try object.optional("certificates") ?? [:]
+        let calibration: JSONMembers? = try object.optional("calibration")
         return Presence(
             epoch: try object.optional("epoch"), after: try object.optional("after"), session: session, phase: phase,
             at: at.map(Timestamp.init(microseconds:)), reason: reason.map { String($0.prefix(200)) },
@@ -85,7 +89,8 @@ public enum PresenceJSON {
             droppedSamples: samples ?? 0, sources: limited(try object.optional("sources") ?? [:]),
             problem: problem.map { String($0.prefix(maxProblem)) },
             clock: try clock.map { clock throws(PayloadError) in try ClockReportJSON.decode(clock) },
-            certificates: certificates.valid)
+            certificates: certificates.valid,
+            calibration: try calibration.map { object throws(PayloadError) in try CalibrationJSON.decode(object) })
     }
 
     /// Returns a number from 0 to 2⁵³ − 1. The limit prevents overflows and keeps the value exact in JavaScript.

@@ -18,7 +18,13 @@ extension ReplyJSON {
         if let phase: Phase = try object.optional("phase") { return .phase(phase) }
         if let flushed: Int = try object.optional("flushed") { return .flushed(batches: flushed) }
         if let describe: JSONMembers = try object.optional("describe") { return .described(try description(describe)) }
-        throw PayloadError("the reply has none of 'rate', 'phase', 'flushed', 'describe' and 'error'")
+        if object.contains("calibration") { return .calibrated(try calibration(object)) }
+        throw PayloadError("the reply has none of 'rate', 'phase', 'flushed', 'describe', 'calibration' and 'error'")
+    }
+
+    private static func calibration(_ object: JSONMembers) throws(PayloadError) -> InertialCalibration? {
+        let calibration: JSONMembers? = try object.optional("calibration")
+        return try calibration.map { object throws(PayloadError) in try CalibrationJSON.decode(object) }
     }
 
     private struct Rate: JSONReadable {
@@ -57,7 +63,8 @@ extension ReplyJSON {
                     client: $0.client ?? "", stream: $0.stream, rate: $0.hz ?? 0,
                     until: $0.until ?? Timestamp(microseconds: 0))
             },
-            sources: try object.required("sources"), outboxBatches: try outbox.required("batches"),
+            sources: try object.required("sources"), calibration: try calibration(object),
+            outboxBatches: try outbox.required("batches"),
             outboxBytes: try outbox.required("bytes"), droppedSamples: try outbox.required("dropped_samples"))
     }
 }

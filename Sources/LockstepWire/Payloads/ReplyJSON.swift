@@ -32,6 +32,9 @@ public enum ReplyJSON {
         case .described(let description):
             object.member("ok", true)
             object.member("describe") { $0.describe(description) }
+        case .calibrated(let calibration):
+            object.member("ok", true)
+            object.member("calibration", calibration)
         }
         return object.finish()
     }
@@ -40,6 +43,11 @@ public enum ReplyJSON {
 extension JSONObjectWriter {
     fileprivate mutating func rate(_ rate: Double?) {
         if let rate, rate.isInfinite { member("hz", "source") } else { member("hz", rate ?? 0) }
+    }
+
+    fileprivate mutating func member(_ name: String, _ calibration: InertialCalibration?) {
+        guard let calibration else { return nullMember(name) }
+        member(name) { CalibrationJSON.encode(calibration, into: &$0) }
     }
 
     fileprivate mutating func describe(_ description: AgentDescription) {
@@ -62,6 +70,7 @@ extension JSONObjectWriter {
             }
         }
         member("sources", description.sources)
+        if let calibration = description.calibration { member("calibration", calibration) }
         member("outbox") { object in
             object.member("batches", Int64(description.outboxBatches))
             object.member("bytes", description.outboxBytes)

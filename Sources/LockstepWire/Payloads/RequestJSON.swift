@@ -4,8 +4,8 @@ public import LockstepModel
 /// The JSON encoding of a request to an agent.
 ///
 /// A request has one of the forms `{"rate":{"stream":"motion/accelerometer","hz":50,"lease_s":60}}`,
-/// `{"phase":"background"}`, `{"flush":true}` and `{"describe":true}`. It may also have an `id`, which the reply
-/// repeats, and the name of the requester as `client`.
+/// `{"phase":"background"}`, `{"flush":true}`, `{"describe":true}` and `{"calibrate":{…}}`, or null there. It may also
+/// have an `id`, which the reply repeats, and the name of the requester as `client`.
 public enum RequestJSON {
     /// The maximum length of `id` and `client` in bytes. Longer names are truncated.
     private static let maxNameBytes = 100
@@ -27,6 +27,9 @@ public enum RequestJSON {
         case .phase(let phase): object.member("phase", phase.rawValue)
         case .flush: object.member("flush", true)
         case .describe: object.member("describe", true)
+        case .calibrate(let calibration?):
+            object.member("calibrate") { CalibrationJSON.encode(calibration, into: &$0) }
+        case .calibrate(nil): object.nullMember("calibrate")
         }
         return object.finish()
     }
@@ -73,8 +76,15 @@ public enum RequestJSON {
         if let phase: String = try object.optional("phase") { actions.append(.phase(try requestedPhase(phase))) }
         if try object.optional("flush") == true { actions.append(.flush) }
         if try object.optional("describe") == true { actions.append(.describe) }
+        if object.contains("calibrate") {
+            let calibration: JSONMembers? = try object.optional("calibrate")
+            actions.append(
+                .calibrate(
+                    try calibration.map { object throws(PayloadError) in try CalibrationJSON.decode(object) }))
+        }
         guard let action = actions.first, actions.count == 1 else {
-            throw PayloadError("a request must have exactly one of 'rate', 'phase', 'flush' and 'describe'")
+            throw PayloadError(
+                "a request must have exactly one of 'rate', 'phase', 'flush', 'describe' and 'calibrate'")
         }
         return action
     }

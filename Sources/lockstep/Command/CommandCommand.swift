@@ -152,6 +152,7 @@ func text(of reply: AgentReply, requested: Double? = nil) -> String {
     case .leased(let stream, let rate, let until): text(ofLease: stream, rate, until, requested: requested) + "\n"
     case .phase(let phase): "the agent is in phase \(phase.rawValue)\n"
     case .flushed(let batches): "\(counted(batches, "batch", "batches")) written to the outbox and published\n"
+    case .calibrated(let calibration): (calibration.map { text(of: $0) } ?? "not calibrated") + "\n"
     case .failed(let reason): "\(reason)\n"
     case .described(let description): text(of: description)
     }
@@ -196,8 +197,9 @@ private func text(of description: AgentDescription) -> String {
     for (name, status) in description.sources.sorted(by: { $0.key < $1.key }) {
         sources.rows.append([.init(name.printable, .bold), .init(status.printable)])
     }
+    let calibration = description.calibration.map { "\n" + text(of: $0) + "\n" } ?? ""
     return [facts, streams, leases, sources].filter { !$0.rows.isEmpty }
-        .map { $0.text(for: .output) }.joined(separator: "\n")
+        .map { $0.text(for: .output) }.joined(separator: "\n") + calibration
 }
 
 private func text(ofRate rate: Double?) -> String {

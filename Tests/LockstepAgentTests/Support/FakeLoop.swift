@@ -25,6 +25,8 @@ struct FakeLoop {
     private(set) var rates: [SensorStream: Double] = [:]
     /// The samples of each successful write.
     private(set) var written: [SampleBlock] = []
+    /// The calibration that was stored last.
+    private(set) var stored: SensorCalibration?
 
     // The results of actions.
 
@@ -38,6 +40,8 @@ struct FakeLoop {
     /// The error of starting or replacing an epoch, or nil if it succeeds.
     var epochError: OutboxError?
     var isOutboxOlder = true
+    /// The error of storing a calibration, or nil if it succeeds.
+    var calibrationError: OutboxError?
     /// The results of publishing batches that differ from success.
     var outcomes: [BatchPosition: OutboxDelivery.Outcome] = [:]
 
@@ -45,9 +49,12 @@ struct FakeLoop {
     private var seq: Int64 = 0
     private(set) var lastID: Int32 = 0
 
-    /// - Parameter pending: the numbers of the batches in the outbox.
+    /// - Parameters:
+    ///   - pending: the numbers of the batches in the outbox.
+    ///   - calibration: the calibration in the outbox.
     init(
         streams: [SensorStream] = [.gyroscope], sources: Int = 1, pending: SequenceSet = SequenceSet(),
+        calibration: SensorCalibration? = nil,
         configure: (inout AgentConfiguration) -> Void = { _ in }
     ) {
         var configuration = AgentConfiguration(
@@ -56,7 +63,8 @@ struct FakeLoop {
             sources: (0..<sources).map { FakeSource(name: "source \($0)", streams: streams) }, outboxPath: "/nowhere")
         configure(&configuration)
         state = AgentState(
-            configuration, pending: [Epoch(unchecked: "e"): pending], at: moment(boot: 10_000_000))
+            configuration, pending: [Epoch(unchecked: "e"): pending], calibration: calibration,
+            at: moment(boot: 10_000_000))
         seq = pending.last ?? 0
         send(.started)
         actions = []
@@ -142,6 +150,9 @@ struct FakeLoop {
         case .describe(let id, let description):
             replies.append(AgentReply(id: id, outcome: .described(description)))
             actions.append("reply")
+        case .storeCalibration(let calibration, let request):
+            if calibrationError == nil { stored = calibration }
+            send(.calibrationStored(request, calibration, error: calibrationError))
         case .startEpoch: startEpoch()
         case .compareOutbox(let ack):
             actions.append("compare outbox")
