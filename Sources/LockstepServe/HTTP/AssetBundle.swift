@@ -1,7 +1,8 @@
 /// One file with a script or a style sheet and all that it imports, so that a browser needs one request for them.
 ///
 /// It relies on the form of the page's own files: an import is one line, with names in braces; an export is a declaration
-/// at the beginning of a line; and no module imports itself through others.
+/// at the beginning of a line; no text spans lines, so that indentation can be left out; and no module imports itself
+/// through others.
 struct AssetBundle {
     /// Reads a file by its path in the folder of the page's assets.
     private let read: (String) throws -> String
@@ -28,7 +29,7 @@ struct AssetBundle {
             if line.hasPrefix("@import "), let file = Self.quoted(line) {
                 try addStyle(Self.resolve(file, from: path))
             } else {
-                text += "\(line)\n"
+                text += line.isEmpty ? "" : "\(line.drop { $0 == " " })\n"
             }
         }
     }
@@ -59,11 +60,11 @@ struct AssetBundle {
             "// \(path)\nconst \(names[path] ?? "") = (() => {\n\(body)return { \(exports.joined(separator: ", ")) };\n})();\n"
     }
 
-    /// Returns the lines of a module without those that have only a comment: they are a quarter of what is sent.
+    /// Returns the lines of a module without those that have only a comment, and without indentation: together they are a
+    /// third of what is sent.
     private static func withoutComments(_ source: String) -> [Substring] {
         var isComment = false
-        return source.split(separator: "\n").filter { line in
-            let text = line.drop { $0 == " " }
+        return source.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { text in
             if isComment {
                 isComment = !text.contains("*/")
                 return false

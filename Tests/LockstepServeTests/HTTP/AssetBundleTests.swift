@@ -31,7 +31,7 @@ struct AssetBundleTests {
                 // pure/a.js
                 const m1 = (() => {
                 async function a(x) {
-                    /** @type {X} */ (x);
+                /** @type {X} */ (x);
                 }
                 return { a };
                 })();
@@ -57,8 +57,10 @@ struct AssetBundleTests {
 
     @Test("a style sheet contains those that it imports in its place")
     func styles() throws {
-        let text = try bundle("style.css", ["style.css": "@import \"./style/a.css\";\nb {}", "style/a.css": "a {}"])
-        #expect(text == "a {}\nb {}\n")
+        let text = try bundle(
+            "style.css",
+            ["style.css": "@import \"./style/a.css\";\nb {}", "style/a.css": "a {\n    margin: 0;\n}\n"])
+        #expect(text == "a {\nmargin: 0;\n}\nb {}\n")
     }
 
     @Test("a file that is missing is an error")
