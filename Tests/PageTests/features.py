@@ -435,6 +435,28 @@ def maps_without_tiles_show_the_world(system, browser):
     open_view(page, system, "#/map", "Number(document.querySelector('.leaflet-container')?.dataset.world) > 150")
     page.expect("(() => { const canvas = document.querySelector('.leaflet-world-pane canvas'); const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; return data.filter((value, i) => i % 4 === 3 && value > 0).length > 2000; })()", 10, "land")
     for _ in range(4):
+def the_page_can_be_installed(system, browser):
+    """The browser finds nothing that keeps it from installing the page, and each icon has the size that the manifest states."""
+    page = browser.page()
+    open_view(page, system, "#/", "document.querySelectorAll('.fleet-row[data-key]').length > 1")
+    errors = page.call("Page.getInstallabilityErrors")["installabilityErrors"]
+    assert not errors, errors
+    manifest = page.call("Page.getAppManifest")
+    assert manifest["data"] and not manifest["errors"], manifest
+    sizes = page.evaluate("""(async () => {
+        const manifest = document.querySelector('[rel=manifest]').href;
+        const { icons } = await (await fetch(manifest)).json();
+        return Promise.all(icons.filter(({ sizes }) => sizes !== 'any').map(async ({ src, sizes, type }) => {
+            const reply = await fetch(new URL(src, manifest));
+            const { width, height } = await createImageBitmap(await reply.blob());
+            return [sizes, `${width}x${height}`, type, reply.headers.get('Content-Type')];
+        }));
+    })()""")
+    assert len(sizes) == 3 and all(stated == found and kind == sent for stated, found, kind, sent in sizes), sizes
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
         page.evaluate("document.querySelector('.leaflet-control-zoom-in').click()")
         page.drain(0.4)
     page.expect("document.querySelectorAll('.map-place').length > 20", 10, "names of places")
@@ -553,4 +575,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [areas_of_rules_are_on_the_map, many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_page_can_be_installed, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
