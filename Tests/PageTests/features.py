@@ -576,3 +576,14 @@ def a_retired_device_is_forgotten(system, browser):
 
 
 ALL = [areas_of_rules_are_on_the_map, many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_page_can_be_installed, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+        page.evaluate("[...document.querySelectorAll('#control button')].find((button) => button.textContent === 'Rename or move').click()")
+        commands = "[...document.querySelectorAll('dialog[open] code')].map((command) => command.textContent).join('|')"
+        page.expect(f"{commands} === 'lockstep-agent --group lab --device old --outbox old.outbox --source none|lockstep-agent --group GROUP --device NAME --outbox GROUP-NAME.outbox --source …|lockstep forget lab/old'", 10, "the commands")
+        page.evaluate("(() => { const field = document.querySelectorAll('dialog[open] input')[1]; field.value = 'new-1'; field.dispatchEvent(new Event('input')); })()")
+        page.expect(f"{commands}.includes('--group lab --device new-1 --outbox new-1.outbox')", 10, "the commands with the new name")
+        page.evaluate("(() => { const field = document.querySelectorAll('dialog[open] input')[1]; field.value = 'a b; c'; field.dispatchEvent(new Event('input')); })()")
+        page.expect(f"{commands}.includes('--group GROUP --device NAME')", 10, "no command for a name that is none")
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        page.key("Escape")
+        page.expect("!document.querySelector('dialog')")

@@ -8,6 +8,7 @@ import { session } from "../core/session.js";
 import { stored, store } from "../core/settings.js";
 import { announce } from "../core/shell.js";
 import { askForget } from "./forget-dialog.js";
+import { askRename } from "./rename-dialog.js";
 import { leaseRate, proposedRate, remaining } from "../pure/lease.js";
 
 const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"]];
@@ -47,9 +48,10 @@ export function controlCard({ group, device }, streams) {
     const flush = h("button", { class: "button", type: "button", onclick: () => send({ flush: true }, flush, (reply) => `${reply.flushed} batches written`) }, "Flush now");
     flush.title = "Publish the samples of the current window now";
     const forget = h("button", { class: "button", type: "button", onclick: () => askForget({ group, device }) }, "Forget this device");
+    const rename = h("button", { class: "button", type: "button", onclick: () => askRename({ group, device }) }, "Rename or move");
     body.append(
         offline, h("h3", { class: "sub" }, "Rate lease"), h("p", { class: "hint" }, "A lease raises the rate of a stream until it ends."), form, leases,
-        h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), h("div", { class: "row" }, forget), result);
+        h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), h("div", { class: "row" }, forget, rename), result);
 
     let known = [];
     let describeTimer = 0;
