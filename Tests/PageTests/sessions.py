@@ -4,9 +4,10 @@ import json
 import subprocess
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
-from features import ALLOWED, CHART, leave
+from features import ALLOWED, CHART, HERE, leave
 from truth import no_errors, open_view, text
 
 BUTTON = "[...document.querySelectorAll('.view-session .device-title .button')].find((button) => button.textContent === {!r}).click()"
@@ -163,12 +164,66 @@ def the_gaps_of_a_session_are_listed(system, browser):
     leave(page)
 
 
+def two_sessions_are_laid_over_each_other(system, browser):
+    """A second session is chosen, and drawn at the time of the first one, aligned at a marker. It is part of the address, and of what is downloaded."""
+    first, second = recorded(system, "played"), recorded(system, "again", ("left", "hip"))
+    turn = lambda session: next(marker["t"] for marker in session["markers"] if marker["text"] == "turn")
+    shift = turn(second) - turn(first)
+    page = browser.page(height=2400)
+    open_view(page, system, "#/sessions/lab/played", "document.querySelectorAll('.chart').length === 2")
+    page.evaluate(BUTTON.format("Compare"))
+    page.expect(f"{DIALOG} && [...{DIALOG}.querySelectorAll('option')].some((option) => option.textContent.startsWith('again'))", 20, "the other session")
+    fill(page, "Session", page.evaluate(f"[...{DIALOG}.querySelectorAll('option')].find((option) => option.textContent.startsWith('again')).value"), "select")
+    page.expect(f"[...{DIALOG}.querySelectorAll('option')].some((option) => option.value === 'turn')", 10, "the marker that both have")
+    problems = page.evaluate((HERE / "accessibility.js").read_text())
+    assert not problems, problems
+    fill(page, "Aligned at", "turn", "select")
+    page.evaluate(f"{DIALOG}.querySelector('form').requestSubmit()")
+    page.expect("location.hash.startsWith('#/sessions/lab/played?with=lab/again&align=turn')", 10, "the comparison in the address")
+    labels = "[...document.querySelectorAll('.legend-label')].map((label) => label.textContent)"
+    page.expect(f"{labels}.length === 2", 20, "two sessions in each plot")
+    assert page.evaluate(labels) == ["left Device motion of again", "hip Device motion of again"], page.evaluate(labels)
+    assert "aligned at the marker turn" in page.evaluate("document.querySelector('.view-session').textContent")
+    page.expect("document.querySelectorAll('.chart[data-loading]').length === 0 && document.querySelector('.chart-note').hidden", 20, "past samples")
+    problems = page.evaluate((HERE / "accessibility.js").read_text())
+    assert not problems, problems
+    asked = [dict(urllib.parse.parse_qsl(urllib.parse.urlparse(url).query)) | {"url": url} for url in page.requests if "/streams/motion/device?" in url and "points=" in url]
+    starts = {int(query["from"]) for query in asked if "/lab/left/" in query["url"]}
+    assert any(start + shift in starts for start in starts), (shift, starts)
+    assert any("/lab/hip/" in query["url"] for query in asked), asked
+    # At the mark, the value of the second session is that of its own time.
+    page.evaluate("document.querySelector('.marker .button').click()")
+    page.expect(f"Number(new URLSearchParams(location.hash.split('?')[1]).get('at')) === {turn(first)}", 10, "the moment of the marker")
+    page.expect("[...document.querySelectorAll('.legend')].every((legend) => /[0-9]/.test(legend.textContent))", 20, "values of both sessions at the mark")
+    # A link shows the same in a new window.
+    address = page.evaluate("location.hash")
+    other = browser.page(height=2400)
+    open_view(other, system, address, f"{labels}.length === 2")
+    other.evaluate("document.querySelector('[aria-label=\\'Download what is shown\\']').click()")
+    fill(other, "Stream", "1", "select")
+    other.expect(f"/left: motion\\/device of again/.test({DIALOG}.textContent)", 10, "the second session in the dialog")
+    times = {name: int(value) for name, value in other.evaluate(f"[...{text('.download-link')}.matchAll(/(from|to)=([0-9]+)/g)].map((match) => match.slice(1))")}
+    assert times["from"] > second["start"] - 2_000_000 and times["to"] < second["end"] + 2_000_000, (times, second)
+    other.key("Escape")
+    other.evaluate("document.querySelector('#plots .plot-tools > .button:last-child').click()")
+    other.expect(f"[...{DIALOG}.querySelectorAll('#plot-session option')].map((option) => option.textContent).join() === 'This one,again' && !{DIALOG}.querySelector('[type=submit]').disabled", 20, "a plot of either session")
+    other.evaluate(f"{DIALOG}.querySelector('#plot-session').value = 'again'; {DIALOG}.querySelector('form').requestSubmit()")
+    other.expect("document.querySelectorAll('.chart').length === 3 && / of again/.test(document.querySelectorAll('.chart-title')[2].textContent) && /@again|%40again/.test(location.hash)", 10, "another plot of the second session")
+    no_errors(other, ALLOWED)
+    leave(other)
+    page.evaluate("[...document.querySelectorAll('.view-session .button')].find((button) => button.textContent === 'End comparison').click()")
+    page.expect("location.hash.startsWith('#/sessions/lab/played') && !location.hash.includes('with=') && document.querySelectorAll('.chart').length === 2 && !document.querySelector('.legend-label')", 20, "the first session alone")
+    no_errors(page, ALLOWED)
+    leave(page)
+
+
 def a_small_window_shows_a_session(system, browser):
     """At 320 px, nothing of a session or of the dialog is wider than the window."""
     recorded(system, "played")
+    recorded(system, "again", ("left", "hip"))
     page = browser.page(320, 640, 2, True)
     width = "document.documentElement.scrollWidth <= 320"
-    for view, ready in (("#/sessions", "document.querySelector('.session')"), ("#/sessions/lab/played", "document.querySelector('.chart')")):
+    for view, ready in (("#/sessions", "document.querySelector('.session')"), ("#/sessions/lab/played", "document.querySelector('.chart')"), ("#/sessions/lab/played?with=lab/again", "document.querySelector('.legend-label')")):
         open_view(page, system, view, ready)
         page.expect(width, 5, f"{view} fits")
     page.evaluate("location.hash = '#/sessions'")
@@ -241,4 +296,4 @@ def a_page_at_rest_costs_little(system, browser):
     return f"{max(shares.values()):.1%} of a core, {first:.1f} to {sizes[-1]:.1f} MB"
 
 
-ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, the_gaps_of_a_session_are_listed, a_small_window_shows_a_session]
+ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, two_sessions_are_laid_over_each_other, the_gaps_of_a_session_are_listed, a_small_window_shows_a_session]

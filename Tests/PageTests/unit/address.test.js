@@ -6,7 +6,7 @@ import { equal, test } from "./harness.js";
 const NOW = 1e15;
 
 test("a plot in an address has its device, its stream, its columns and its axis", () => {
-    for (const plot of [{ columns: null, axis: null }, { columns: ["co2", "t"], axis: null }, { columns: [], axis: null }, { columns: null, axis: { low: -2.5, high: 2 } }, { columns: ["x"], axis: { low: 0, high: 1e-7 } }].map((change) => ({ group: "lab", device: "left", stream: "x/air", ...change }))) {
+    for (const plot of [{ columns: null, axis: null }, { columns: ["co2", "t"], axis: null }, { columns: [], axis: null }, { columns: null, axis: { low: -2.5, high: 2 } }, { columns: ["x"], axis: { low: 0, high: 1e-7 } }, { session: "walk-4", columns: ["x"], axis: null }].map(({ session, ...change }) => ({ group: "lab", device: "left", ...(session ? { session } : {}), stream: "x/air", ...change }))) {
         equal(plotOf(plotText(plot)), plot);
     }
     equal([plotOf("none"), plotOf(""), plotOf("lab:steps"), plotOf("lab/left:")], [null, null, null, null]);

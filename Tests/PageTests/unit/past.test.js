@@ -74,3 +74,16 @@ await test("a mean that could not be loaded is asked for again after a while", (
     equal([server.asked.length, ask().means], [2, { pressure: 1000 }]);
     source.close();
 }, { location: { origin: "http://host" } }));
+
+await test("samples of another session are asked for at their own times, and shown at those of the first one", () => withFakes(async ({ pass, server }) => {
+    const view = { from: 1e12, to: 2e12 };
+    const shift = 5e12;
+    const source = new PastSource({ group: "lab", device: "left", stream: "steps", rate: null, shift }, () => {});
+    server.body = { kind: "samples", step: null, columns: ["steps"], units: ["1"], rows: [[6e12, 1], [6.5e12, 2]] };
+    source.show(view, 400);
+    await wait(pass, 600);
+    const asked = new URL(server.asked[0].split(" ")[1], "http://host").searchParams;
+    equal([Number(asked.get("from")), Number(asked.get("to"))], [shift + 0.5e12, shift + 2.5e12]);
+    equal([[...source.series.times], source.series.from], [[1e12, 1.5e12], 0.5e12]);
+    source.close();
+}, { location: { origin: "http://host" } }));

@@ -8,6 +8,7 @@ import { onThemeChange, token } from "../core/theme.js";
 import { onUnitsChange } from "../core/units.js";
 import { boundText } from "../pure/clock-texts.js";
 import { streamTitle } from "../pure/columns.js";
+import { ofSession } from "../pure/comparison.js";
 import { boundOf, sourceText } from "../pure/envelope.js";
 import { counted, fixed, rate, timeOfDay } from "../pure/format.js";
 import { steadyRange } from "../pure/scale.js";
@@ -52,7 +53,7 @@ export class Chart {
         this.onarrange = onarrange;
         this.axis = source.axis ?? null;
         this.unitText = h("span", { class: "chart-unit" });
-        const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream), this.unitText);
+        const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream) + ofSession(source), this.unitText);
         this.countText = h("span", { class: "chart-unit chart-count num" });
         this.boundText = h("span", { class: "chart-unit chart-bound num", title: "The largest possible error of the times in view, on the collector's clock" });
         this.sourceText = h("span", { class: "chart-unit chart-source", title: "Summaries of minutes have the least and the greatest value, the mean and the number of the samples, and may be kept longer" });
@@ -77,7 +78,7 @@ export class Chart {
     /** Adds the curves of another stream. @param {any} source */
     join(source) {
         const isFirst = this.curves.length === 0;
-        const curves = new Curves(source, { live: this.live, place: this.curves.length, label: isFirst ? null : `${source.device} ${streamTitle(source.stream)}`, onchange: () => this.invalidate(),
+        const curves = new Curves(source, { live: this.live, place: this.curves.length, label: isFirst ? null : `${source.device} ${streamTitle(source.stream)}${ofSession(source)}`, onchange: () => this.invalidate(),
             ontoggle: () => this.#rearranged(), onremove: () => {
                 curves.close();
                 curves.element.remove();
@@ -315,7 +316,7 @@ export class Chart {
     }
 
     #describe(when) {
-        const names = this.curves.map(({ source }) => `${streamTitle(source.stream)} of ${source.device}`).join(", ");
+        const names = this.curves.map(({ source }) => `${streamTitle(source.stream)} of ${source.device}${ofSession(source)}`).join(", ");
         const text = `${names}, ${when}${this.source.rate ? `, ${rate(this.source.rate)}` : ""}. Arrow keys move, plus and minus zoom, comma and full stop move the mark, Shift with arrow keys selects.`;
         if (this.canvas.getAttribute("aria-label") !== text) this.canvas.setAttribute("aria-label", text);
     }

@@ -7,6 +7,7 @@ import { fixed, UNKNOWN } from "../pure/format.js";
 import { units } from "../core/units.js";
 import { seriesIn, shownUnit } from "../pure/imperial.js";
 import { isGapBefore, patienceAfter } from "../pure/gaps.js";
+import { ofSession } from "../pure/comparison.js";
 import { coveredBy, meanWithin, measuredText, statisticsOf, turn } from "../pure/statistics.js";
 import { LIVE_SPAN } from "../pure/view.js";
 import { LiveLayer } from "./live-layer.js";
@@ -22,7 +23,7 @@ export class Curves {
     #loaded = { series: /** @type {any} */ (null), chosen: "", shown: /** @type {any} */ (null) };
 
     /**
-     * @param {{group: string, device: string, stream: string, rate: number|null, columns: import("../pure/columns.js").Column[], shown?: string[]|null}} source `shown` are the columns that are shown, if not the usual ones
+     * @param {{group: string, device: string, stream: string, rate: number|null, columns: import("../pure/columns.js").Column[], shown?: string[]|null, session?: string, shift?: number}} source `shown` are the columns that are shown, if not the usual ones
      * @param {{live: import("../core/live.js").LiveSamples, place: number, label: string|null, onchange: () => void, ontoggle: () => void, onremove: () => void}} options
      *   `place` is the number of other streams in the chart; `label` names one that is not the first
      */
@@ -38,14 +39,14 @@ export class Curves {
         this.element = h("div", { class: "legend", role: "group", "aria-label": label ? `Columns of ${label}` : "Columns" },
             label && h("span", { class: "legend-label" }, label, h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove ${label} from this plot`, title: "Remove from this plot", onclick: onremove }, icon("close"))),
             ...this.items.map(({ element }) => element));
-        this.release = live.want(this.address, source.stream);
+        this.release = source.session ? () => {} : live.want(this.address, source.stream);
     }
 
     /** As it is in an address. */
     get plotAddress() {
-        const { group, device, stream, columns } = this.source;
+        const { group, device, session, stream, columns } = this.source;
         const shown = columns.filter((_, i) => this.shown[i]).map(({ name }) => name);
-        return { group, device, stream, columns: shown.join() === this.usual.join() ? null : shown };
+        return { group, device, session, stream, columns: shown.join() === this.usual.join() ? null : shown };
     }
 
     /** The units of the columns that are shown. @returns {string[]} */
@@ -79,12 +80,12 @@ export class Curves {
 
     /** The name of the stream, with the device if it is another one. */
     get title() {
-        return `${this.source.device}: ${streamTitle(this.source.stream)}`;
+        return `${this.source.device}: ${streamTitle(this.source.stream)}${ofSession(this.source)}`;
     }
 
-    /** The live stream, if samples of it have arrived. */
+    /** The live stream, if samples of it have arrived. Another session has only the past. */
     get stream() {
-        return this.live.get(this.address, this.source.stream);
+        return this.source.session ? undefined : this.live.get(this.address, this.source.stream);
     }
 
     close() {

@@ -3,6 +3,7 @@
 import { streamPath } from "../core/api.js";
 import { h, setText } from "../core/dom.js";
 import { session } from "../core/session.js";
+import { ofSession } from "../pure/comparison.js";
 import { curlCommand, downloadAddress, fileName, formatsOf } from "../pure/download.js";
 import { bytes, dateTime, duration } from "../pure/format.js";
 
@@ -12,7 +13,7 @@ import { bytes, dateTime, duration } from "../pure/format.js";
 export function askDownload(charts, range, isOnCollectorTime) {
     const choice = (options, onchange) => h("select", { onchange }, ...options.map(({ value, text }) => h("option", { value }, text)));
     const all = charts.flatMap((chart) => chart.curves.map(({ source }) => ({ chart, source })));
-    const stream = choice(all.map(({ source }, i) => ({ value: String(i), text: `${source.device}: ${source.stream}` })), () => changed(true));
+    const stream = choice(all.map(({ source }, i) => ({ value: String(i), text: `${source.device}: ${source.stream}${ofSession(source)}` })), () => changed(true));
     const format = choice([], () => changed(false));
     const link = h("code", { class: "download-link", tabIndex: 0 });
     const progress = h("p", { class: "message", role: "status", hidden: true });
@@ -28,9 +29,11 @@ export function askDownload(charts, range, isOnCollectorTime) {
 
     const chosen = () => all[Number(stream.value)];
     const path = ({ group, device, stream: name }) => streamPath(group, device, name);
+    /** Samples of another session are at other times than they are shown. */
+    const times = () => ({ from: range.from + (chosen().source.shift ?? 0), to: range.to + (chosen().source.shift ?? 0) });
     const isImage = () => format.value === "png";
-    const name = () => fileName(chosen().source, range.from, format.value);
-    const address = () => downloadAddress(location.origin, path(chosen().source), range, format.value, isOnCollectorTime);
+    const name = () => fileName(chosen().source, times().from, format.value);
+    const address = () => downloadAddress(location.origin, path(chosen().source), times(), format.value, isOnCollectorTime);
 
     function changed(isOther) {
         if (isOther) {

@@ -46,14 +46,17 @@ export class PlotPanel {
     #isOnCollectorTime = false;
     /** @type {import("../pure/recording.js").Marker[]} */
     #markers = [];
+    /** A second session whose samples can be plotted too, and how much later it is than the times that are shown. @type {{id: string, shift: number}|null} */
+    other = null;
 
     /**
-     * @param {{live: import("../core/live.js").LiveSamples, moment: import("../device/moment.js").Moment, group: string, device: string, query: URLSearchParams, place?: string, isOnCollectorTime?: boolean}} options
-     *   `device` is the one whose plots do not show its name; `query` is that of the address; `place` is the name by which the chosen plots are kept
+     * @param {{live: import("../core/live.js").LiveSamples, moment: import("../device/moment.js").Moment, group: string, device: string, query: URLSearchParams, place?: string, isOnCollectorTime?: boolean, kept?: [string, string][]}} options
+     *   `device` is the one whose plots do not show its name; `query` is that of the address; `place` is the name by which the chosen plots are kept; `kept` are parameters of the address that stay
      */
-    constructor({ live, moment, group, device, query, place = `${group}/${device}`, isOnCollectorTime = stored("plots.collectorTime", false) === true }) {
+    constructor({ live, moment, group, device, query, kept = [], place = `${group}/${device}`, isOnCollectorTime = stored("plots.collectorTime", false) === true }) {
         this.moment = moment;
         this.place = place;
+        this.kept = kept;
         this.#isOnCollectorTime = moment.isOnCollectorTime = isOnCollectorTime;
         this.player = new Player(moment, { onplay: () => this.#onplay(), onpause: () => this.#show() });
         this.bar = selectionBar({ onzoom: () => this.zoomToSelection(), ondownload: () => this.#download(), ondelete: () => this.#delete(), onclear: () => this.#setSelection(null) });
@@ -70,7 +73,7 @@ export class PlotPanel {
             onclick: () => this.#setCollectorTime(!this.#isOnCollectorTime) }, "Collector time");
         this.rangeText = h("span", { class: "card-note num" });
         const tool = (symbol, label, act) => h("button", { class: "button quiet icon-only", type: "button", "aria-label": label, title: label, onclick: act }, icon(symbol));
-        this.picker = plotPicker({ charts: () => this.charts, onpick: (source, chart) => {
+        this.picker = plotPicker({ charts: () => this.charts, other: () => this.other, onpick: (source, chart) => {
             if (!chart) return this.addChosen(source);
             chart.join(source);
             this.#arranged();
@@ -123,8 +126,8 @@ export class PlotPanel {
                 if (!details.has(key)) details.set(key, request(devicePath(plot.group, plot.device), { signal }).catch(() => null));
                 const entry = (await details.get(key))?.streams.find(({ stream }) => stream === plot.stream);
                 if (signal.aborted) return true;
-                if (!entry) continue;
-                const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns };
+                if (!entry || (plot.session && plot.session !== this.other?.id)) continue;
+                const source = { ...plot, rate: entry.rate, columns: plottable(entry), shown: plot.columns, shift: plot.session ? this.other?.shift : 0 };
                 if (chart) chart.join(source);
                 else chart = this.add(source);
             }
@@ -231,7 +234,7 @@ export class PlotPanel {
     #parameters(range) {
         const plots = this.isArranged ? this.#plots() : [];
         // An empty list would be no list.
-        return [...Object.entries(range), .../** @type {[string, string][]} */ ((this.isArranged && !plots.length ? ["none"] : plots).map((plot) => ["plot", plot]))];
+        return [...this.kept, ...Object.entries(range), .../** @type {[string, string][]} */ ((this.isArranged && !plots.length ? ["none"] : plots).map((plot) => ["plot", plot]))];
     }
 
     /** A movement changes the range many times; browsers limit the changes of an address. */

@@ -87,11 +87,12 @@ export class PastSource {
     #abort = null;
 
     /**
-     * @param {{group: string, device: string, stream: string, rate: number|null}} source
+     * @param {{group: string, device: string, stream: string, rate: number|null, shift?: number}} source `shift` is how much later its samples are than the times at which they are shown, in µs
      * @param {() => void} onchange
      */
     constructor(source, onchange) {
         this.source = source;
+        this.shift = source.shift ?? 0;
         this.onchange = onchange;
     }
 
@@ -99,7 +100,7 @@ export class PastSource {
     show(view, width) {
         const span = view.to - view.from;
         // What is newer may not be stored yet.
-        const time = now() - ARRIVAL;
+        const time = this.#now - ARRIVAL;
         const have = this.series;
         // A range that follows the time is loaded again when this part of it is missing.
         const refresh = Math.max(2e6, span * 0.01);
@@ -115,7 +116,7 @@ export class PastSource {
         this.#wanted = wanted;
         clearTimeout(this.#timer);
         this.#timer = setTimeout(() => {
-            const until = Math.min(to, now());
+            const until = Math.min(to, this.#now);
             // Buckets are not narrower than a pixel: otherwise the cursor would pass over some.
             const points = Math.max(60, Math.min(3000, Math.floor((width * (until - from)) / span)));
             this.#load(Math.round(from), Math.round(until), points);
@@ -161,9 +162,14 @@ export class PastSource {
         return { means, changes: first && last ? changesOf(first, last) : {} };
     }
 
-    #request(query, signal) {
+    /** The present, as it is shown. */
+    get #now() {
+        return now() - this.shift;
+    }
+
+    #request({ from, to, ...query }, signal) {
         const { group, device, stream } = this.source;
-        return request(streamPath(group, device, stream), { query, signal });
+        return request(streamPath(group, device, stream), { query: { from: from + this.shift, to: to + this.shift, ...query }, signal });
     }
 
     /** Loads again, and shows what it has until then. */
@@ -192,10 +198,10 @@ export class PastSource {
         const wanted = this.#wanted;
         this.isLoading = true;
         this.onchange();
-        const complete = Math.min(to, now() - ARRIVAL);
+        const complete = Math.min(to, this.#now - ARRIVAL);
         try {
             const reply = await this.#request({ from, to, points, time: this.#isOnCollectorTime ? "collector" : undefined }, abort.signal);
-            this.series = seriesOf({ ...reply, from, to });
+            this.series = seriesOf({ ...reply, from, to, shift: this.shift });
             this.#complete = complete;
             this.problem = null;
         } catch (error) {

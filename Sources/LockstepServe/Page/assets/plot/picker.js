@@ -7,16 +7,17 @@ import { plottable } from "../pure/columns.js";
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** @param {{charts: () => import("./chart.js").Chart[], onpick: (source: any, chart: import("./chart.js").Chart|undefined) => void}} options */
-export function plotPicker({ charts, onpick }) {
+/** @param {{charts: () => import("./chart.js").Chart[], other: () => {id: string, shift: number}|null, onpick: (source: any, chart: import("./chart.js").Chart|undefined) => void}} options */
+export function plotPicker({ charts, other, onpick }) {
     const device = h("select", { id: "plot-device", onchange: () => loadStreams() });
     const stream = h("select", { id: "plot-stream" });
+    const session = h("select", { id: "plot-session" });
     const place = h("select", { id: "plot-place" });
     const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } });
     const add = h("button", { class: "button primary", type: "submit" }, "Add plot");
     const wrap = (select) => h("span", { class: "select" }, select, icon("chevron"));
     const dialog = h("dialog", { "aria-labelledby": "plot-title" }, h("h2", { id: "plot-title" }, "Add a plot"),
-        h("form", { method: "dialog", onsubmit: submit }, h("label", null, "Device", wrap(device)), h("label", null, "Stream", wrap(stream)), h("label", null, "Where", wrap(place)), problem, add,
+        h("form", { method: "dialog", onsubmit: submit }, h("label", null, "Device", wrap(device)), h("label", null, "Stream", wrap(stream)), h("label", null, "Session", wrap(session)), h("label", null, "Where", wrap(place)), problem, add,
             h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel")));
     const button = h("button", { class: "button", type: "button", onclick: open }, icon("plus"), "Plot");
     let streams = [];
@@ -28,6 +29,9 @@ export function plotPicker({ charts, onpick }) {
         const keys = [...new Set([current, ...fleet.entries.keys()])].filter(Boolean).sort(collator.compare);
         device.replaceChildren(...keys.map((key) => h("option", { value: key, selected: key === current }, key)));
         place.replaceChildren(h("option", { value: "" }, "In a new plot"), ...charts().map((chart, i) => h("option", { value: String(i) }, `In the plot of ${chart.source.device}: ${chart.source.stream}`)));
+        const second = other();
+        session.closest("label").hidden = second === null;
+        session.replaceChildren(h("option", { value: "" }, "This one"), ...(second ? [h("option", { value: second.id }, second.id)] : []));
         dialog.showModal();
         loadStreams();
     }
@@ -56,7 +60,8 @@ export function plotPicker({ charts, onpick }) {
         event.preventDefault();
         const [group, name] = device.value.split("/");
         const entry = streams.find((candidate) => candidate.stream === stream.value);
-        if (entry) onpick({ group, device: name, stream: entry.stream, rate: entry.rate, columns: entry.columns }, place.value === "" ? undefined : charts()[Number(place.value)]);
+        const second = session.value ? { session: session.value, shift: other()?.shift } : {};
+        if (entry) onpick({ group, device: name, stream: entry.stream, rate: entry.rate, columns: entry.columns, ...second }, place.value === "" ? undefined : charts()[Number(place.value)]);
         dialog.close();
     }
 

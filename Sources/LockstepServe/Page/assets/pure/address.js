@@ -3,13 +3,13 @@
 import { liveView, recentView } from "./view.js";
 
 /**
- * @typedef {{group: string, device: string, stream: string, columns: string[]|null, axis: {low: number, high: number}|null}} PlotAddress
- *   `columns` are those that are shown, null for the usual ones; `axis` are fixed limits of the value axis
+ * @typedef {{group: string, device: string, session?: string, stream: string, columns: string[]|null, axis: {low: number, high: number}|null}} PlotAddress
+ *   `session` is the second one of a comparison, if the samples are of it; `columns` are those that are shown, null for the usual ones; `axis` are fixed limits of the value axis
  */
 
-/** Returns a plot as in `lab/left:motion/accelerometer:x,y:-2..2`. @param {PlotAddress} plot */
-export function plotText({ group, device, stream, columns, axis }) {
-    const parts = [`${group}/${device}`, stream];
+/** Returns a plot as in `lab/left:motion/accelerometer:x,y:-2..2`, or `lab/left@walk-4:…` of another session. @param {PlotAddress} plot */
+export function plotText({ group, device, session, stream, columns, axis }) {
+    const parts = [`${group}/${device}${session ? `@${session}` : ""}`, stream];
     if (columns || axis) parts.push(columns ? columns.join(",") : "*");
     if (axis) parts.push(`${axis.low}..${axis.high}`);
     return parts.join(":");
@@ -28,10 +28,11 @@ export function plotsOf(text) {
 /** @param {string} text @returns {PlotAddress|null} */
 export function plotOf(text) {
     const [address, stream, columns = "*", limits = ""] = text.split(":");
-    const [group, device] = address.split("/");
+    const [group, name = ""] = address.split("/");
+    const [device, session] = name.split("@");
     if (!group || !device || !stream) return null;
     const [low, high] = limits.split("..").map(Number);
-    return { group, device, stream, columns: columns === "*" ? null : columns.split(",").filter(Boolean), axis: high > low ? { low, high } : null };
+    return { group, device, ...(session ? { session } : {}), stream, columns: columns === "*" ? null : columns.split(",").filter(Boolean), axis: high > low ? { low, high } : null };
 }
 
 /**

@@ -25,7 +25,7 @@ const BOUND = "bound_us";
 
 /**
  * Returns the curves of a reply of the server, of kind `envelope` or `samples`.
- * @param {{kind: string, step: number|null, columns: string[], units: string[], rows: any[][], from: number, to: number, source?: "samples"|"summaries"|"both"}} reply
+ * @param {{kind: string, step: number|null, columns: string[], units: string[], rows: any[][], from: number, to: number, source?: "samples"|"summaries"|"both", shift?: number}} reply `shift` is how much later its rows are than the times that are shown
  * @returns {Series}
  */
 export function seriesOf(reply) {
@@ -34,7 +34,7 @@ export function seriesOf(reply) {
     const isEnvelope = reply.kind === "envelope";
     const lead = isEnvelope ? 2 : 1;
     const picked = pickColumns(reply, lead, isEnvelope ? 2 : 1);
-    const times = Float64Array.from(rows, (row) => row[0] + (isEnvelope ? (reply.step ?? 0) / 2 : 0));
+    const times = Float64Array.from(rows, (row) => row[0] - (reply.shift ?? 0) + (isEnvelope ? (reply.step ?? 0) / 2 : 0));
     const low = picked.map(({ at }) => Float32Array.from(rows, (row) => row[at] ?? NaN));
     const high = isEnvelope ? picked.map(({ at }) => Float32Array.from(rows, (row) => row[at + 1] ?? NaN)) : low;
     const timeAt = (i) => times[i];

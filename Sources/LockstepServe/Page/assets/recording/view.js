@@ -13,8 +13,10 @@ import { Moment } from "../device/moment.js";
 import { trackCard } from "../device/track.js";
 import { PlotPanel } from "../plot/panel.js";
 import { plottable } from "../pure/columns.js";
+import { alignment, bothMarkers, otherOf, pairsOf } from "../pure/comparison.js";
 import { dateTime, duration } from "../pure/format.js";
 import { canStop, isRunning, isSameMarker, progressText, sessionRange } from "../pure/recording.js";
+import { askComparison } from "./compare-dialog.js";
 import { devicesCard } from "./devices.js";
 import { askDelete, askEdit } from "./dialogs.js";
 import { gapsCard } from "./gaps.js";
@@ -33,10 +35,12 @@ const PATIENCE = 15e6;
 export function show(main, { group, id, query }) {
     if (!group || !id) return showList(main, { query });
     const key = { group, id };
-    const place = `session ${group}/${id}`;
+    const withKey = otherOf(query);
+    const kept = /** @type {[string, string][]} */ (withKey ? [["with", `${withKey.group}/${withKey.id}`], ["align", query.get("align") ?? ""]] : []);
+    const place = `session ${group}/${id}${withKey ? ` with ${withKey.group}/${withKey.id}` : ""}`;
     const live = new LiveSamples();
     const moment = new Moment(live);
-    const panel = new PlotPanel({ live, moment, group, device: "", query, place, isOnCollectorTime: true });
+    const panel = new PlotPanel({ live, moment, group, device: "", query, kept, place, isOnCollectorTime: true });
     // A session has no other clock.
     panel.clock.hidden = true;
     const chosen = query.has("plot") ? query.getAll("plot") : stored(`plots ${place}`, null);
@@ -45,6 +49,8 @@ export function show(main, { group, id, query }) {
     let session = null;
     /** Markers that were sent, until the collector has them. @type {import("../pure/recording.js").Marker[]} */
     let sent = [];
+    /** The one that is laid over it. @type {import("../pure/recording.js").Recording|null} */
+    let second = null;
     let drawn = "";
     let isBuilt = false;
     let isOver = false;
@@ -55,10 +61,12 @@ export function show(main, { group, id, query }) {
     const state = h("span", { class: "session-state" });
     const progress = h("span", { class: "num muted", role: "timer" });
     const facts = h("p", { class: "event-facts" });
+    const compared = h("p", { class: "event-facts compared", hidden: !withKey }, withKey && `With ${withKey.id}`);
     const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } });
     const act = (text, run, more = {}) => h("button", { class: "button", type: "button", onclick: () => attempt(run), ...more }, text);
     const stop = act("Stop", () => ask(key, "stop"), { class: "button primary", hidden: true });
     const edit = login.canOperate && act("Edit", () => session && askEdit(session, reload));
+    const compare = act("Compare", () => session && askComparison(session), { hidden: true });
     const remove = login.canOperate && act("Delete", () => session && askDelete(session));
     const file = (format) => h("a", { class: "button", download: `${id}.${format}`, href: `/api/v1${sessionPath(group, id)}/export?format=${format}`, title: `All samples and markers as in lockstep export session ${id} --out ${id}.${format}` }, icon("download"), format.toUpperCase());
     const files = h("span", { class: "row-tools", role: "group", "aria-label": "Download", hidden: true }, file("mcap"), file("xdf"));
@@ -72,7 +80,7 @@ export function show(main, { group, id, query }) {
     const missing = h("div");
     main.append(h("div", { class: "view view-session" },
         h("header", { class: "device-head" }, h("nav", { class: "crumbs", "aria-label": "Path" }, h("a", { href: "#/sessions", class: "crumb" }, icon("back"), "Sessions"), h("span", { class: "muted" }, group)),
-            h("div", { class: "device-title" }, title, state, progress, h("span", { class: "spacer" }), marking, stop, edit, remove, files), facts, problem), missing, grid));
+            h("div", { class: "device-title" }, title, state, progress, h("span", { class: "spacer" }), marking, stop, edit, compare, remove, files), facts, compared, problem), missing, grid));
 
     let isPollProblem = false;
     const loading = repeat(async (signal) => {
@@ -85,7 +93,8 @@ export function show(main, { group, id, query }) {
             if (isPollProblem) problem.hidden = true;
             isPollProblem = false;
             draw();
-            if (!isBuilt && next.devices.length) build(next, signal);
+            // Without its start, nothing can be aligned with it.
+            if (!isBuilt && next.devices.length && (!withKey || next.start !== undefined)) build(next, signal);
         } catch (error) {
             if (signal.aborted) return;
             drawn = "";
@@ -98,7 +107,7 @@ export function show(main, { group, id, query }) {
             }
             if (error.status === 404) {
                 session = null;
-                for (const part of [grid, stop, marking, files]) part.hidden = true;
+                for (const part of [grid, stop, compare, marking, files]) part.hidden = true;
             }
         }
     }, 1000);
@@ -164,15 +173,41 @@ export function show(main, { group, id, query }) {
         facts.replaceChildren(...known.map((fact) => h("span", { class: "label" }, fact)));
         stop.hidden = !login.canOperate || !canStop(session);
         marking.hidden = !login.canOperate || session.start === undefined;
+        compare.hidden = session.start === undefined;
         files.hidden = session.start === undefined || session.end === undefined;
         const all = { ...session, markers: [...session.markers, ...sent].sort((a, b) => a.t - b.t) };
         devices.update(all);
         gaps.update(session);
         markers.update(all);
-        panel.setMarkers(all.markers);
+        drawMarkers(all.markers);
         const range = sessionRange(session);
         if (range && !isRunning(session) && !isRangeChosen) panel.showRange(range, session.start);
         isRangeChosen ||= !isRunning(session);
+    }
+
+    /** @param {import("../pure/recording.js").Marker[]} markers */
+    function drawMarkers(markers) {
+        panel.setMarkers(second && panel.other ? bothMarkers(markers, second.markers, panel.other) : markers);
+    }
+
+    /** Loads the session that is laid over the first one, and says how. @param {import("../pure/recording.js").Recording} first @param {AbortSignal} signal */
+    async function loadSecond(first, signal) {
+        if (!withKey) return;
+        try {
+            second = await request(sessionPath(withKey.group, withKey.id), { signal });
+        } catch (error) {
+            if (!signal.aborted) say(`${withKey.id} could not be loaded: ${error.message}`);
+        }
+        if (isOver || !second) return;
+        const end = h("a", { class: "button", href: sessionAddress(key) }, "End comparison");
+        const title = h("span", null, "With ", h("a", { href: sessionAddress(withKey) }, second.name));
+        compared.replaceChildren(title, end);
+        if (second.start === undefined) return title.append(", which has not started");
+        const wanted = query.get("align") ?? "";
+        const { shift, marker } = alignment(first, second, wanted);
+        panel.other = { id: second.id, shift };
+        const how = marker ? `aligned at the marker ${marker}` : wanted ? `aligned at their starts: one of them has no marker ${wanted}` : "aligned at their starts";
+        title.append(`, ${how}`);
     }
 
     /** What moves between two answers. */
@@ -184,10 +219,19 @@ export function show(main, { group, id, query }) {
     async function build(first, signal) {
         isBuilt = true;
         const addresses = first.devices.map(({ device }) => ({ group, device }));
-        const details = new Map(addresses.map((address) => [`${group}/${address.device}`, request(devicePath(group, address.device), { signal }).catch(() => null)]));
+        await loadSecond(first, signal);
+        const others = (panel.other && second?.devices.map(({ device }) => device)) || [];
+        const pairs = pairsOf(addresses.map(({ device }) => device), others);
+        const secondOf = (device) => ({ group: second?.group ?? group, device });
+        const details = new Map();
+        for (const { group: name, device } of [...addresses, ...others.map(secondOf)]) {
+            const path = devicePath(name, device);
+            if (!details.has(`${name}/${device}`)) details.set(`${name}/${device}`, request(path, { signal }).catch(() => null));
+        }
         if (Array.isArray(chosen)) await panel.restore(chosen, details, signal);
-        const known = (await Promise.all(addresses.map(async (address) => ({ address, detail: await details.get(`${group}/${address.device}`) })))).filter(({ detail }) => detail);
+        const loaded = new Map(await Promise.all([...details].map(async ([name, detail]) => /** @type {[string, any]} */ ([name, await detail]))));
         if (isOver) return;
+        const known = addresses.map((address) => ({ address, detail: loaded.get(`${group}/${address.device}`) })).filter(({ detail }) => detail);
         // Devices that have not sent anything yet.
         if (!known.length) {
             isBuilt = false;
@@ -199,7 +243,11 @@ export function show(main, { group, id, query }) {
         for (const stream of panel.isArranged ? [] : streams) {
             for (const { address, detail } of known) {
                 const entry = detail.streams.find((candidate) => candidate.stream === stream);
-                if (entry && plottable(entry).length && panel.charts.length < MOST_PLOTS) panel.add({ ...address, stream, rate: entry.rate, columns: plottable(entry) });
+                if (!entry || !plottable(entry).length || panel.charts.length >= MOST_PLOTS) continue;
+                const chart = panel.add({ ...address, stream, rate: entry.rate, columns: plottable(entry) });
+                const pair = secondOf(pairs.get(address.device) ?? "");
+                const other = loaded.get(`${pair.group}/${pair.device}`)?.streams.find((candidate) => candidate.stream === stream);
+                if (other && panel.other) chart.join({ ...pair, stream, rate: other.rate, columns: plottable(other), session: panel.other.id, shift: panel.other.shift });
             }
         }
         panel.empty.hidden = panel.charts.length > 0;
@@ -210,7 +258,7 @@ export function show(main, { group, id, query }) {
             ...known.filter(({ detail }) => has(detail, "location")).slice(0, MOST_CARDS).map(({ address }) => trackCard(address, moment, true, { title: `Position of ${address.device}`, id: `track-${address.device}`, until })),
         ];
         grid.append(...cards.map(({ element }) => element));
-        if (session) panel.setMarkers(session.markers);
+        if (session) drawMarkers(session.markers);
     }
 
     const timer = setInterval(tick, 100);
