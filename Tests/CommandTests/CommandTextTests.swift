@@ -139,8 +139,8 @@ struct CommandTextTests {
             let json = try await RunningProgram.run(Programs.built("lockstep"), ["rules", "list", file, "--json"])
             #expect(
                 json.text
-                    == #"{"rule":"a","when":"shake","groups":["lab"],"devices":["walker-*","van"],"to":[],"late":"mark"}"#
-                    + "\n")
+                    == #"{"rule":"a","when":"shake","groups":["lab"],"devices":["walker-*","van"],"to":[],"#
+                    + #""severity":"warning","late":"mark"}"# + "\n")
             let table = try await RunningProgram.run(Programs.built("lockstep"), ["rules", "list", file])
             #expect(table.text.contains("lab     walker-* or van"), "\(table.text)")
         }

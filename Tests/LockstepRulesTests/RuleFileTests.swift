@@ -1,4 +1,5 @@
 import LockstepCommandLine
+import LockstepModel
 import LockstepRules
 import Testing
 
@@ -31,6 +32,7 @@ import Testing
         ("rules:\n  a: {when: {speed: any, above: 30}}", "'30' is not a speed; write it as '30 km/h'"),
         ("rules:\n  a: {when: {silence: any, for: 10 minutes}}", "'10 minutes' is not a duration"),
         ("rules:\n  a: {when: {silence: any}}", "has no 'for'"),
+        ("rules:\n  a: {when: {shake: any}, severity: loud}", "'loud' is not one of info, warning, critical"),
         ("rules:\n  a: {when: {state: asleep}}", "'asleep' is not one of active"),
         ("rules:\n  a: {when: {enter: home}}", "'home' is not a place; add it to the section 'places'"),
         ("places: {home: {center: [91, 0], radius: 5}}", "expects [latitude, longitude]"),
@@ -98,7 +100,7 @@ import Testing
               note: {record: mark}
               end: {record: stop, session: walk}
             rules:
-              a: {when: {enter: yard}, to: [bus, desk, phone, post, log], cooldown: 1h, late: ignore, late-after: 5m}
+              a: {when: {enter: yard}, to: [bus, desk, phone, post, log], severity: critical, cooldown: 1h, late: ignore, late-after: 5m}
               b: {when: {steps: 10000, zone: Europe/Berlin}, message: "{device} walks"}
               c: {when: {orientation: [faceUp, faceDown], for: 3s}, groups: [lab], devices: ["lab/*"]}
             """
@@ -108,6 +110,7 @@ import Testing
             rules.rules[0].ways == ["bus", "desk", "phone", "post/b@example.org", "post/c@example.org", "log"],
             "each recipient of a mail is accepted, refused and repeated on its own")
         #expect(rules.rules[0].late == .ignore)
+        #expect(rules.rules.map(\.severity) == [.critical, .warning, .warning])
         #expect(rules.rules[0].lateAfter == 300_000_000 && rules.rules[0].cooldown == 3_600_000_000)
         #expect(Set(rules.ways.values.map(\.kind)).count == 6)
         var start = RecordAction.Start(session: "fall of {device}")

@@ -131,6 +131,11 @@ struct EventJSONTests {
 
 @Suite("Collector health in JSON")
 struct CollectorHealthTests {
+    /// Returns a report with another member.
+    private static func with(_ member: String) -> String {
+        #"{"status":"online","at":1,"devices":0,"stored":0,"duplicates":0,"conflicts":0,"rejected":0,\#(member)}"#
+    }
+
     @Test(
         "a health report is encoded as specified and survives a round trip",
         arguments: [.online, .stalled, .offline] as [CollectorHealth.Status])
@@ -157,6 +162,17 @@ struct CollectorHealthTests {
                     + #""refused":["steps"],"reader":8,"reader_age":9}}"#))
         full.rules = ["low": "pressure", "high": "x/air"]
         #expect(text(full.encoded()).hasSuffix(#","rules":{"high":"x/air","low":"pressure"}}"#))
+        full.severities = ["low": .info]
+        full.places = [
+            "home": .circle(.init(latitude: 48.1, longitude: -11.5), radius: 100),
+            "yard": .polygon([
+                .init(latitude: 1, longitude: 1), .init(latitude: 1, longitude: 2), .init(latitude: 2, longitude: 2),
+            ]),
+        ]
+        #expect(
+            text(full.encoded()).hasSuffix(
+                #","severities":{"low":"info"},"places":{"home":{"center":[48.1,-11.5],"radius":100},"#
+                    + #""yard":{"polygon":[[1.0,1.0],[1.0,2.0],[2.0,2.0]]}}}"#))
         #expect(try CollectorHealth.decode(Data(full.encoded())) == full)
         var minimal = health
         minimal.problem = nil
@@ -177,6 +193,10 @@ struct CollectorHealthTests {
             ("nope", "not valid JSON"), ("{}", "'status' is missing"),
             (#"{"status":"fine"}"#, "'status' has an unknown value"),
             (#"{"status":"online","at":1,"devices":"x"}"#, "'devices' is not a whole number"),
+            (Self.with(#""places":{"a":{"center":[91,0],"radius":1}}"#), "'places.a.center' is not a latitude"),
+            (Self.with(#""places":{"a":{"center":[1,0],"radius":0}}"#), "'places.a.radius' is not above 0"),
+            (Self.with(#""places":{"a":{"polygon":[[1,1],[2,2]]}}"#), "'places.a.polygon' has less than three"),
+            (Self.with(#""severities":{"a":"loud"}"#), "'severities.a' has an unknown value"),
         ])
     func rejected(_ payload: String, _ reason: String) {
         let error = #expect(throws: PayloadError.self) { try CollectorHealth.decode(data(payload)) }

@@ -27,7 +27,7 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
         return Transfer.post(body, to: url, headers: headers)
     case .ntfy(let url, let token, let priority):
         var headers = ["Title: \(headerText(event.rule))", "Content-Type: text/plain; charset=utf-8"]
-        if let priority { headers.append("Priority: \(priority)") }
+        if let priority = priority ?? event.severity?.priority { headers.append("Priority: \(priority)") }
         if let token { headers.append("Authorization: Bearer \(headerText(token))") }
         return Transfer.post(Array(event.text.utf8), to: url, headers: headers)
     case .mail(let mail):
@@ -36,6 +36,17 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
             password: mail.password)
     case .command(let arguments):
         return runCommand([arguments[0]] + arguments.dropFirst().map { fill($0, event) })
+    }
+}
+
+extension Severity {
+    /// The priority of a notification by ntfy; nil for its default.
+    fileprivate var priority: String? {
+        switch self {
+        case .info: "low"
+        case .warning: nil
+        case .critical: "urgent"
+        }
     }
 }
 

@@ -17,8 +17,8 @@ final class CollectorRules {
     private let wakeup: Wakeup
     private let logger: Logger
     private var notifications = Notifications()
-    /// The stream that each rule watches, by the rule's name. Rules without a stream are missing.
-    private(set) var streams: [String: String] = [:]
+    /// What is reported of the rules.
+    private(set) var reported = ReportedRules()
     /// Whether the rules have to be read again after the current transaction.
     private var mustReload = false
     /// The earliest time at which the rules are read again, in µs of the boot clock.
@@ -67,10 +67,7 @@ final class CollectorRules {
                 scope.contains($0)
             }
             notifications.setRules(rules)
-            streams = Dictionary(
-                uniqueKeysWithValues: rules.rules.compactMap { rule in
-                    rule.condition.stream.map { (rule.name, $0.name) }
-                })
+            reported = ReportedRules(rules)
             // Without rules, a notification of an earlier run would have no way out, and would be given up.
             if notifications.needsEarlier { notifications.addEarlier(try writer.pendingDeliveries()) }
             reloadInterval = Self.reloadIntervals.lowerBound

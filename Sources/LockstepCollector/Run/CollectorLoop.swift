@@ -70,7 +70,7 @@ final class CollectorLoop {
         (intake, registry) = try Self.restore(configuration, writer)
         let report = HealthReport(configuration: configuration, store: location, logger: logger)
         report.readSpace = { writer.space() }
-        report.readRules = { [rules] in rules.streams }
+        report.readRules = { [rules] in rules.reported }
         self.report = report
         link = BrokerLink(
             wakeup: wakeup, version: configuration.broker.version, backoff: Self.backoff,

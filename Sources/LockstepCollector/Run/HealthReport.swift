@@ -23,8 +23,8 @@ final class HealthReport {
     private let started = Moment.now().wall
     /// Returns the size of the store, or nil while the store is busy or if it is on a server.
     var readSpace: () -> StoreSpace? = { nil }
-    /// Returns the stream of each rule that has one, by the rule's name.
-    var readRules: () -> [String: String] = { [:] }
+    /// Returns what is reported of the rules.
+    var readRules: () -> ReportedRules = { ReportedRules() }
     private var space: StoreSpace?
     private var certificates: CertificateWatch
     private var stored = 0
@@ -97,11 +97,6 @@ final class HealthReport {
         self.problem = problem
     }
 
-    private var reportedRules: [String: String]? {
-        let rules = readRules()
-        return rules.isEmpty ? nil : rules
-    }
-
     /// Publishes the health if the interval has passed since the last time.
     func publishIfDue(counting fleet: @autoclosure () -> Fleet, over link: BrokerLink, at moment: Moment) {
         guard moment.boot - publishedAt >= configuration.healthInterval else { return }
@@ -113,13 +108,15 @@ final class HealthReport {
         space = readSpace() ?? space
         logger.report(certificates.update(broker: link.certificateExpiry, at: moment.wall.microseconds))
         let times = certificates.times
+        let rules = readRules()
         let health = CollectorHealth(
             status: status, at: moment.wall, problem: problem, devices: fleet.devices, stored: stored,
             duplicates: duplicates, conflicts: conflicts, rejected: rejected, dropped: fleet.droppedSamples,
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
             store: store, groups: configuration.reportedGroups,
             certificates: times.isEmpty ? nil : times,
-            space: space.map(CollectorHealth.Space.init), rules: reportedRules)
+            space: space.map(CollectorHealth.Space.init), rules: rules.streams, severities: rules.severities,
+            places: rules.places)
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {

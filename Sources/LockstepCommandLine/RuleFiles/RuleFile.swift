@@ -39,7 +39,7 @@ struct RuleFileReader {
     var targets: [String: [String]] = [:]
 
     static let ruleKeys = [
-        "when", "groups", "devices", "schedule", "cooldown", "late", "late-after", "to", "message",
+        "when", "groups", "devices", "severity", "schedule", "cooldown", "late", "late-after", "to", "message",
     ]
 
     mutating func readRules(_ node: YAMLNode) throws {
@@ -61,6 +61,7 @@ struct RuleFileReader {
         rule.groups = try fields.values("groups") { try GroupID(validating: $0).rawValue }
         rule.devices = try fields.texts("devices")
         if let node = fields.node("schedule") { rule.schedule = try schedule(node, name) }
+        rule.severity = try fields.value("severity") { try choice($0, of: Severity.self) } ?? .warning
         rule.cooldown = try fields.value("cooldown", parseDuration) ?? 0
         rule.late = try fields.value("late") { try choice($0, of: Rule.LatePolicy.self) } ?? .mark
         rule.lateAfter = try fields.value("late-after", parseDuration) ?? rule.lateAfter

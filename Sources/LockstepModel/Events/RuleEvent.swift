@@ -1,3 +1,13 @@
+/// How much an event of a rule matters.
+public enum Severity: String, Sendable, Hashable, CaseIterable {
+    /// Good to know.
+    case info
+    /// Someone should look at it.
+    case warning
+    /// Someone has to act.
+    case critical
+}
+
 /// Something that a rule tells.
 public struct RuleEvent: Sendable, Hashable {
     /// What identifies an event in every store: a rule tells each time of a device once.
@@ -29,6 +39,8 @@ public struct RuleEvent: Sendable, Hashable {
     public var isLate: Bool
     /// The names of the ways out. Neither messages nor the table of events have them.
     public var ways: [String]
+    /// The severity of its rule, in notifications; nil elsewhere, because the table of events does not have it.
+    public var severity: Severity?
 
     /// Creates an event.
     public init(key: Key, at: Timestamp, value: Double?, text: String, isLate: Bool, ways: [String] = []) {

@@ -153,6 +153,19 @@ public enum Area: Sendable, Hashable {
     /// A polygon of at least three corners, in order. Its edges are straight on a map of its surroundings.
     case polygon([Coordinate])
 
+    /// The latitudes and longitudes of its centre, or of its corners, in degrees.
+    package var points: [(latitude: Double, longitude: Double)] {
+        switch self {
+        case .circle(let centre, _): [(centre.latitude, centre.longitude)]
+        case .polygon(let corners): corners.map { ($0.latitude, $0.longitude) }
+        }
+    }
+
+    /// The radius of a circle in m; nil for a polygon.
+    package var radius: Double? {
+        if case .circle(_, let radius) = self { radius } else { nil }
+    }
+
     /// Returns the distance from the border in m: negative inside, positive outside.
     public func signedDistance(to position: Coordinate) -> Double {
         switch self {

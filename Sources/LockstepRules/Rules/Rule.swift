@@ -36,6 +36,8 @@ public struct Rule: Sendable, Hashable {
     public var schedule: Schedule?
     /// The minimum time between two notifications of one device, in µs.
     public var cooldown: Int64 = 0
+    /// How much its events matter.
+    public var severity = Severity.warning
     /// What happens to late notifications.
     public var late = LatePolicy.mark
     /// The age at receipt from which a sample is late, in µs.

@@ -4,7 +4,7 @@ public import LockstepModel
 /// The JSON encoding of an event of a rule, in MQTT messages, webhooks and the HTTP API: `{"id":7,"rule":"hot",
 /// "device":"lab/left","t":1700000000000000,"at":1700000000100000,"value":31.5,"text":"…","late":false}`.
 ///
-/// An event that a person has acknowledged also has `acknowledged`.
+/// An event that a person has acknowledged also has `acknowledged`, and a notification `severity`.
 public enum EventJSON {
     /// Encodes an event.
     public static func encode(_ event: StoredEvent) -> [UInt8] {
@@ -23,6 +23,7 @@ public enum EventJSON {
         if let value = event.value, value.isFinite { object.member("value", value) }
         object.member("text", event.text)
         object.member("late", event.isLate)
+        object.member("severity", ifPresent: event.severity?.rawValue)
         object.member("acknowledged", ifPresent: event.acknowledged?.microseconds)
     }
 

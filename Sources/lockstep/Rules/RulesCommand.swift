@@ -65,13 +65,14 @@ struct RulesListCommand: ParsableCommand {
             for rule in rules { Terminal.output.write(Self.json(rule) + "\n") }
             return
         }
-        var table = Table(["RULE", "WHEN", "GROUPS", "DEVICES", "TO", "LATE"])
+        var table = Table(["RULE", "WHEN", "GROUPS", "DEVICES", "SEVERITY", "TO", "LATE"])
         for rule in rules {
             // A device has to match both.
             table.rows.append([
                 .init(rule.name, .bold), .init(rule.condition.summary),
                 .init(rule.groups.isEmpty ? "all" : rule.groups.joined(separator: " or ")),
                 .init(rule.devices.isEmpty ? "all" : rule.devices.joined(separator: " or ")),
+                .init(rule.severity.rawValue),
                 .init(rule.ways.isEmpty ? "-" : rule.ways.joined(separator: ", ")), .init(rule.late.rawValue),
             ])
         }
@@ -86,6 +87,7 @@ struct RulesListCommand: ParsableCommand {
         for (name, texts) in [("groups", rule.groups), ("devices", rule.devices), ("to", rule.ways)] {
             object.member(name, texts) { $0.string($1) }
         }
+        object.member("severity", rule.severity.rawValue)
         object.member("late", rule.late.rawValue)
         return String(decoding: object.finish(), as: UTF8.self)
     }

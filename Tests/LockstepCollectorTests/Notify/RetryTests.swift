@@ -86,7 +86,7 @@ import Testing
 
     @Test("an event is encoded as the wire format documents it")
     func json() {
-        let event = RuleEvent(
+        var event = RuleEvent(
             key: .init(rule: "high", device: left, time: Timestamp(microseconds: 1_795_232_037_655_430)),
             at: Timestamp(microseconds: 1_795_232_037_855_112), value: 41.5, text: "lab/left: high (41.5)",
             isLate: false)
@@ -96,6 +96,9 @@ import Testing
             text
                 == #"{"id":7,"rule":"high","device":"lab/left","t":1795232037655430,"at":1795232037855112,"value":41.5,"#
                 + #""text":"lab/left: high (41.5)","late":false}"#)
+        event.severity = .critical
+        let notification = String(decoding: EventJSON.encode(StoredEvent(id: 7, event: event)), as: UTF8.self)
+        #expect(notification == text.dropLast() + #","severity":"critical"}"#)
     }
 
     @Test("placeholders in a text are not filled again, and a text cannot end an argument")
