@@ -144,7 +144,7 @@ def a_selection_is_measured(system, browser):
 
 def events_are_filtered_and_acknowledged_together(system, browser):
     """10,000 events are drawn at once; filters, groups and links; all that is shown is acknowledged."""
-    rules = "rules: {high: {when: {value: pressure.pressure, above: 10}}, higher: {when: {value: pressure.pressure, above: 20}}}"
+    rules = "rules: {high: {when: {value: pressure.pressure, above: 10}}, higher: {when: {value: pressure.pressure, above: 20}, severity: critical}}"
     with System(system.programs, rules=rules) as ruled:
         ruled.wait(lambda: "online" in json.dumps(ruled.get("/api/v1/system") or {}), "the collector is online")
         page = browser.page()
@@ -160,6 +160,12 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         page.expect(f"document.querySelectorAll('.chart').length === 1 && /Pressure/.test({text('.chart-title')}) && /[?&]at=/.test(location.hash)", 20, "the plot of the event")
         open_view(page, ruled, "#/events", f"{rows} === 5")
         choose = lambda label, value: page.evaluate(f"(() => {{ const select = document.querySelector('.events-tools [aria-label={label}]'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()")
+        page.expect("[...document.querySelectorAll('.event')].filter((row) => row.querySelector('.event-severity')?.textContent === 'Critical').length === 1", 20, "the severity of a rule")
+        choose("Severity", "critical")
+        page.expect(f"{rows} === 1 && /severity=critical/.test(location.hash) && /higher/.test({text('.event-text')})")
+        choose("Severity", "warning")
+        page.expect(f"{rows} === 4 && !document.querySelector('.event-severity')")
+        choose("Severity", "")
         choose("Rule", "high")
         page.expect(f"{rows} === 4 && /rule=high/.test(location.hash)")
         choose("Device", "lab/left")

@@ -1,4 +1,4 @@
-import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, streamOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
+import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, severityOf, streamOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
 import { check, equal, test } from "./harness.js";
 
 const NOW = 1e15;
@@ -22,6 +22,12 @@ test("the stream of an event is the one that its rule watches", () => {
     equal([streamOf(event(), system), streamOf(event({ device: "yard/a" }), system), streamOf(event({ rule: "cold" }), system), streamOf(event(), null)], ["x/air", "x/soil", null, null]);
 });
 
+test("the severity of an event is that of its rule, as a collector of its group reports it", () => {
+    const system = { collectors: [{ group: "yard", groups: ["yard"], severities: { hot: "info" } }, { group: "lab", groups: ["lab"], severities: { hot: "critical", full: "critical" } }, { group: "old", groups: null }] };
+    equal([event(), event({ device: "yard/a" }), event({ rule: "cold" }), event({ device: null, rule: "full" })].map((each) => severityOf(each, system)), ["critical", "info", "warning", "critical"]);
+    equal(severityOf(event(), null), "warning");
+});
+
 test("only events that nobody has acknowledged are counted", () => {
     equal(unacknowledged([event({ id: 1 }), event({ id: 2, acknowledged: NOW })]).map(({ id }) => id), [1]);
     equal([0, 99, 100].map(badge), ["0", "99", "99+"]);
@@ -40,10 +46,10 @@ test("the oldest events beyond a number are removed", () => {
     equal(excess(events, 1).map(({ id }) => id), [9, 1]);
 });
 
-test("events are chosen by rule, device and time", () => {
+test("events are chosen by rule, device, severity and time", () => {
     const events = [event({ id: 1 }), event({ id: 2, rule: "cold" }), event({ id: 3, device: null }), event({ id: 4, t: NOW - 7200e6 })];
-    const ids = (filter) => filtered(events, { rule: "", device: "", span: "", ...filter }, NOW).map(({ id }) => id);
-    equal([ids({}), ids({ rule: "cold" }), ids({ device: "lab/left" }), ids({ span: "3600" })], [[1, 2, 3, 4], [2], [1, 2, 4], [1, 2, 3]]);
+    const ids = (filter) => filtered(events, { rule: "", device: "", severity: "", span: "", ...filter }, NOW, { collectors: [{ group: "lab", groups: null, severities: { cold: "critical" } }] }).map(({ id }) => id);
+    equal([ids({}), ids({ rule: "cold" }), ids({ device: "lab/left" }), ids({ span: "3600" }), ids({ severity: "critical" }), ids({ severity: "warning" })], [[1, 2, 3, 4], [2], [1, 2, 4], [1, 2, 3], [2], [1, 3, 4]]);
     equal([rulesOf(events), devicesOf(events)], [["cold", "hot"], ["lab/left"]]);
 });
 

@@ -7,8 +7,10 @@ import { eventParameters, eventPlot } from "../pure/address.js";
 import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { dateTime, isoTime, nearTime } from "../pure/format.js";
-import { streamOf, unacknowledged } from "../pure/events.js";
+import { severityOf, streamOf, unacknowledged } from "../pure/events.js";
 
+/** The severities that are named; the usual one is not. */
+const SEVERITIES = { critical: "Critical", info: "Info" };
 /** Events of a group that are listed. */
 const LISTED = 100;
 
@@ -19,11 +21,13 @@ const LISTED = 100;
 export function eventRow(events, acknowledge) {
     const [event, ...others] = events;
     const open = unacknowledged(events);
-    return h("li", { class: "event", data: { open: String(open.length > 0) } },
+    const severity = severityOf(event, parts.system);
+    return h("li", { class: "event", data: { open: String(open.length > 0), severity } },
         h("span", { class: "event-mark", "aria-hidden": "true" }, icon(open.length ? "bell" : "check")),
         h("div", { class: "event-main" },
             h("p", { class: "event-text" }, event.text),
             h("p", { class: "event-facts" }, deviceLink(event), h("span", { class: "event-rule" }, event.rule),
+                SEVERITIES[severity] && h("span", { class: "event-severity" }, SEVERITIES[severity]),
                 event.late && h("span", { class: "event-late", title: "The samples arrived late" }, "late")),
             others.length > 0 && othersOf(others)),
         h("time", { class: "event-time num", dateTime: isoTime(event.t), title: dateTime(event.t) }, nearTime(event.t, now())),

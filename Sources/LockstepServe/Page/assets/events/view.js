@@ -11,7 +11,7 @@ import { session } from "../core/session.js";
 import { store, stored } from "../core/settings.js";
 import { announce } from "../core/shell.js";
 import { counted } from "../pure/format.js";
-import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, streamOf, unacknowledged } from "../pure/events.js";
+import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, severityOf, streamOf, unacknowledged } from "../pure/events.js";
 import { eventRow } from "./row.js";
 
 /** Rows that are drawn at once: more are drawn on demand. */
@@ -20,9 +20,11 @@ const PORTION = 200;
 const AT_ONCE = 4;
 const SPANS = [{ value: "", text: "Any time" }, { value: "3600", text: "Last hour" }, { value: "86400", text: "Last 24 h" }, { value: "604800", text: "Last 7 d" }];
 
+const SEVERITIES = [{ value: "", text: "Any severity" }, { value: "critical", text: "Critical" }, { value: "warning", text: "Warning" }, { value: "info", text: "Info" }];
+
 /** @param {HTMLElement} main @param {{query: URLSearchParams}} route */
 export function show(main, { query }) {
-    const filter = { show: query.get("show") ?? stored("events.filter", "all"), rule: query.get("rule") ?? "", device: query.get("device") ?? "", span: query.get("span") ?? "" };
+    const filter = { show: query.get("show") ?? stored("events.filter", "all"), rule: query.get("rule") ?? "", device: query.get("device") ?? "", severity: query.get("severity") ?? "", span: query.get("span") ?? "" };
     let isGrouped = stored("events.grouped", false) === true;
     let portions = 1;
     let hasOlder = true;
@@ -35,6 +37,7 @@ export function show(main, { query }) {
     const choice = segmented({ label: "Events", value: filter.show, options: [{ value: "all", text: "All" }, { value: "open", text: "Not acknowledged" }], onchange: (value) => changed({ show: value }) });
     const rule = chooser("Rule", (value) => changed({ rule: value }));
     const device = chooser("Device", (value) => changed({ device: value }));
+    const severity = select({ label: "Severity", value: filter.severity, options: SEVERITIES, onchange: (value) => changed({ severity: value }) });
     const span = select({ label: "Time", value: filter.span, options: SPANS, onchange: (value) => changed({ span: value }) });
     const grouping = h("button", { class: "button", type: "button", "aria-pressed": String(isGrouped), title: "One row for all events of a rule and a device", onclick: () => {
         isGrouped = !isGrouped;
@@ -50,12 +53,12 @@ export function show(main, { query }) {
     const foot = h("p", { class: "events-older" }, more, older);
     const body = h("div", { class: "events-body" });
     main.append(h("div", { class: "view" }, h("div", { class: "view-head" }, h("h1", null, "Events"), count, h("span", { class: "spacer" }), choice.element, bell.element),
-        h("div", { class: "events-tools" }, rule.element, device.element, span, grouping, h("span", { class: "spacer" }), all), body));
+        h("div", { class: "events-tools" }, rule.element, device.element, severity, span, grouping, h("span", { class: "spacer" }), all), body));
 
     function changed(part) {
         Object.assign(filter, part);
         portions = 1;
-        showInAddress([["show", filter.show === "all" ? "" : filter.show], ["rule", filter.rule], ["device", filter.device], ["span", filter.span]]);
+        showInAddress([["show", filter.show === "all" ? "" : filter.show], ["rule", filter.rule], ["device", filter.device], ["severity", filter.severity], ["span", filter.span]]);
         store("events.filter", filter.show);
         draw();
     }
@@ -70,11 +73,11 @@ export function show(main, { query }) {
         setText(count, known.length ? `${counted(ruleEvents.openCount, "event")} not acknowledged` : "");
         rule.update(rulesOf(known), filter.rule);
         device.update(devicesOf(known), filter.device);
-        shown = newestFirst(filtered(filter.show === "open" ? open : known, filter, now()));
+        shown = newestFirst(filtered(filter.show === "open" ? open : known, filter, now(), parts.system));
         updateAll();
         const canLoad = hasOlder && known.length >= SENT && parts.value.store === "ok";
         if (!shown.length) {
-            const isFiltered = filter.rule || filter.device || filter.span;
+            const isFiltered = filter.rule || filter.device || filter.severity || filter.span;
             body.replaceChildren(!known.length ? nothing() : isFiltered ? unmatched(canLoad) : ruleEvents.openBeyond ? openBefore(ruleEvents.openBeyond, canLoad) : allDone(), foot);
             [more.hidden, older.hidden] = [true, !canLoad];
             rows = new Map();
@@ -84,7 +87,7 @@ export function show(main, { query }) {
         const next = new Map();
         for (const group of groups.slice(0, portions * PORTION)) {
             const key = keyOf(group[0]);
-            const signature = `${group.length} ${unacknowledged(group).length} ${streamOf(group[0], parts.system)}`;
+            const signature = `${group.length} ${unacknowledged(group).length} ${streamOf(group[0], parts.system)} ${severityOf(group[0], parts.system)}`;
             const before = rows.get(key);
             next.set(key, before?.signature === signature ? before : { signature, element: eventRow(group, acknowledge) });
         }
@@ -219,5 +222,5 @@ function openBefore(count, canLoad) {
 
 /** @param {boolean} hasOlder whether the store may have others */
 function unmatched(hasOlder) {
-    return emptyState({ symbol: "search", title: hasOlder ? "No event that is loaded matches" : "No event matches", text: `Change the rule, the device or the time${hasOlder ? ", or show older events" : ""}.` });
+    return emptyState({ symbol: "search", title: hasOlder ? "No event that is loaded matches" : "No event matches", text: `Change the rule, the device, the severity or the time${hasOlder ? ", or show older events" : ""}.` });
 }

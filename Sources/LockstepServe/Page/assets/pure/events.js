@@ -32,12 +32,12 @@ export function unacknowledged(events) {
 
 /**
  * Returns the events that filters choose.
- * @param {Iterable<RuleEvent>} events @param {{rule: string, device: string, span: string}} filter empty for all; `span` in s
- * @param {number} now µs
+ * @param {Iterable<RuleEvent>} events @param {{rule: string, device: string, severity: string, span: string}} filter empty for all; `span` in s
+ * @param {number} now µs @param {System} system
  */
-export function filtered(events, { rule, device, span }, now) {
+export function filtered(events, { rule, device, severity, span }, now, system) {
     const since = span ? now - Number(span) * 1e6 : -Infinity;
-    return [...events].filter((event) => (!rule || event.rule === rule) && (!device || event.device === device) && event.t >= since);
+    return [...events].filter((event) => (!rule || event.rule === rule) && (!device || event.device === device) && event.t >= since && (!severity || severityOf(event, system) === severity));
 }
 
 /** Returns the events of each rule and device, in the order of the first ones. @param {RuleEvent[]} events in their order */
@@ -64,13 +64,26 @@ export function devicesOf(events) {
 }
 
 /**
- * Returns the stream that the rule of an event watches, as its collector reports it; null if it has none, or is not known.
- * @param {Pick<RuleEvent, "device"|"rule">} event @param {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>}[]}|null} system
+ * What collectors report of their rules.
+ * @typedef {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>, severities?: Record<string, string>}[]}|null} System
  */
-export function streamOf({ device, rule }, system) {
+
+/** Returns what a collector of the device reports of a rule; null if none does. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system @param {"rules"|"severities"} what */
+function reported({ device, rule }, system, what) {
     const group = (device ?? "").split("/")[0];
-    const found = (system?.collectors ?? []).filter(({ groups, rules }) => (!groups || groups.includes(group)) && rules && Object.hasOwn(rules, rule));
-    return found[0]?.rules?.[rule] ?? null;
+    // An event without a device is about the machine of a collector, whichever groups it has.
+    const found = (system?.collectors ?? []).find((collector) => (!device || !collector.groups || collector.groups.includes(group)) && Object.hasOwn(collector[what] ?? {}, rule));
+    return found?.[what]?.[rule] ?? null;
+}
+
+/** Returns the stream that the rule of an event watches; null if it has none, or is not known. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
+export function streamOf(event, system) {
+    return reported(event, system, "rules");
+}
+
+/** Returns the severity that the rule of an event has now. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
+export function severityOf(event, system) {
+    return reported(event, system, "severities") ?? "warning";
 }
 
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
