@@ -435,12 +435,6 @@ def the_first_view_is_fast(system, browser):
     return note
 
 
-def maps_without_tiles_show_the_world(system, browser):
-    """Coasts, borders and capitals without the internet."""
-    page = browser.page()
-    open_view(page, system, "#/map", "Number(document.querySelector('.leaflet-container')?.dataset.world) > 150")
-    page.expect("(() => { const canvas = document.querySelector('.leaflet-world-pane canvas'); const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; return data.filter((value, i) => i % 4 === 3 && value > 0).length > 2000; })()", 10, "land")
-    for _ in range(4):
 def the_page_can_be_installed(system, browser):
     """The browser finds nothing that keeps it from installing the page, and each icon has the size that the manifest states."""
     page = browser.page()
@@ -463,6 +457,12 @@ def the_page_can_be_installed(system, browser):
     leave(page)
 
 
+def maps_without_tiles_show_the_world(system, browser):
+    """Coasts, borders and capitals without the internet."""
+    page = browser.page()
+    open_view(page, system, "#/map", "Number(document.querySelector('.leaflet-container')?.dataset.world) > 150")
+    page.expect("(() => { const canvas = document.querySelector('.leaflet-world-pane canvas'); const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; return data.filter((value, i) => i % 4 === 3 && value > 0).length > 2000; })()", 10, "land")
+    for _ in range(4):
         page.evaluate("document.querySelector('.leaflet-control-zoom-in').click()")
         page.drain(0.4)
     page.expect("document.querySelectorAll('.map-place').length > 20", 10, "names of places")
@@ -474,6 +474,28 @@ def the_page_can_be_installed(system, browser):
 
 # A map tells its end of a movement within this time.
 LATER = "new Promise((resolve) => setTimeout(resolve, 500))"
+
+
+def areas_of_rules_are_on_the_map(system, browser):
+    """The map and the list beside it have the areas that rules watch; a button of the list shows one."""
+    rules = "places: {home: {center: [52.52, 13.405], radius: 150}, yard: {polygon: [[52.5, 13.3], [52.5, 13.31], [52.51, 13.31]]}, unused: {center: [0, 0], radius: 1}}\n" \
+            "rules: {left: {when: {leave: home}}, there: {when: {enter: yard}}}"
+    with System(system.programs, [("lab/left", "simulate:1")], rules=rules) as ruled:
+        ruled.wait_for_samples()
+        page = browser.page()
+        names = "[...document.querySelectorAll('.map-areas .map-item-name')].map((name) => name.textContent).join()"
+        open_view(page, ruled, "#/map", f"{names} === 'home,yard' && document.querySelector('.leaflet-container')")
+        page.expect("[...document.querySelectorAll('.leaflet-tooltip.map-area')].map((name) => name.textContent).sort().join() === 'home,yard'", 20, "the areas on the map")
+        assert "150 m around" in page.evaluate("document.querySelector('.map-areas').textContent")
+        page.evaluate("document.querySelectorAll('.map-areas button')[1].click()")
+        query = "new URLSearchParams(location.hash.split('?')[1])"
+        page.expect(f"Math.abs({query}.get('lat') - 52.505) < 0.01 && Math.abs({query}.get('lon') - 13.305) < 0.01 && {query}.get('zoom') > 12", 10, "the area in view")
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        page.evaluate("location.hash = '#/device/lab/left'")
+        page.expect("document.querySelectorAll('#track .leaflet-tooltip.map-area').length === 2", 20, "the areas on the map of a device")
+        no_errors(page)
+        leave(page)
 
 
 def many_devices_are_grouped_on_the_map(system, browser):
@@ -568,6 +590,17 @@ def a_retired_device_is_forgotten(system, browser):
         page = browser.page(height=2400)
         open_view(page, own, "#/device/lab/old", "[...document.querySelectorAll('#control button')].some((button) => button.textContent === 'Forget this device') && " + f"{text('.link-state')} === 'Live'")
         ask = "[...document.querySelectorAll('#control button')].find((button) => button.textContent === 'Forget this device').click()"
+        page.evaluate("[...document.querySelectorAll('#control button')].find((button) => button.textContent === 'Rename or move').click()")
+        commands = "[...document.querySelectorAll('dialog[open] code')].map((command) => command.textContent).join('|')"
+        page.expect(f"{commands} === 'lockstep-agent --group lab --device old --outbox old.outbox --source none|lockstep-agent --group GROUP --device NAME --outbox GROUP-NAME.outbox --source …|lockstep forget lab/old'", 10, "the commands")
+        page.evaluate("(() => { const field = document.querySelectorAll('dialog[open] input')[1]; field.value = 'new-1'; field.dispatchEvent(new Event('input')); })()")
+        page.expect(f"{commands}.includes('--group lab --device new-1 --outbox new-1.outbox')", 10, "the commands with the new name")
+        page.evaluate("(() => { const field = document.querySelectorAll('dialog[open] input')[1]; field.value = 'a b; c'; field.dispatchEvent(new Event('input')); })()")
+        page.expect(f"{commands}.includes('--group GROUP --device NAME')", 10, "no command for a name that is none")
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        page.key("Escape")
+        page.expect("!document.querySelector('dialog')")
         page.evaluate(ask)
         page.expect("/Stored samples, which stay[0-9\\s]+/.test(document.querySelector('dialog[open] .facts').textContent)", 10, "a preview")
         page.evaluate("document.querySelector('dialog[open] form').requestSubmit()")
@@ -582,14 +615,3 @@ def a_retired_device_is_forgotten(system, browser):
 
 
 ALL = [areas_of_rules_are_on_the_map, many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_page_can_be_installed, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
-        page.evaluate("[...document.querySelectorAll('#control button')].find((button) => button.textContent === 'Rename or move').click()")
-        commands = "[...document.querySelectorAll('dialog[open] code')].map((command) => command.textContent).join('|')"
-        page.expect(f"{commands} === 'lockstep-agent --group lab --device old --outbox old.outbox --source none|lockstep-agent --group GROUP --device NAME --outbox GROUP-NAME.outbox --source …|lockstep forget lab/old'", 10, "the commands")
-        page.evaluate("(() => { const field = document.querySelectorAll('dialog[open] input')[1]; field.value = 'new-1'; field.dispatchEvent(new Event('input')); })()")
-        page.expect(f"{commands}.includes('--group lab --device new-1 --outbox new-1.outbox')", 10, "the commands with the new name")
-        page.evaluate("(() => { const field = document.querySelectorAll('dialog[open] input')[1]; field.value = 'a b; c'; field.dispatchEvent(new Event('input')); })()")
-        page.expect(f"{commands}.includes('--group GROUP --device NAME')", 10, "no command for a name that is none")
-        problems = page.evaluate((HERE / "accessibility.js").read_text())
-        assert not problems, problems
-        page.key("Escape")
-        page.expect("!document.querySelector('dialog')")

@@ -5,6 +5,7 @@ import { parts } from "../core/parts.js";
 import { isOpenStreetMap, tileAttribution } from "../pure/geo.js";
 import { onUnitsChange, units } from "../core/units.js";
 import { prefersReducedMotion, token } from "../core/theme.js";
+import { addAreas } from "./areas.js";
 import { graticuleLayer } from "./graticule.js";
 import { addWorld } from "./world.js";
 
@@ -66,6 +67,7 @@ function addBase(L, map) {
         map.on("unload", addWorld(L, map));
     }
     graticuleLayer(L, { isBase: !tiles }).addTo(map);
+    map.on("unload", addAreas(L, map));
 }
 
 /** Colours of a map, which Leaflet's canvas cannot read from the style sheet. */

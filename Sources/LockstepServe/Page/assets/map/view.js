@@ -3,11 +3,16 @@
 import { arrange, emptyState, h, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { now } from "../core/clock.js";
+import { parts } from "../core/parts.js";
 import { routeTo, showInAddress } from "../core/router.js";
 import { onThemeChange } from "../core/theme.js";
 import { stateBadge, stateWord } from "../core/states.js";
+import { units } from "../core/units.js";
+import { placesOf } from "../pure/areas.js";
 import { clustersOf, placeOf, placeParameters } from "../pure/clusters.js";
-import { age, counted, position, whole } from "../pure/format.js";
+import { age, counted, fixed, position, whole } from "../pure/format.js";
+import { shownUnit } from "../pure/imperial.js";
+import { shapeOf } from "./areas.js";
 import { createMap, loadLeaflet, mapColours, removeMap } from "./leaflet.js";
 
 /** Positions older than this are drawn faint, in µs. */
@@ -28,9 +33,11 @@ export function show(main, { query }) {
     const note = h("p", { class: "map-note" });
     const list = h("ul", { class: "map-list", "aria-label": "Devices with a position" });
     const rest = h("p", { class: "map-note map-rest", hidden: true });
+    const areas = h("div", { class: "map-areas", hidden: true });
+    let shownAreas = "";
     const notice = h("div", { class: "overlay", hidden: true });
     main.append(h("div", { class: "view view-map" }, h("h1", { class: "visually-hidden" }, "Map"), h("div", { class: "map-frame" }, element, notice),
-        h("aside", { class: "map-side" }, h("h2", null, "Positions"), note, list, rest)));
+        h("aside", { class: "map-side" }, h("h2", null, "Positions"), note, list, rest, areas)));
     /** @type {Map<string, any>} */
     const markers = new Map();
     /** Marks of several devices, by the names of these. @type {Map<string, any>} */
@@ -175,6 +182,17 @@ export function show(main, { query }) {
         for (const key of items.keys()) if (!listed.has(key)) items.delete(key);
     }
 
+    /** The areas that rules watch, each with a button that shows it. */
+    function updateAreas() {
+        const places = placesOf(parts.system);
+        const text = JSON.stringify(places);
+        if (text === shownAreas) return;
+        shownAreas = text;
+        areas.hidden = !places.length;
+        areas.replaceChildren(h("h2", null, "Areas of rules"), h("ul", null, ...places.map((place) => h("li", null, h("button", { class: "map-item", type: "button", onclick: () => map?.fitBounds(shapeOf(L, place).addTo(map).remove().getBounds(), { padding: [30, 30], maxZoom: 18 }) },
+            h("span", { class: "map-item-name" }, place.name), h("span", { class: "map-item-text num" }, place.polygon ? counted(place.polygon.length, "corner") : `${length(place.radius)} around ${position(place.center[0], place.center[1], 4)}`))))));
+    }
+
     function focusOn(key) {
         const device = fleet.entries.get(key)?.device;
         if (!map || !device?.position) return;
@@ -183,11 +201,20 @@ export function show(main, { query }) {
     }
 
     fleet.addEventListener("change", update);
+    parts.addEventListener("change", updateAreas);
+    updateAreas();
     update();
     return { title: "Map", leave() {
         isOver = true;
         fleet.removeEventListener("change", update);
+        parts.removeEventListener("change", updateAreas);
         stopTheme();
         if (map) removeMap(map);
     } };
+}
+
+/** @param {number} metres */
+function length(metres) {
+    const { unit, factor } = shownUnit("m", units());
+    return `${fixed(metres * factor)} ${unit}`;
 }
