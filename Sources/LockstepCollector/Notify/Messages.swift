@@ -41,7 +41,7 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
 
 extension Severity {
     /// The priority of a notification by ntfy; nil for its default.
-    fileprivate var priority: String? {
+    var priority: String? {
         switch self {
         case .info: "low"
         case .warning: nil

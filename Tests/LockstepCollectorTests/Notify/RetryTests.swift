@@ -99,6 +99,7 @@ import Testing
         event.severity = .critical
         let notification = String(decoding: EventJSON.encode(StoredEvent(id: 7, event: event)), as: UTF8.self)
         #expect(notification == text.dropLast() + #","severity":"critical"}"#)
+        #expect(Severity.allCases.map(\.priority) == ["low", nil, "urgent"], "priorities of ntfy")
     }
 
     @Test("placeholders in a text are not filled again, and a text cannot end an argument")
