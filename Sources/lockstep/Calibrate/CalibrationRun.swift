@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import LockstepCommandLine
+import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepMotion
@@ -26,20 +27,16 @@ struct CalibrationTarget {
         self.device = try connection.address(of: device, settings, root)
     }
 
-    func link(_ wakeup: Wakeup) throws -> (link: BrokerLink, address: BrokerAddress) {
-        try connection.link(settings, for: "calibrate", wakeup: wakeup)
-    }
+    func link() throws -> (link: BrokerLink, address: BrokerAddress) { try connection.link(settings, for: "calibrate") }
 
     /// Sends a request to the agent, and waits for the reply.
-    /// - Throws: ``CommandFailure`` if there is none, or the agent refuses it.
+    /// - Throws: ``CommandFailure`` if the agent refuses it, or why there is no reply.
     @discardableResult
     func send(_ action: AgentRequest.Action) throws -> AgentReply.Outcome {
-        let (link, broker) = try link(Wakeup())
-        let request = AgentRequest(id: "\(Epoch.random())", client: "lockstep-calibrate", action: action)
-        let exchange = CommandExchange(link: link, broker: broker, root: root, device: device, request: request)
-        let (reply, _) = try exchange.run(until: .now + Self.patience)
-        if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device): \(reason)") }
-        return reply.outcome
+        let request = PendingRequest(AgentRequest(client: "lockstep-calibrate", action: action), to: device)
+        return try connection.send(
+            request, for: "calibrate", settings, root, until: .now + Self.patience
+        ).0.outcome
     }
 
     func describe() throws -> AgentDescription {
@@ -61,8 +58,7 @@ struct CalibrationTarget {
 
 /// The guidance through the positions: it receives the samples of a device, and says what to do next.
 final class CalibrationRun {
-    private let session: BrokerSession
-    private let broker: BrokerAddress
+    private let exchange: BrokerExchange
     private let topics: [String: SensorStream]
     /// The calibration of the samples.
     private let replaced: InertialCalibration?
@@ -72,7 +68,6 @@ final class CalibrationRun {
     private var detector: StillPositionDetector
     private var calibrator = InertialCalibrator()
     private var problem: InertialCalibrationError?
-    private var lastError: MQTTError?
     private var lastSample: ContinuousClock.Instant
     private var lastPosition: ContinuousClock.Instant
 
@@ -83,14 +78,13 @@ final class CalibrationRun {
         _ target: CalibrationTarget, _ streams: [SensorStream], replaced: InertialCalibration?,
         say: @escaping (String) -> Void
     ) throws {
-        let wakeup = Wakeup()
-        let (link, broker) = try target.link(wakeup)
+        let (link, broker) = try target.link()
         let topics = Dictionary(
             streams.map { (target.root.topic(target.device, .stream($0)), $0) }
         ) { first, _ in first }
-        interrupt = Interrupt(wakeup: wakeup)
-        session = BrokerSession(link, qos: .atMostOnce, filters: { Array(topics.keys) })
-        (self.topics, self.broker, self.replaced, self.say, device) = (topics, broker, replaced, say, target.device)
+        interrupt = Interrupt(wakeup: link.wakeup)
+        exchange = BrokerExchange(link, broker, qos: .atMostOnce, filters: { Array(topics.keys) })
+        (self.topics, self.replaced, self.say, device) = (topics, replaced, say, target.device)
         detector = StillPositionDetector(hasGyroscope: streams.contains(.gyroscope))
         lastSample = .now
         lastPosition = .now
@@ -100,20 +94,20 @@ final class CalibrationRun {
     /// Runs until there are enough positions.
     /// - Throws: ``CommandFailure``, or an exit code after Ctrl-C.
     func run(patience: Duration) throws -> InertialCalibrator {
-        defer { session.close() }
+        defer { exchange.close() }
         sayNext()
-        while !calibrator.isComplete {
+        _ = try exchange.wait(until: nil) {
             if let signal = interrupt.signal { throw ExitCode(128 + signal) }
-            for event in session.next(until: .now + .milliseconds(500)) + session.send() { try handle(event) }
             if let problem { throw CommandFailure("\(device): \(problem)") }
-            guard .now - lastSample < .seconds(20) || lastError != nil else {
+            guard .now - lastSample < .seconds(20) || exchange.connectionError != nil else {
                 throw CommandFailure(
                     "no samples from \(device) for 20 s: check with 'lockstep doctor' that its agent runs")
             }
             guard .now - lastPosition < patience else {
-                if let lastError { throw CommandFailure("\(broker): \(lastError)") }
+                if let error = exchange.connectionError { throw error }
                 throw CommandFailure("\(device) was not laid into a new position: nothing was changed")
             }
+            return calibrator.isComplete
         }
         return calibrator
     }
@@ -153,17 +147,6 @@ final class CalibrationRun {
         let total = 6 + InertialCalibrator.checks
         let next = calibrator.missing.first?.instruction ?? "lean it against something, on an edge or a corner"
         say("\(calibrator.count + 1) of \(total): \(next), and leave it alone for three seconds")
-    }
-
-    private func handle(_ event: BrokerSession.Event) throws {
-        switch event {
-        case .connected, .ready: lastError = nil
-        case .denied(_, let error): throw CommandFailure("\(broker): \(error)")
-        case .published: break
-        case .interrupted(let error, _):
-            lastError = error
-            if error.isPermanent { throw CommandFailure("\(broker): \(error)") }
-        }
     }
 }
 

@@ -67,35 +67,10 @@ struct CommandCommand: ParsableCommand {
         let waitTime = try timeout.map(parseDuration) ?? 5_000_000
         let device = try connection.address(of: device, settings, root)
         let request = PendingRequest(AgentRequest(client: client ?? "lockstep", action: action), to: device)
-        let (reply, payload) = try send(request, settings, root, until: .now + .microseconds(waitTime))
-        if case .failed(let reason) = reply.outcome { throw CommandFailure("\(device): \(reason)") }
+        let (reply, payload) = try connection.send(
+            request, for: "command", settings, root, until: .now + .microseconds(waitTime))
         Terminal.output.write(
             json ? String(decoding: payload, as: UTF8.self) + "\n" : text(of: reply, requested: action.leasedRate))
-    }
-
-    private func send(
-        _ request: PendingRequest, _ settings: Settings, _ root: TopicRoot, until deadline: ContinuousClock.Instant
-    ) throws -> (AgentReply, Data) {
-        var result: Result<(AgentReply, Data), CommandError>?
-        let (link, broker) = try connection.link(settings, for: "command")
-        // The request is sent only when the subscription is granted, as the reply could be missed before. It may be sent
-        // again, because the agent does not perform an id twice.
-        let exchange = BrokerExchange(
-            link, broker, filters: { [root.topic(request.device, .commandReply)] }
-        ) { message in
-            let payload = Data(message.payload)
-            do throws(CommandError) {
-                if let reply = try request.reply(in: payload) { result = .success((reply, payload)) }
-            } catch {
-                result = .failure(error)
-            }
-        }
-        defer { exchange.close() }
-        _ = try exchange.send(request.message(root: root), until: deadline) { result != nil }
-        if let result { return try result.get() }
-        throw exchange.connectionError
-            ?? ExchangeError(
-                "no reply from \(request.device): check that its agent is running and connected to \(broker)")
     }
 
     private func action() throws -> AgentRequest.Action {
