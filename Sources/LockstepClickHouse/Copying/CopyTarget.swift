@@ -58,7 +58,7 @@ package final class CopyTarget {
         let change = UInt64.random(in: 1 ... .max)
         var rows = RowBinary()
         for (device, minute) in minutes { rows.appendChange(change, of: device, minute) }
-        try insert(rows, into: stream.minuteTable, Minute.changeColumns)
+        try store.insert(rows, into: stream.minuteTable, Minute.changeColumns)
     }
 
     /// Inserts states, counters and batch numbers.
@@ -95,19 +95,19 @@ package final class CopyTarget {
             entry.transition.append(of: DeviceRecord.id(of: entry.device), version: version, to: &states)
         }
         let ranges = ["device_id", "epoch", "first", "last"]
-        try insert(states, into: "received_states", StateColumns.names)
-        try insert(records, into: "received_devices", DeviceRecord.columns + ["version"])
+        try store.insert(states, into: "received_states", StateColumns.names)
+        try store.insert(records, into: "received_devices", DeviceRecord.columns + ["version"])
         guard withBatches else { return }
-        try insert(dropped, into: "received_dropped", ranges)
-        try insert(received, into: "received_batches", ranges)
-        try insert(reports, into: "received_reports", EpochReportRows.columns)
+        try store.insert(dropped, into: "received_dropped", ranges)
+        try store.insert(received, into: "received_batches", ranges)
+        try store.insert(reports, into: "received_reports", EpochReportRows.columns)
     }
 
     /// Inserts devices as those that were never seen. Only do so for devices that the database does not have.
     package func insert(_ devices: [DeviceAddress]) throws(StoreError) {
         var records = RowBinary()
         for device in devices { DeviceRecord(device).append(to: &records, version: 0) }
-        try insert(records, into: "received_devices", DeviceRecord.columns + ["version"])
+        try store.insert(records, into: "received_devices", DeviceRecord.columns + ["version"])
     }
 
     /// Deletes markers of a session.
@@ -137,11 +137,6 @@ package final class CopyTarget {
         let markers = sessions.flatMap { session in session.markers.map { (session.key, $0) } }
         try store.insert(sessions, markers: markers) { versions[$0] ?? 0 }
     }
-
-    func insert(_ rows: RowBinary, into table: String, _ columns: [String]) throws(StoreError) {
-        guard !rows.isEmpty else { return }
-        try client.insert(rows.bytes, into: table, columns: columns)
-    }
 }
 
 // Copying what a store knows besides samples, batch numbers and states. All of it may be copied again.
@@ -164,7 +159,7 @@ extension CopyTarget {
             // More were refused at a later copy; a collector of this database has higher versions.
             record.append(to: &rows, version: UInt64(clamping: stored.deletion.at.microseconds + stored.refused))
         }
-        try insert(rows, into: "received_deletions", DeletionRecord.columns + ["version"])
+        try store.insert(rows, into: "received_deletions", DeletionRecord.columns + ["version"])
     }
 
     /// Inserts before which times samples have left by the rules of retention, so that those are not missing.
@@ -184,7 +179,7 @@ extension CopyTarget {
             rows.append(max(0, expiry.samples - (earlier?.samples ?? 0)))
             rows.endRow()
         }
-        try insert(rows, into: "received_expired", ["device_id", "stream", "from_t", "samples"])
+        try store.insert(rows, into: "received_expired", ["device_id", "stream", "from_t", "samples"])
     }
 
     /// Inserts estimates of clocks.
@@ -192,7 +187,7 @@ extension CopyTarget {
         for part in clocks.chunks(of: Self.maxRows) {
             var rows = RowBinary()
             for clock in part { rows.append(clock) }
-            try insert(rows, into: "received_clocks", ClockColumns.names)
+            try store.insert(rows, into: "received_clocks", ClockColumns.names)
         }
     }
 
@@ -248,7 +243,7 @@ extension CopyTarget {
             rows.append(message.head)
             rows.endRow()
         }
-        try insert(rows, into: "rejected", ["at", "topic", "reason", "size", "head"])
+        try store.insert(rows, into: "rejected", ["at", "topic", "reason", "size", "head"])
         return rows.count
     }
 
@@ -270,7 +265,7 @@ extension CopyTarget {
             rows.append(versions.version(of: device))
             rows.endRow()
         }
-        try insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
+        try store.insert(rows, into: "received_rule_states", ClickHouseSchema.ruleStateColumns)
     }
 
     /// Returns the values of a sample from a JSON object. NaN stands for null.

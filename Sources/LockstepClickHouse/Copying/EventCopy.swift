@@ -51,9 +51,9 @@ package struct EventCopy {
                         device: event.device))
             }
         }
-        try target.insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
-        try target.insert(acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
-        try target.insert(eventRows, into: "received_events", ClickHouseSchema.eventColumns)
+        try target.store.insert(deliveryRows, into: "received_deliveries", ClickHouseSchema.deliveryColumns)
+        try target.store.insert(acknowledgements, into: "received_acknowledgements", ["event_id", "at"])
+        try target.store.insert(eventRows, into: "received_events", ClickHouseSchema.eventColumns)
         return eventRows.count
     }
 
