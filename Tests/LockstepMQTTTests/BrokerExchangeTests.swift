@@ -10,21 +10,22 @@ struct BrokerExchangeTests {
     @Test("a message is sent again after the connection was lost, until its answer has arrived")
     func lostConnection() async throws {
         try await withBroker { broker in
-            let link = makeLink(broker, .three)
+            // The broker ends the connection of a client when another one with its id connects.
+            let other = makeLink(broker, .three)
             var received = 0
-            var isLost = false
-            let exchange = BrokerExchange(link, broker.address, filters: { ["request"] }) { _ in received += 1 }
+            var hasFailed = false
+            let exchange = BrokerExchange(
+                makeLink(broker, .three), broker.address, filters: { ["request"] }
+            ) { _ in received += 1 }
             defer { exchange.close() }
             let isDone = try exchange.send(
                 MQTTMessage(topic: "request", payload: [1]), until: .now + .seconds(60)
             ) {
-                if received == 1, !isLost {
-                    isLost = true
-                    _ = link.abandon(MQTTError(.other, "test"))
-                }
+                if received == 1, !hasFailed { takeOver(other) }
+                hasFailed = hasFailed || exchange.connectionError != nil
                 return received == 2
             }
-            #expect(isDone && isLost)
+            #expect(isDone && hasFailed)
         }
     }
 
@@ -57,6 +58,18 @@ struct BrokerExchangeTests {
         defer { exchange.close() }
         _ = try exchange.wait(until: .now + .seconds(60)) { exchange.connectionError != nil }
         #expect(exchange.noAnswer.description.hasPrefix("\(address): Connection refused"), "\(exchange.noAnswer)")
+    }
+
+    /// Connects, and disconnects.
+    private func takeOver(_ link: BrokerLink) {
+        let deadline = ContinuousClock.now + .seconds(10)
+        var isConnected = false
+        while !isConnected, .now < deadline {
+            link.wait(until: .now + .milliseconds(10))
+            for case .connected in link.read() { isConnected = true }
+            _ = link.write()
+        }
+        _ = link.abandon(MQTTError(.other, "test"))
     }
 
     private func makeLink(_ broker: TestBroker, _ version: MQTTVersion) -> BrokerLink {

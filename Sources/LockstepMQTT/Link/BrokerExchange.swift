@@ -20,6 +20,8 @@ package final class BrokerExchange {
     package private(set) var connectionError: ExchangeError?
     /// Called when all subscriptions of a connection are granted.
     package var onReady: () throws -> Void = {}
+    /// The topics that a user needs to write, for the advice if the broker refuses a message; nil for the topic of the message.
+    package var requiredTopics: String?
     /// Handles the answer of the broker to a message; nil if a refusal ends the exchange.
     package var onAnswer: ((MQTTMessage, _ refusal: MQTTError?) throws -> Void)?
 
@@ -100,9 +102,10 @@ package final class BrokerExchange {
             if let onAnswer {
                 try onAnswer(message, refusal)
             } else if let refusal {
-                throw ExchangeError("\(broker): \(refusal): \(ExchangeError.advice(toWrite: message.topic))")
+                throw ExchangeError(
+                    "\(broker): \(refusal): \(ExchangeError.advice(toWrite: requiredTopics ?? message.topic))")
             }
-            isAccepted = true
+            isAccepted = isAccepted || refusal == nil
         case .interrupted(let error, _):
             isReady = false
             pending = [:]

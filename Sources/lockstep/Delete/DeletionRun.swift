@@ -3,7 +3,6 @@ import FoundationEssentials
 import Glibc
 import LockstepClickHouse
 import LockstepCommandLine
-import LockstepLive
 import LockstepMQTT
 import LockstepModel
 import LockstepStore
@@ -63,7 +62,8 @@ struct DeletionRun {
         let request = MQTTMessage(
             topic: root.topic(deletion.device, .delete), payload: DeletionJSON.encode(deletion))
         guard try exchange.send(request, until: .now + .seconds(10), for: { exchange.isAccepted }) else {
-            throw exchange.connectionError ?? ExchangeError("the broker has not accepted the request in 10 s")
+            throw exchange.isReady
+                ? ExchangeError("\(broker): the request was not accepted in 10 s") : exchange.noAnswer
         }
         let deadline = ContinuousClock.now + Self.patience
         while true {

@@ -24,6 +24,7 @@ final class SessionExchange {
         interrupt = Interrupt(wakeup: link.wakeup)
         exchange = BrokerExchange(
             link, broker, awaitsRetained: true, filters: { [root.sessionFilter(group: group)] })
+        exchange.requiredTopics = root.sessionFilter(group: nil) + "/+"
         self.root = root
         link.onMessage = { [unowned self] message in
             guard case .session(let key, nil)? = try? self.root.parse(message.topic) else { return }
@@ -42,6 +43,7 @@ final class SessionExchange {
     ) throws {
         let message = MQTTMessage(topic: root.topic(key, request.verb), payload: SessionJSON.encode(request))
         guard try exchange.send(message, until: .now + Self.patience, for: { try check(isDone(sessions[key])) }) else {
+            if let error = exchange.connectionError { throw error }
             throw CommandFailure(
                 "the broker has the request, but no collector has carried it out: check with 'lockstep doctor' that the "
                     + "collector of the group '\(key.group)' runs, and with 'lockstep query rejected' that it has not "
