@@ -45,6 +45,9 @@ public struct SQLiteError: Error, Hashable, Sendable {
     /// Whether the file is not an SQLite database.
     public var isNotADatabase: Bool { primaryCode == SQLITE_NOTADB }
 
+    /// Whether a statement is wrong, such as one with a table or a column that does not exist.
+    public var isWrongStatement: Bool { primaryCode == SQLITE_ERROR }
+
     /// Whether a statement was ended by ``SQLiteDatabase/interruptible(by:_:)``.
     public var isInterrupted: Bool { primaryCode == SQLITE_INTERRUPT }
 }

@@ -147,7 +147,10 @@ extension Logger {
             error(
                 "the store is larger than --max-store, though only the last hour of each stream is left",
                 metadata: ["hint": "raise --max-store"])
-        case .failed(let reason): warning("cannot delete expired samples", metadata: ["error": "\(reason)"])
+        case .failed(let reason):
+            warning("cannot delete samples, trying again", metadata: ["error": "\(reason)"])
+        case .refinedLeftOut(let reason):
+            warning("refined data cannot be read, samples expire without it", metadata: ["error": "\(reason)"])
         case .fillingUp(let time):
             warning(
                 "the store will be full", metadata: ["at": "\(time)", "hint": "see docs/retention.md"])

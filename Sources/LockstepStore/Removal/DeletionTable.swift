@@ -30,7 +30,7 @@ struct DeletionTable {
         let stored: StoredDeletion
     }
 
-    /// The rows by device, and those that are not done, in order.
+    /// The rows by device, and those that are not done, in the order in which they are tried.
     private struct Rows {
         var ofDevice: [Int64: [Row]] = [:]
         var pending: [Row] = []
@@ -77,7 +77,7 @@ struct DeletionTable {
         return rows
     }
 
-    /// The first deletion that is not done, or nil.
+    /// The deletion to do next, or nil if all are done.
     var pending: Row? { rows.pending.first }
 
     /// Returns the times of a stream of a device that were deleted, and overlap a range.
@@ -117,9 +117,15 @@ struct DeletionTable {
             """)
     }
 
-    /// Records the end of the first deletion that was not done, after its transaction.
+    /// Records the end of ``pending``, after its transaction.
     mutating func didComplete() {
         if !rows.pending.isEmpty { rows.pending.removeFirst() }
+        commit()
+    }
+
+    /// Lets the others go before the first deletion that is not done, which has failed.
+    mutating func postpone() {
+        if !rows.pending.isEmpty { rows.pending.append(rows.pending.removeFirst()) }
         commit()
     }
 

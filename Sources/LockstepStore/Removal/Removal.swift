@@ -50,6 +50,8 @@ struct Removal {
     private var targets: ArraySlice<Target>
     /// Before which time or number all rows of the current target have left, except held ones; nil at its start.
     private var cursor: Int64?
+    /// Why rows were left out, or nil.
+    private var failure: (any Error)?
     /// The numbers of samples, and of all rows, that have left.
     private(set) var samples = 0
     private(set) var rows = 0
@@ -68,6 +70,9 @@ struct Removal {
 
     /// The rows that leave at present, or nil at the end.
     var current: Target? { targets.first }
+
+    /// Why a deletion by a person is not done, although everything else of it has left; nil if it goes on.
+    var finalFailure: (any Error)? { deletion != nil && current == nil ? failure : nil }
 
     /// Returns the next range of the current target that is not held, or nil if nothing else of it leaves.
     func piece(holds: [Range<Int64>]) -> Range<Int64>? {
@@ -88,8 +93,9 @@ struct Removal {
         cursor = nil
     }
 
-    /// Leaves out a target, so that the others can leave.
-    mutating func leaveOut(_ target: Target) {
+    /// Leaves out a target that has failed, so that the others can leave.
+    mutating func leaveOut(_ target: Target, because error: any Error) {
+        failure = error
         if current == target { endTarget() } else { targets.removeAll { $0 == target } }
     }
 
@@ -97,7 +103,10 @@ struct Removal {
     mutating func didMerge() { if case .merging(let count) = step { step = .merging(max(0, count - 1)) } }
 
     /// Begins with the rows, after the merges.
-    mutating func begin(_ targets: [Target]) { (step, self.targets) = (.rows, targets[...]) }
+    /// - Parameter failure: why rows are not among the targets that should be, or nil.
+    mutating func begin(_ targets: [Target], without failure: (any Error)?) {
+        (step, self.targets, self.failure) = (.rows, targets[...], failure)
+    }
 
     /// Records the result of a part of the first check.
     /// - Returns: the check if it has failed. The samples of its stream then stay.

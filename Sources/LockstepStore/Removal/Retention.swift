@@ -53,6 +53,8 @@ public struct Retention: Sendable {
         case tooSmall
         /// Samples could not be deleted. This is tried again.
         case failed(String)
+        /// Samples leave without what was refined from them, which cannot be read. It leaves when it can be.
+        case refinedLeftOut(String)
         /// At the present rate, the store or its disk is full at this time.
         case fillingUp(Timestamp)
     }

@@ -16,6 +16,10 @@ struct RetentionState {
     var retryAt: ContinuousClock.Instant?
     /// What was being deleted when a slice failed, or nil.
     var failed: Removal.Target?
+    /// When to try again what a person has deleted, after not all of it could leave; nil if it could.
+    var deletionRetryAt: ContinuousClock.Instant?
+    /// The tables of what was refined that could not be read, and without which samples leave.
+    var unreadable: Set<String> = []
     /// The number of samples that were stored while others are to leave, and that are not made up for.
     var owed = 0
     /// The number of all rows that have left since the store was opened.

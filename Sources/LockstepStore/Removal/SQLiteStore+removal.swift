@@ -19,8 +19,13 @@ extension SQLiteStore {
     var needsRemoval: Bool {
         guard retention.retryAt.map({ $0 <= .now }) ?? true else { return false }
         if retention.removal != nil { return !waitsForMerge }
-        return deletions.pending != nil && !hasMergeFailed
-            || !retention.settings.keepsEverything && retention.due <= .now
+        return isDeletionDue || !retention.settings.keepsEverything && retention.due <= .now
+    }
+
+    /// Whether a deletion by a person is to begin. After one has failed, what leaves by the rules goes first.
+    private var isDeletionDue: Bool {
+        guard deletions.pending != nil, !hasMergeFailed else { return false }
+        return retention.deletionRetryAt.map { $0 <= .now && (retention.removal == nil || retention.hasFailed) } ?? true
     }
 
     /// Whether what leaves waits for the merge that is under way.
@@ -36,29 +41,52 @@ extension SQLiteStore {
             try removalSlice(until: .now + maxDuration)
             retention.hasFailed = false
         } catch {
-            retention.retryAt = leaveOutRefined(after: error) ? nil : .now + Self.retryInterval
             for table in tables { table.minutes?.rollBack() }
             // On a full disk, a log that begins again has room for the next attempt.
             checkpoint()
+            guard !goOn(after: error) else { return }
+            retention.retryAt = .now + Self.retryInterval
             if !retention.hasFailed { retention.settings.report?(.failed("\(StoreError(error, path: path))")) }
             retention.hasFailed = true
         }
     }
 
-    /// Leaves out the refined rows that could not be deleted, such as those of a damaged table, so that the samples leave.
-    /// - Returns: whether what leaves goes on without them.
-    private func leaveOutRefined(after error: any Error) -> Bool {
-        guard let target = retention.failed, retention.removal?.deletion == nil, canBeLeftOut(error),
-            RefinedKind.allCases.contains(where: { $0.rowTable == target.table })
+    /// Lets what leaves go on without the rows that could not be deleted, such as those of a damaged table. By the rules, samples
+    /// leave without what was refined from them. What a person deletes is not done without it, but everything else of it leaves,
+    /// and then the rules go on.
+    /// - Returns: whether it goes on.
+    private func goOn(after error: any Error) -> Bool {
+        guard canBeLeftOut(error), let removal = retention.removal else { return false }
+        if removal.deletion != nil {
+            if let target = retention.failed {
+                retention.removal?.leaveOut(target, because: error)
+                return true
+            }
+            if retention.deletionRetryAt == nil {
+                retention.settings.report?(.failed("\(StoreError(error, path: path))"))
+            }
+            retention.removal = nil
+            deletions.postpone()
+            retention.deletionRetryAt = .now + Self.retryInterval
+            return true
+        }
+        guard let target = retention.failed, RefinedKind.allCases.contains(where: { $0.rowTable == target.table })
         else { return false }
-        retention.removal?.leaveOut(target)
+        retention.removal?.leaveOut(target, because: error)
+        reportUnreadable(target.table, error)
         return true
     }
 
-    /// Whether the same would fail again: not for want of space, or because of another program's lock.
+    /// Whether the same would fail again, because a table is damaged or is not as it should be.
     func canBeLeftOut(_ error: any Error) -> Bool {
         guard let error = error as? SQLiteError else { return false }
-        return !error.isFull && !error.isBusy
+        return error.isCorrupt || error.isWrongStatement
+    }
+
+    /// Reports that samples leave without what was refined from them: once, until it can be read again.
+    func reportUnreadable(_ table: String, _ error: any Error) {
+        guard retention.unreadable.insert(table).inserted else { return }
+        retention.settings.report?(.refinedLeftOut("\(StoreError(error, path: path))"))
     }
 
     /// Removes in proportion to what the commits store, if they leave no time for it in between.
@@ -163,8 +191,10 @@ extension SQLiteStore {
                 if !isMerging { try startMerge() }
                 return
             }
-            removal.begin(try targets(of: row))
+            try begin(&removal, row)
+            retention.removal = removal
         }
+        if let failure = removal.finalFailure { throw failure }
         // A slice that a power failure undoes is repeated.
         try database.execute("PRAGMA synchronous = NORMAL")
         isSyncLowered = true
@@ -184,7 +214,9 @@ extension SQLiteStore {
                     retention.failed = removal.current
                     try removeNext(&removal, &limits, until: end)
                     steps += 1
-                } while removal.step != .done && (.now < end || removal.rows == rows && steps < 32)
+                } while removal.step != .done && removal.finalFailure == nil
+                    && (.now < end || removal.rows == rows && steps < 32)
+                retention.failed = nil
             }
         }()
         for (series, limit) in limits { tables[series.table].keep(from: limit, device: series.device) }
@@ -194,13 +226,24 @@ extension SQLiteStore {
         if removal.step == .done { didEnd(removal) }
     }
 
+    /// Begins with the rows of a deletion. If what was refined cannot be read, everything else leaves first.
+    private func begin(_ removal: inout Removal, _ row: DeletionTable.Row) throws {
+        var runs: [Int64: [(kind: RefinedKind, run: Int64)]] = [:]
+        var failure: (any Error)?
+        do { runs = try refinedRuns() } catch {
+            guard canBeLeftOut(error) else { throw error }
+            failure = error
+        }
+        removal.begin(try targets(of: row, refined: runs[row.device] ?? []), without: failure)
+    }
+
     /// A deletion goes before the rules, unless what waits cannot be merged: on a full disk, the rules may make room.
     private func chooseRemoval() throws {
         if let removal = retention.removal, removal.deletion != nil {
             guard case .merging = removal.step, hasMergeFailed else { return }
             retention.removal = nil
         }
-        if let row = deletions.pending, !hasMergeFailed {
+        if let row = deletions.pending, isDeletionDue {
             if retention.removal != nil { retention.applyRulesAgain() }
             let waits = [waiting.open, waiting.frozen].map { $0.devices[Int(row.device)] != nil }
             let merges = waits[0] ? (isMerging ? 2 : 1) : (waits[1] ? 1 : 0)
@@ -299,6 +342,7 @@ extension SQLiteStore {
         try database.execute(
             "DELETE FROM \(target.table) WHERE \(rest) \(stop)\(target.condition.map { " AND \($0)" } ?? "")")
         let count = database.changes
+        retention.unreadable.remove(target.table)
         if count > 0, target.isSamples, let series = target.series {
             if let row = removal.deletion {
                 try deletions.count(deleted: count, of: row.number, row.device, in: database)
@@ -335,6 +379,7 @@ extension SQLiteStore {
         retention.owed = 0
         if removal.deletion != nil {
             deletions.didComplete()
+            if deletions.pending == nil { retention.deletionRetryAt = nil }
             // The log has the deleted content until it is written again.
             if removal.isSecure { try? truncateLog() }
             return

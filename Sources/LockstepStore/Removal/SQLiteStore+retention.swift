@@ -116,9 +116,14 @@ extension SQLiteStore {
 
     /// Returns what `lockstep refine` has computed, or nothing if its tables cannot be read: the samples leave nevertheless.
     private func readableRuns() throws -> [Int64: [(kind: RefinedKind, run: Int64)]] {
-        do { return try refinedRuns() } catch {
+        let table = "refined_runs"
+        do {
+            let runs = try refinedRuns()
+            retention.unreadable.remove(table)
+            return runs
+        } catch {
             guard canBeLeftOut(error) else { throw error }
-            retention.settings.report?(.failed("\(StoreError(error, path: path))"))
+            reportUnreadable(table, error)
             return [:]
         }
     }

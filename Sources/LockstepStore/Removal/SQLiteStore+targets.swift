@@ -43,9 +43,11 @@ extension SQLiteStore {
     }
 
     /// Returns what a deletion removes.
-    func targets(of row: DeletionTable.Row) throws -> [Removal.Target] {
+    /// - Parameter runs: what was refined of its device.
+    func targets(
+        of row: DeletionTable.Row, refined runs: [(kind: RefinedKind, run: Int64)]
+    ) throws -> [Removal.Target] {
         let (deletion, device) = (row.stored.deletion, row.device)
-        let runs = try refinedRuns()[device] ?? []
         var targets: [Removal.Target] = []
         for index in tables.indices where deletion.covers(tables[index].stream) {
             // Those of the minutes that it touches, also where no samples are left.

@@ -50,8 +50,8 @@ struct DeletionRun {
             }
             guard let stored = try stored(), stored.done != nil else {
                 throw CommandFailure(
-                    "not all could be deleted from \(path), perhaps because its disk is full: the collector goes on with "
-                        + "its next start")
+                    "not all could be deleted from \(path), perhaps because its disk is full or a table is damaged: the collector "
+                        + "goes on with its next start")
             }
             return stored.count
         }

@@ -144,17 +144,42 @@ struct RemovalTests {
         let clock = SimulatedClock()
         let (store, path) = try newStore(.retaining(["motion/*": 10 * day], clock))
         try store.write(received(acceleration([0, 30 * day])))
-        let run = try RefinedRun(
-            path: path, device: device("one"), kind: .attitude, method: "m", version: 1, parameters: "{}", now: time(0))
-        let values = [Double](repeating: 1, count: RefinedKind.attitude.columns)
-        try run.write([RefinedRow(time: start + 4, values: values), RefinedRow(time: start + 29 * day, values: values)])
-        try run.complete(first: start, last: start + 30 * day)
+        try refineAttitude(path, at: [4, 29 * day])
         clock.set(start + 30 * day)
         store.applyRetention()
         #expect(try store.database.rows("SELECT t FROM _attitude_refined") == ["\(start + 29 * day)"])
     }
 
-    @Test("samples leave by the rules although a table of what was refined cannot be read", arguments: [true, false])
+    /// Stores refined attitude of device one at some times, in µs after ``start``.
+    private func refineAttitude(_ path: String, at times: [Int64]) throws {
+        let run = try RefinedRun(
+            path: path, device: device("one"), kind: .attitude, method: "m", version: 1, parameters: "{}", now: time(0))
+        let values = [Double](repeating: 1, count: RefinedKind.attitude.columns)
+        try run.write(times.map { RefinedRow(time: start + $0, values: values) })
+        try run.complete(first: start, last: start + 30 * day)
+    }
+
+    @Test("refined rows that cannot be deleted, but are not damaged, are tried again")
+    func refinedLater() throws {
+        let clock = SimulatedClock()
+        let (store, path) = try newStore(.retaining(["motion/*": 10 * day], clock))
+        try store.write(received(acceleration([0, 30 * day])))
+        try refineAttitude(path, at: [4])
+        try store.database.execute(
+            """
+            CREATE TRIGGER refuse BEFORE DELETE ON _attitude_refined BEGIN SELECT RAISE(ABORT, 'not now'); END
+            """)
+        clock.set(start + 30 * day)
+        store.applyRetention()
+        #expect(store.retention.hasFailed && store.retention.unreadable.isEmpty)
+        try store.database.execute("DROP TRIGGER refuse")
+        store.applyRetention()
+        #expect(try store.database.integer("SELECT count(*) FROM _attitude_refined") == 0)
+    }
+
+    @Test(
+        "what was refined and cannot be read keeps no samples from leaving; without it, a deletion is not done",
+        arguments: [true, false])
     func unreadable(isRows: Bool) throws {
         let clock = SimulatedClock()
         let reports = Mutex<[Retention.Event]>([])
@@ -169,30 +194,45 @@ struct RemovalTests {
                 time: Timestamp(microseconds: start + time), values: SensorStream.steps.columns.map { _ in 1 })
         }
         try store.write(received(steps))
-        try store.mergeAll()
-        let run = try RefinedRun(
-            path: path, device: device("one"), kind: .attitude, method: "m", version: 1, parameters: "{}", now: time(0))
-        try run.write([
-            RefinedRow(time: start + 4, values: [Double](repeating: 1, count: RefinedKind.attitude.columns))
-        ])
-        try run.complete(first: start, last: start + 30 * day)
+        try refineAttitude(path, at: [4])
+        let table = isRows ? "_attitude_refined" : "refined_runs"
         try store.database.execute(
-            isRows
-                ? "DROP TABLE _attitude_refined"
-                : "DROP TABLE refined_runs; CREATE TABLE refined_runs (something INTEGER)")
+            "ALTER TABLE \(table) RENAME TO _saved; CREATE TABLE \(table) (something INTEGER)")
+        /// The numbers of failures, and of reports that samples leave without what was refined.
+        func failures() -> [Int] {
+            reports.withLock { events in
+                [
+                    events.count { if case .failed = $0 { true } else { false } },
+                    events.count { if case .refinedLeftOut = $0 { true } else { false } },
+                ]
+            }
+        }
+        try store.mergeAll()
         clock.set(start + 30 * day)
         store.applyRetention()
-        while store.needsRemoval { store.performRemoval(maxDuration: .milliseconds(50)) }
         for table in ["accelerometer", "steps"] {
             #expect(try store.database.rows("SELECT t FROM _\(table)") == ["\(start + 30 * day)"])
         }
-        let failures = reports.withLock { events in events.count { if case .failed = $0 { true } else { false } } }
-        #expect(failures == 1)
-        // What a person deletes is not done before it has left.
-        guard isRows else { return }
-        try store.write(deletion(0..<40 * day, stream: nil))
+        try store.write(received(acceleration([31 * day, 45 * day]), from: device("two")))
+        try store.mergeAll()
+        clock.set(start + 36 * day)
+        store.applyRetention()
+        #expect(failures() == [0, 1])
+        try store.write(deletion(0..<40 * day))
         while store.needsMaintenance { store.performMaintenance() }
-        #expect(try store.database.rows("SELECT done IS NULL FROM deletions") == ["1"])
+        #expect(try store.database.rows("SELECT count, done IS NULL FROM deletions") == ["2|1"])
+        #expect(failures() == [1, 1] && store.retention.deletionRetryAt != nil)
+        // The rules go on.
+        store.retention.deletionRetryAt = .now + .seconds(3600)
+        clock.set(start + 44 * day)
+        store.applyRetention()
+        #expect(try store.database.rows("SELECT t FROM _accelerometer") == ["\(start + 45 * day)"])
+        try store.database.execute("DROP TABLE \(table); ALTER TABLE _saved RENAME TO \(table)")
+        store.retention.deletionRetryAt = .now
+        while store.needsMaintenance { store.performMaintenance() }
+        #expect(try store.database.rows("SELECT count, done IS NULL FROM deletions") == ["2|0"])
+        #expect(try store.database.integer("SELECT count(*) FROM _attitude_refined") == 0)
+        #expect(failures() == [1, 1] && store.retention.deletionRetryAt == nil)
     }
 }
 
