@@ -20,25 +20,28 @@ enum SummaryRuleTable {
     static func rules(
         _ options: SQLiteStore.Options, _ streams: [String], in database: SQLiteDatabase
     ) throws -> KeepRules {
-        let exists = try StoreSchema.storedSQL(of: "_summary_rules", in: database) != nil
+        let recorded = try read(in: database)
         if options.isCollector {
-            if exists || !options.retention.summaryRules.isEmpty {
-                try record(options.retention.summaryRules, in: database)
-            }
-            return options.retention.summaryRules
+            let rules = options.retention.summaryRules
+            let ages = Dictionary(rules.texts.map { ($0.pattern, $0.age) }, uniquingKeysWith: { $1 })
+            // Only then: a store whose disk is full must open.
+            if ages != recorded { try record(rules, in: database) }
+            return rules
         }
-        guard exists else { return .everything }
-        let select = try database.prepare("SELECT pattern, age FROM _summary_rules")
-        var rules: [(pattern: StreamPattern, age: Int64?)] = []
         do {
-            while try select.step() {
-                let pattern = try StreamPattern(select.text(at: 0) ?? "", streams: streams)
-                rules.append((pattern, select.optionalInt64(at: 1)))
-            }
-            return try KeepRules(rules)
+            return try KeepRules(recorded.map { (pattern: try StreamPattern($0.key, streams: streams), age: $0.value) })
         } catch let error as KeepRuleError {
             throw StoreError(.other, "the rules of --keep-summaries in the store are not known: \(error)")
         }
+    }
+
+    /// Returns the recorded ages by pattern.
+    private static func read(in database: SQLiteDatabase) throws -> [String: Int64?] {
+        guard try StoreSchema.storedSQL(of: "_summary_rules", in: database) != nil else { return [:] }
+        let select = try database.prepare("SELECT pattern, age FROM _summary_rules")
+        var ages: [String: Int64?] = [:]
+        while try select.step() { ages.updateValue(select.optionalInt64(at: 1), forKey: select.text(at: 0) ?? "") }
+        return ages
     }
 
     private static func record(_ rules: KeepRules, in database: SQLiteDatabase) throws {

@@ -246,6 +246,16 @@ struct SummaryRetentionTests {
         #expect(try summaries(reader).count == 130 && damaged() == 9)
     }
 
+    @Test("a store opens without a write if the rules for summaries are those of the last collector")
+    func unchangedRules() throws {
+        let clock = SimulatedClock()
+        _ = try open(clock)
+        try SQLiteDatabase(path: path, mode: .readWrite).execute(
+            "CREATE TRIGGER refuse BEFORE DELETE ON _summary_rules BEGIN SELECT RAISE(ABORT, 'written'); END")
+        _ = try open(clock)
+        #expect(throws: StoreError.self) { _ = try open(clock, summaries: day) }
+    }
+
     private func summarise(_ store: SQLiteStore) {
         store.summaries.due = .now
         repeat { store.performSummaries() } while store.needsSummaries
