@@ -15,7 +15,7 @@ struct CompactCommandTests {
             let run = try await lockstep(["compact", "--summaries"], path)
             #expect(
                 run.status == 0
-                    && run.text.contains("120 summaries made from samples, 0 of minutes without samples kept"),
+                    && run.text.contains("120 summaries made from samples, 0 kept because samples have left"),
                 "\(run.text)")
             #expect(try database.integer("SELECT count(*) FROM _minutes_accelerometer WHERE x_sum = 30") == 120)
             let store = try SQLiteStore(path: path)

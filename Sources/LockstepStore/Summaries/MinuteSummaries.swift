@@ -61,6 +61,8 @@ final class MinuteSummaries {
     /// How long before the newest sample an hour must have ended before its minutes are summarised, in µs. All of an hour are
     /// written together, because each would rewrite a page.
     static let age: Int64 = 600_000_000
+    /// The greatest number of summaries that are discarded in a transaction: those of a day.
+    private static let discardedMinutes = 1440
     private static let hour: Int64 = 3_600_000_000
     /// The time in µs between two samples from which on the summaries between them are not deleted with theirs.
     private static let stretch: Int64 = 600_000_000
@@ -146,22 +148,30 @@ final class MinuteSummaries {
         try delete.run()
     }
 
-    /// Deletes the summaries of a device whose samples are in the table, as part of the current transaction, so that they are made
-    /// again.
-    /// - Parameter limit: the time before which samples have left. Before it, a summary of more samples than the table has is all
-    ///   that is left of its minute, and stays.
-    func discard(of device: Int64, limit: Int64) throws(SQLiteError) {
+    /// Deletes a piece of the summaries of a device whose samples are in the table, as part of the current transaction, so that they
+    /// are made again.
+    /// - Parameters:
+    ///   - position: the first minute of the piece, `Int64.min` for the first one.
+    ///   - limit: the time before which samples have left. Before it, a summary of more samples than the table has is all that is
+    ///     left of its minute, and stays.
+    /// - Returns: the first minute of the next piece, or nil at the end.
+    func discard(of device: Int64, from position: Int64, limit: Int64) throws(SQLiteError) -> Int64? {
         let mark = try mark(of: device)
-        guard mark.upto > .min || mark.until > .min else { return }
-        if mark.until > .min {
-            try database.execute(
-                """
-                DELETE FROM \(stream.minutesTable) AS minute WHERE device_id = \(device) AND (t >= \(limit) OR samples <= (
-                    SELECT count(*) FROM \(stream.rowTable) AS sample
-                    WHERE sample.device_id = \(device) AND sample.t >= minute.t AND sample.t < minute.t + \(Minute.length)))
-                """)
-        }
-        try write(Mark(upto: .min, until: mark.until), of: device)
+        if mark.upto > .min { try write(Mark(upto: .min, until: mark.until), of: device) }
+        guard mark.until > .min else { return nil }
+        let own = "device_id = \(device) AND t >= \(position)"
+        let select = try database.prepare(
+            "SELECT t FROM \(stream.minutesTable) WHERE \(own) ORDER BY t LIMIT 1 OFFSET \(Self.discardedMinutes)")
+        let next = try select.step() ? select.int64(at: 0) : nil
+        select.reset()
+        try database.execute(
+            """
+            DELETE FROM \(stream.minutesTable) AS minute
+            WHERE \(own) AND t < \(next ?? .max) AND (t >= \(limit) OR samples <= (
+                SELECT count(*) FROM \(stream.rowTable) AS sample
+                WHERE sample.device_id = \(device) AND sample.t >= minute.t AND sample.t < minute.t + \(Minute.length)))
+            """)
+        return next
     }
 
     private static func minute(of time: Int64) -> Int64 { Minute.start(of: max(time, .min + Minute.length)) }

@@ -27,17 +27,11 @@ extension SQLiteStore {
         }
         let end = ContinuousClock.now + limits.slice
         do {
-            // A slice that a power failure undoes is repeated.
-            try database.execute("PRAGMA synchronous = NORMAL")
-            isSyncLowered = true
-            defer { try? restoreSync() }
-            defer { didChangeLogLength() }
-            let round = try database.transaction {
+            summaries = try summaryTransaction {
                 let round = try summarise(until: end)
                 try checkRoom()
                 return round
             }
-            summaries = round
         } catch {
             for table in tables { table.minutes?.rollBack() }
             summaries.devices = []
@@ -46,23 +40,38 @@ extension SQLiteStore {
 
     /// Makes all summaries of minutes again from the samples, except those of minutes whose samples have left: nothing else has
     /// these. What is interrupted goes on with the next start of the collector; until then, rows are read.
-    /// - Parameter goesOn: is called between slices of some milliseconds.
+    /// - Parameter goesOn: is called between slices of some milliseconds, with the share that is done, from 0 to 1.
     /// - Returns: the numbers of summaries that were made, and of those that stay.
     /// - Throws: ``StoreError`` if the store cannot be written.
-    public func rebuildSummaries(while goesOn: () -> Bool) throws(StoreError) -> (made: Int64, kept: Int64) {
+    public func rebuildSummaries(
+        while goesOn: (_ done: Double) -> Bool
+    ) throws(StoreError) -> (made: Int64, kept: Int64) {
         do {
             let ids = devices.addresses.keys.sorted()
-            for table in tables where table.knowsAllColumns {
-                for device in ids where goesOn() {
-                    try database.transaction {
-                        try table.minutes?.discard(of: device, limit: table.kept[Int(device)] ?? .min)
+            let summarised = tables.indices.filter { tables[$0].minutes != nil && tables[$0].knowsAllColumns }
+            for table in summarised.map({ tables[$0] }) {
+                for device in ids {
+                    var next: Int64? = .min
+                    while let position = next, goesOn(0) {
+                        next = try summaryTransaction {
+                            try table.minutes?.discard(
+                                of: device, from: position, limit: table.kept[Int(device)] ?? .min)
+                        }
+                        if needsCheckpoint { checkpoint() }
                     }
                 }
             }
             let kept = try summaryCount()
             summaries = SummaryRound(due: .now + limits.summaryInterval, devices: ids)
-            while !summaries.devices.isEmpty, goesOn() {
-                summaries = try database.transaction { try summarise(until: .now + limits.slice) }
+            // How long a stream of a device takes is not known before it is read.
+            func done() -> Double {
+                let series =
+                    summarised.count { $0 < summaries.table } * ids.count
+                    + (summarised.contains(summaries.table) ? summaries.next : 0)
+                return Double(series) / Double(max(1, summarised.count * ids.count))
+            }
+            while !summaries.devices.isEmpty, goesOn(done()) {
+                summaries = try summaryTransaction { try summarise(until: .now + limits.slice) }
                 if needsCheckpoint { checkpoint() }
             }
             return (try summaryCount() - kept, kept)
@@ -70,6 +79,15 @@ extension SQLiteStore {
             for table in tables { table.minutes?.rollBack() }
             throw StoreError(error, path: path)
         }
+    }
+
+    /// Runs a transaction that does not wait for the disk: what a power failure undoes is repeated.
+    private func summaryTransaction<Result>(_ body: () throws -> Result) throws -> Result {
+        try database.execute("PRAGMA synchronous = NORMAL")
+        isSyncLowered = true
+        defer { try? restoreSync() }
+        defer { didChangeLogLength() }
+        return try database.transaction { try body() }
     }
 
     private func summaryCount() throws(SQLiteError) -> Int64 {

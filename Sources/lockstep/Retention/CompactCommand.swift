@@ -61,17 +61,19 @@ struct CompactCommand: ParsableCommand {
         defer { store.close() }
         let interrupt = Interrupt(wakeup: Wakeup())
         var progress = ProgressLine()
-        progress.show("summarising minutes of \(path)")
         let (made, kept) = try {
             defer { progress.end() }
-            return try store.rebuildSummaries { !interrupt.isSet }
+            return try store.rebuildSummaries { done in
+                progress.show("\(percentage(done))  making summaries of \(path)")
+                return !interrupt.isSet
+            }
         }()
         if let signal = interrupt.signal {
             Terminal.writeError("interrupted: the collector makes the other summaries")
             throw ExitCode(128 + signal)
         }
         Terminal.output.write(
-            "\(path): \(counted(made, "summary", "summaries")) made from samples, \(kept) of minutes without samples "
-                + "kept\n")
+            "\(path): \(counted(made, "summary", "summaries")) made from samples, \(kept) kept because samples have left\n"
+        )
     }
 }
