@@ -24,8 +24,8 @@ struct QueryCommand: ParsableCommand {
             the interval. Intervals are aligned to 1970-01-01 UTC; intervals without samples are omitted. Amounts \
             such as 'steps' and 'distance' are summed; other values are averaged. Unknown values are ignored. Columns \
             without a meaningful average (text, times and other whole numbers, attitudes and courses) are omitted. \
-            The column 'samples' has the number of samples, and 'source' tells whether they were read themselves \
-            (samples), as summaries of minutes (summaries), or some as these (both): the values are the same.
+            The column 'samples' has the number of samples, and 'source' says what the row was computed from: samples, \
+            summaries (of minutes), or both.
 
             EXAMPLES
               lockstep query steps --store sqlite:samples.db --from -1h
@@ -129,9 +129,8 @@ struct QueryCommand: ParsableCommand {
                         let source = RowSource(
                             samples: Int64(row.values.last ?? 0), summarised: reader.summarisedSamples - summarised)
                         summarised = reader.summarisedSamples
-                        let index = RowSource.allCases.firstIndex(of: source) ?? 0
-                        try printer.write(
-                            SampleRow(device: row.device, time: row.time, values: row.values + [Double(index)]))
+                        let values = row.values + [Double(source.rawValue)]
+                        try printer.write(SampleRow(device: row.device, time: row.time, values: values))
                     }
                     continue
                 }
@@ -157,7 +156,7 @@ struct QueryCommand: ParsableCommand {
 
     /// What the averages of a row were computed from.
     private static let sourceColumn = ExportColumn(
-        name: "source", kind: .choice(RowSource.allCases.map(\.rawValue)))
+        name: "source", kind: .choice(RowSource.allCases.map(\.name)))
 
     private func detail() throws -> QueryDetail {
         guard let every else { return last ? .last : .samples }

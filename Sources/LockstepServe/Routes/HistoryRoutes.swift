@@ -159,7 +159,7 @@ struct RowStream: Sendable {
             let next = page.next.map { clock?.time($0, of: query.device) ?? $0 }
             let source = RowSource(samples: samples, summarised: summarised)
             bytes +=
-                "],\"source\":\"\(source.rawValue)\",\"next\":\(next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
+                "],\"source\":\"\(source.name)\",\"next\":\(next.map { "\($0.microseconds)" } ?? "null")}\n".utf8
         } else {
             bytes += edge { $0.end(into: &$1) }
         }

@@ -1,11 +1,14 @@
-/// What averages or an envelope were computed from. The values are the same.
-public enum RowSource: String, CaseIterable, Sendable {
+/// What averages or an envelope were computed from.
+public enum RowSource: Int, CaseIterable, Sendable {
     /// Samples.
     case samples
     /// Summaries of minutes.
     case summaries
     /// Samples, and summaries of minutes.
     case both
+
+    /// The name in outputs and answers.
+    public var name: String { "\(self)" }
 
     /// Creates the source of rows.
     /// - Parameters:
