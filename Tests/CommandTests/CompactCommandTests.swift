@@ -24,6 +24,14 @@ struct CompactCommandTests {
             store.close()
         }
     }
+
+    @Test("--summaries is refused for a ClickHouse store")
+    func clickHouse() async throws {
+        let run = try await RunningProgram.run(
+            Programs.built("lockstep"),
+            ["compact", "--summaries", "--store", "clickhouse://localhost/samples"])
+        #expect(run.status != 0 && run.text.contains("--summaries is for SQLite stores"), "\(run.text)")
+    }
 }
 
 /// Creates a store with 8,000 samples of a device, one a second from a whole hour on, and the summaries of two hours.

@@ -8,10 +8,10 @@ import LockstepSystem
 
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "compact", abstract: "Give the free pages of an SQLite store back to the file system.",
+        commandName: "compact", abstract: "Give free pages back, or make summaries again.",
         discussion: """
-            A store that samples have left uses its free pages for new samples, so this is only needed when the file is to \
-            become smaller. The first time, the file is written anew: the collector must be stopped, and as much free disk \
+            Gives the free pages of an SQLite store back to the file system. A store that samples have left uses its free \
+            pages for new samples, so this is only needed when the file is to become smaller. The first time, the file is written anew: the collector must be stopped, and as much free disk \
             space as the store is large is needed. From then on, pages are given back in short steps while the collector \
             runs, and the collector writes about 6 % more bytes.
 
@@ -27,7 +27,10 @@ struct CompactCommand: ParsableCommand {
 
     func run() throws {
         guard case .sqlite(let path) = try options.address(isRead: false) else {
-            throw CommandFailure("only an SQLite store has free pages: a ClickHouse server frees its disk by itself")
+            throw CommandFailure(
+                summaries
+                    ? "--summaries is for SQLite stores"
+                    : "only an SQLite store has free pages: a ClickHouse server frees its disk by itself")
         }
         if summaries { return try rebuildSummaries(path) }
         let compaction = try StoreCompaction(path: path)
