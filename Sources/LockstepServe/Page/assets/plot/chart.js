@@ -56,7 +56,7 @@ export class Chart {
         const title = h("span", { class: "chart-title" }, showsDevice && h("b", null, source.device), streamTitle(source.stream) + ofSession(source), this.unitText);
         this.countText = h("span", { class: "chart-unit chart-count num" });
         this.boundText = h("span", { class: "chart-unit chart-bound num", title: "The largest possible error of the times in view, on the collector's clock" });
-        this.sourceText = h("span", { class: "chart-unit chart-source", title: "Summaries of minutes have the least and the greatest value, the mean and the number of the samples, and may be kept longer" });
+        this.sourceText = h("span", { class: "chart-unit chart-source", title: "Of what was loaded, also beside the view. Summaries of minutes have the least and the greatest value, the mean and the number of the samples, and may be kept longer" });
         this.axisButton = h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Value axis of ${source.stream}`, title: "Value axis: fixed limits",
             "aria-pressed": String(this.axis !== null), onclick: () => askAxis(this.#shownRange, this.axis, (axis) => this.#fixAxis(axis)) }, icon("lock"));
         const close = onclose && h("button", { class: "button quiet icon-only small", type: "button", "aria-label": `Remove plot of ${source.stream}`, title: "Remove plot", onclick: onclose }, icon("close"));
