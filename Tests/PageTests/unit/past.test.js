@@ -87,3 +87,16 @@ await test("samples of another session are asked for at their own times, and sho
     equal([[...source.series.times], source.series.from], [[1e12, 1.5e12], 0.5e12]);
     source.close();
 }, { location: { origin: "http://host" } }));
+
+await test("nothing is asked about a range that another session has not reached", () => withFakes(async ({ pass, server }) => {
+    // At present, it shows 0.5e12.
+    const source = new PastSource({ group: "lab", device: "left", stream: "steps", rate: null, shift: Date.now() * 1000 - 0.5e12 }, () => {});
+    server.body = { kind: "samples", step: null, columns: ["steps"], units: ["1"], rows: [] };
+    source.show({ from: 1e12, to: 2e12 }, 400);
+    await wait(pass, 600);
+    equal([server.asked, source.isAhead, source.isLoading, source.problem], [[], true, false, null]);
+    source.show({ from: 0.1e12, to: 2e12 }, 400);
+    await wait(pass, 600);
+    equal([server.asked.length, source.isAhead], [1, false]);
+    source.close();
+}, { location: { origin: "http://host" } }));

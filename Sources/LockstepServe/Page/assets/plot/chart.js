@@ -194,7 +194,7 @@ export class Chart {
         this.drawnView = view;
         this.drawnSelection = selection;
         const { context: c, scale } = this.fitted;
-        const { isLoading, problem, series } = this.curves[0].past;
+        const { isAhead, isLoading, problem, series } = this.curves[0].past;
         const extents = this.curves.flatMap((curves) => curves.pastExtent(view) ?? []);
         if (extents.length) this.#range = steadyRange(null, Math.min(...extents.map(({ low }) => low)), Math.max(...extents.map(({ high }) => high)));
         const range = this.#frame(c, scale, area);
@@ -208,7 +208,7 @@ export class Chart {
         paintMarkers(c, area, view, this.#markers, this.#colours);
         paintTime(c, area, view, now(), this.#colours.text, [3, 3]);
         c.restore();
-        this.#note(problem ?? (series && !extents.length && !isLoading ? "No samples in this period" : series ? null : "Loading"));
+        this.#note(problem ?? ((isAhead || series) && !extents.length && !isLoading ? "No samples in this period" : series ? null : "Loading"));
         this.element.toggleAttribute("data-loading", this.curves.some(({ past }) => past.isLoading));
         this.#select(c, area, view, selection);
         this.#cursor(c, area, view, cursor);

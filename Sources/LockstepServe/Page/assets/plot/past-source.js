@@ -75,6 +75,8 @@ export class PastSource {
     /** @type {string|null} */
     problem = null;
     isLoading = false;
+    /** Whether the range begins after all samples that can be stored. */
+    isAhead = false;
     /** Whether times are on the collector's clock. */
     #isOnCollectorTime = false;
     #timer = 0;
@@ -101,6 +103,9 @@ export class PastSource {
         const span = view.to - view.from;
         // What is newer may not be stored yet.
         const time = this.#now - ARRIVAL;
+        // Another session may not have come as far as this range.
+        this.isAhead = view.from >= time;
+        if (this.isAhead) return;
         const have = this.series;
         // A range that follows the time is loaded again when this part of it is missing.
         const refresh = Math.max(2e6, span * 0.01);
