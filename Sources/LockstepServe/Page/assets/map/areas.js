@@ -1,5 +1,6 @@
 /** The areas that rules watch, on all maps. */
 
+import { h } from "../core/dom.js";
 import { parts } from "../core/parts.js";
 import { onThemeChange, token } from "../core/theme.js";
 import { placesOf, unwrapped } from "../pure/areas.js";
@@ -22,7 +23,7 @@ export function addAreas(L, map) {
         layer.clearLayers();
         for (const place of places) {
             shapeOf(L, place, { interactive: false, color: colour, weight: 1.5, dashArray: "5 4", fillColor: colour, fillOpacity: 0.07 })
-                .bindTooltip(place.name, { permanent: true, direction: "center", className: "map-place map-area", interactive: false }).addTo(layer);
+                .bindTooltip(h("span", null, place.name), { permanent: true, direction: "center", className: "map-place map-area", interactive: false }).addTo(layer);
         }
     };
     parts.addEventListener("change", draw);
