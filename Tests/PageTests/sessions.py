@@ -178,6 +178,11 @@ def two_sessions_are_laid_over_each_other(system, browser):
     problems = page.evaluate((HERE / "accessibility.js").read_text())
     assert not problems, problems
     fill(page, "Aligned at", "turn", "select")
+    page.evaluate("(() => { const real = window.fetch; window.answers = 0; window.fetch = async (url, options) => { const reply = await real(url, options); const body = await reply.json(); if (String(url).includes('/sessions/lab/again')) window.answers += 1; return { ok: reply.ok, status: reply.status, headers: reply.headers, json: async () => body }; }; window.restore = () => { window.fetch = real; }; })()")
+    page.evaluate(f"for (let i = 0; i < 2; i += 1) {DIALOG}.querySelector('select').dispatchEvent(new Event('change'))")
+    page.expect("window.answers === 2", 10, "both answers")
+    page.evaluate("window.restore()")
+    page.expect(f"[...{DIALOG}.querySelectorAll('option')].filter((option) => option.value === 'turn').length === 1", 10, "the marker once")
     page.evaluate(f"{DIALOG}.querySelector('form').requestSubmit()")
     page.expect("location.hash.startsWith('#/sessions/lab/played?with=lab/again&align=turn')", 10, "the comparison in the address")
     labels = "[...document.querySelectorAll('.legend-label')].map((label) => label.textContent)"
