@@ -175,14 +175,14 @@ def two_sessions_are_laid_over_each_other(system, browser):
     page.expect(f"{DIALOG} && [...{DIALOG}.querySelectorAll('option')].some((option) => option.textContent.startsWith('again'))", 20, "the other session")
     fill(page, "Session", page.evaluate(f"[...{DIALOG}.querySelectorAll('option')].find((option) => option.textContent.startsWith('again')).value"), "select")
     page.expect(f"[...{DIALOG}.querySelectorAll('option')].some((option) => option.value === 'turn')", 10, "the marker that both have")
-    problems = page.evaluate((HERE / "accessibility.js").read_text())
-    assert not problems, problems
-    fill(page, "Aligned at", "turn", "select")
     page.evaluate("(() => { const real = window.fetch; window.answers = 0; window.fetch = async (url, options) => { const reply = await real(url, options); const body = await reply.json(); if (String(url).includes('/sessions/lab/again')) window.answers += 1; return { ok: reply.ok, status: reply.status, headers: reply.headers, json: async () => body }; }; window.restore = () => { window.fetch = real; }; })()")
     page.evaluate(f"for (let i = 0; i < 2; i += 1) {DIALOG}.querySelector('select').dispatchEvent(new Event('change'))")
     page.expect("window.answers === 2", 10, "both answers")
     page.evaluate("window.restore()")
     page.expect(f"[...{DIALOG}.querySelectorAll('option')].filter((option) => option.value === 'turn').length === 1", 10, "the marker once")
+    problems = page.evaluate((HERE / "accessibility.js").read_text())
+    assert not problems, problems
+    fill(page, "Aligned at", "turn", "select")
     page.evaluate(f"{DIALOG}.querySelector('form').requestSubmit()")
     page.expect("location.hash.startsWith('#/sessions/lab/played?with=lab/again&align=turn')", 10, "the comparison in the address")
     labels = "[...document.querySelectorAll('.legend-label')].map((label) => label.textContent)"
@@ -216,9 +216,38 @@ def two_sessions_are_laid_over_each_other(system, browser):
     other.expect("document.querySelectorAll('.chart').length === 3 && / of again/.test(document.querySelectorAll('.chart-title')[2].textContent) && /@again|%40again/.test(location.hash)", 10, "another plot of the second session")
     no_errors(other, ALLOWED)
     leave(other)
+    # The marker of the first session is moved, and the second one with it.
+    move = lambda by: post(system, "lab/played/mark", {"id": "a", "t": turn(first) + by, "text": "turn"})
+    move(100_000)
+    moved = {start + shift - 100_000 for start in starts}
+
+    def is_moved():
+        page.drain(0.2)
+        return any("/lab/left/streams/motion/device?" in url and int(dict(urllib.parse.parse_qsl(urllib.parse.urlparse(url).query))["from"]) in moved for url in page.requests)
+
+    system.wait(is_moved, "the second session moves with the marker", 20)
+    move(0)
     page.evaluate("[...document.querySelectorAll('.view-session .button')].find((button) => button.textContent === 'End comparison').click()")
     page.expect("location.hash.startsWith('#/sessions/lab/played') && !location.hash.includes('with=') && document.querySelectorAll('.chart').length === 2 && !document.querySelector('.legend-label')", 20, "the first session alone")
     no_errors(page, ALLOWED)
+    leave(page)
+
+
+def a_comparison_is_loaded_again(system, browser):
+    """A second session that could not be loaded is asked for again; one that does not exist is named. Either comparison can be ended."""
+    recorded(system, "played")
+    recorded(system, "again", ("left", "hip"))
+    page = browser.page(height=2400)
+    open_view(page, system, "#/sessions", "document.querySelectorAll('.session').length")
+    page.evaluate("(() => { const real = window.fetch; window.fetch = async (url, options) => (String(url).includes('/sessions/lab/again') ? { ok: false, status: 503, json: async () => ({ error: 'busy' }) } : real(url, options)); window.restore = () => { window.fetch = real; }; })()")
+    page.evaluate("location.hash = '#/sessions/lab/played?with=lab/again'")
+    end = "[...document.querySelectorAll('.compared .button')].some((button) => button.textContent === 'End comparison')"
+    page.expect(f"/With again, which could not be loaded/.test({text('.compared')}) && {end}", 20, "the problem")
+    page.evaluate("window.restore()")
+    page.expect(f"document.querySelectorAll('.legend-label').length === 2 && /With again, aligned at their starts/.test({text('.compared')})", 20, "the comparison")
+    page.evaluate("location.hash = '#/sessions/lab/played?with=lab/none'")
+    page.expect(f"/With none, which does not exist/.test({text('.compared')}) && {end} && document.querySelectorAll('.chart').length === 2", 20, "the first session alone")
+    no_errors(page, (*ALLOWED, "404"))
     leave(page)
 
 
@@ -301,4 +330,4 @@ def a_page_at_rest_costs_little(system, browser):
     return f"{max(shares.values()):.1%} of a core, {first:.1f} to {sizes[-1]:.1f} MB"
 
 
-ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, two_sessions_are_laid_over_each_other, the_gaps_of_a_session_are_listed, a_small_window_shows_a_session]
+ALL = [a_page_at_rest_costs_little, the_space_of_the_store_is_shown, a_session_is_recorded_on_the_page, several_devices_are_played_in_step, two_sessions_are_laid_over_each_other, a_comparison_is_loaded_again, the_gaps_of_a_session_are_listed, a_small_window_shows_a_session]

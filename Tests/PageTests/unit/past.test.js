@@ -85,6 +85,16 @@ await test("samples of another session are asked for at their own times, and sho
     const asked = new URL(server.asked[0].split(" ")[1], "http://host").searchParams;
     equal([Number(asked.get("from")), Number(asked.get("to"))], [shift + 0.5e12, shift + 2.5e12]);
     equal([[...source.series.times], source.series.from], [[1e12, 1.5e12], 0.5e12]);
+
+    // The sessions are aligned at another moment.
+    source.setShift(4e12);
+    equal(source.series, null);
+    source.show(view, 400);
+    await wait(pass, 600);
+    const moved = new URL(server.asked[1].split(" ")[1], "http://host").searchParams;
+    equal([Number(moved.get("from")), [...source.series.times]], [4.5e12, [2e12, 2.5e12]]);
+    source.setShift(4e12);
+    equal(source.series === null, false, "the same");
     source.close();
 }, { location: { origin: "http://host" } }));
 

@@ -114,6 +114,12 @@ export class Chart {
         this.invalidate();
     }
 
+    /** Moves the curves of another session. @param {number} shift how much later it is than the times that are shown, in µs */
+    setShift(shift) {
+        for (const curves of this.curves) if (curves.source.session) curves.setShift(shift);
+        this.invalidate();
+    }
+
     /** @param {import("../pure/recording.js").Marker[]} markers in order of time */
     setMarkers(markers) {
         this.#markers = markers;

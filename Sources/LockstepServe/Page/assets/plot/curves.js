@@ -83,6 +83,12 @@ export class Curves {
         return `${this.source.device}: ${streamTitle(this.source.stream)}${ofSession(this.source)}`;
     }
 
+    /** Moves the samples of another session. @param {number} shift how much later it is than the times that are shown, in µs */
+    setShift(shift) {
+        this.source = { ...this.source, shift };
+        this.past.setShift(shift);
+    }
+
     /** The live stream, if samples of it have arrived. Another session has only the past. */
     get stream() {
         return this.source.session ? undefined : this.live.get(this.address, this.source.stream);

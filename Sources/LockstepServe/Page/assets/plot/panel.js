@@ -140,6 +140,13 @@ export class PlotPanel {
         return this.isArranged;
     }
 
+    /** Sets the second session, and moves its curves. @param {{id: string, shift: number}} other */
+    align(other) {
+        if (other.id === this.other?.id && other.shift === this.other.shift) return;
+        this.other = other;
+        for (const chart of this.charts) chart.setShift(other.shift);
+    }
+
     /** Draws markers. @param {import("../pure/recording.js").Marker[]} markers in order of time */
     setMarkers(markers) {
         if (JSON.stringify(markers) === JSON.stringify(this.#markers)) return;

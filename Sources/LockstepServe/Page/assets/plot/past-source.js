@@ -128,6 +128,13 @@ export class PastSource {
         }, SETTLE);
     }
 
+    /** Shows the samples at other times. @param {number} shift how much later they are, in µs */
+    setShift(shift) {
+        if (shift === this.shift) return;
+        this.shift = shift;
+        this.forget();
+    }
+
     /** Puts the times on the collector's clock, or on the device's. @param {boolean} isOn */
     setCollectorTime(isOn) {
         if (isOn === this.#isOnCollectorTime) return;

@@ -61,7 +61,8 @@ export function show(main, { group, id, query }) {
     const state = h("span", { class: "session-state" });
     const progress = h("span", { class: "num muted", role: "timer" });
     const facts = h("p", { class: "event-facts" });
-    const compared = h("p", { class: "event-facts compared", hidden: !withKey }, withKey && `With ${withKey.id}`);
+    const comparison = h("span", { role: "status" }, withKey && `With ${withKey.id}`);
+    const compared = h("p", { class: "event-facts compared", hidden: !withKey }, comparison, h("a", { class: "button", href: sessionAddress(key) }, "End comparison"));
     const problem = h("p", { class: "message", role: "alert", hidden: true, data: { kind: "bad" } });
     const act = (text, run, more = {}) => h("button", { class: "button", type: "button", onclick: () => attempt(run), ...more }, text);
     const stop = act("Stop", () => ask(key, "stop"), { class: "button primary", hidden: true });
@@ -179,6 +180,7 @@ export function show(main, { group, id, query }) {
         devices.update(all);
         gaps.update(session);
         markers.update(all);
+        align();
         drawMarkers(all.markers);
         const range = sessionRange(session);
         if (range && !isRunning(session) && !isRangeChosen) panel.showRange(range, session.start);
@@ -190,24 +192,32 @@ export function show(main, { group, id, query }) {
         panel.setMarkers(second && panel.other ? bothMarkers(markers, second.markers, panel.other) : markers);
     }
 
-    /** Loads the session that is laid over the first one, and says how. @param {import("../pure/recording.js").Recording} first @param {AbortSignal} signal */
-    async function loadSecond(first, signal) {
-        if (!withKey) return;
+    /** Loads the session that is laid over the first one. Returns whether the plots can be made. @param {AbortSignal} signal */
+    async function loadSecond(signal) {
+        if (!withKey) return true;
         try {
             second = await request(sessionPath(withKey.group, withKey.id), { signal });
         } catch (error) {
-            if (!signal.aborted) say(`${withKey.id} could not be loaded: ${error.message}`);
+            const isUnknown = error.status === 404;
+            if (!signal.aborted) setText(comparison, `With ${withKey.id}, which ${isUnknown ? "does not exist, or was deleted" : `could not be loaded: ${error.message}`}`);
+            return isUnknown;
         }
-        if (isOver || !second) return;
-        const end = h("a", { class: "button", href: sessionAddress(key) }, "End comparison");
-        const title = h("span", null, "With ", h("a", { href: sessionAddress(withKey) }, second.name));
-        compared.replaceChildren(title, end);
-        if (second.start === undefined) return title.append(", which has not started");
-        const wanted = query.get("align") ?? "";
-        const { shift, marker } = alignment(first, second, wanted);
-        panel.other = { id: second.id, shift };
-        const how = marker ? `aligned at the marker ${marker}` : wanted ? `aligned at their starts: one of them has no marker ${wanted}` : "aligned at their starts";
-        title.append(`, ${how}`);
+        align();
+        return true;
+    }
+
+    /** Moves the second session to the first one as it is now, and says how. */
+    function align() {
+        if (!session || !second || !withKey || isOver) return;
+        let how = "which has not started";
+        if (second.start !== undefined) {
+            const wanted = query.get("align") ?? "";
+            const { shift, marker } = alignment(session, second, wanted);
+            panel.align({ id: second.id, shift });
+            how = marker ? `aligned at the marker ${marker}` : wanted ? `aligned at their starts: one of them has no marker ${wanted}` : "aligned at their starts";
+        }
+        const text = `With ${second.name}, ${how}`;
+        if (comparison.textContent !== text) comparison.replaceChildren("With ", h("a", { href: sessionAddress(withKey) }, second.name), `, ${how}`);
     }
 
     /** What moves between two answers. */
@@ -219,7 +229,10 @@ export function show(main, { group, id, query }) {
     async function build(first, signal) {
         isBuilt = true;
         const addresses = first.devices.map(({ device }) => ({ group, device }));
-        await loadSecond(first, signal);
+        if (!await loadSecond(signal)) {
+            isBuilt = false;
+            return;
+        }
         const others = (panel.other && second?.devices.map(({ device }) => device)) || [];
         const pairs = pairsOf(addresses.map(({ device }) => device), others);
         const secondOf = (device) => ({ group: second?.group ?? group, device });
