@@ -150,8 +150,11 @@ def the_gaps_of_a_session_are_listed(system, browser):
     page = browser.page(height=2000)
     open_view(page, system, "#/sessions/lab/gaps", f"{STATE} === 'Recording'")
     assert page.evaluate("document.querySelector('#gaps').hidden"), "gaps are shown before the end"
+    shows_compare = "[...document.querySelectorAll('.view-session .device-title .button')].some((button) => button.textContent === 'Compare' && !button.hidden)"
+    assert not page.evaluate(shows_compare), "a session that records is compared"
     post(system, "lab/gaps/stop", {})
     page.expect(f"{STATE} === 'Complete'", 60, "the end")
+    page.expect(shows_compare, 10, "the button for a comparison")
     page.expect("document.querySelectorAll('.gaps .marker').length === 1", 20, "one gap")
     session = system.get("/api/v1/sessions/lab/gaps?gaps=true")
     gap = next(stream for stream in session["streams"] if stream["stream"] == "battery")["gaps"][0]
@@ -227,6 +230,8 @@ def two_sessions_are_laid_over_each_other(system, browser):
 
     system.wait(is_moved, "the second session moves with the marker", 20)
     move(0)
+    page.evaluate("document.querySelector('#plots [data-value=live]').click()")
+    page.expect("[...document.querySelectorAll('.chart-count')].every((note) => note.textContent === 'Another session has no live samples')", 10, "no live samples")
     page.evaluate("[...document.querySelectorAll('.view-session .button')].find((button) => button.textContent === 'End comparison').click()")
     page.expect("location.hash.startsWith('#/sessions/lab/played') && !location.hash.includes('with=') && document.querySelectorAll('.chart').length === 2 && !document.querySelector('.legend-label')", 20, "the first session alone")
     no_errors(page, ALLOWED)

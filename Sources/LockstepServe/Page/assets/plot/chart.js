@@ -160,7 +160,8 @@ export class Chart {
     #paintLive(cursor) {
         setText(this.sourceText, "");
         setText(this.boundText, "");
-        setText(this.countText, "");
+        const others = this.curves.filter(({ source }) => source.session);
+        setText(this.countText, others.length ? "Another session has no live samples" : "");
         const streams = this.curves.flatMap(({ stream }) => stream ?? []);
         // The samples of all streams have arrived up to this time.
         const time = streams.length ? Math.min(...streams.map((stream) => this.live.playheadOf(stream))) : now() - 1e6;
@@ -180,7 +181,7 @@ export class Chart {
         const hasSamples = this.curves.filter((curves) => curves.paintLive(c, scale, area, range, time, this.#colours)).length > 0;
         paintMarkers(c, area, view, this.#markers, this.#colours);
         this.stats.hidden = true;
-        this.#note(hasSamples ? null : streams.some(({ ring }) => ring.newest !== null) ? "No samples in the last 30 s" : "Waiting for samples");
+        this.#note(hasSamples || others.length === this.curves.length ? null : streams.some(({ ring }) => ring.newest !== null) ? "No samples in the last 30 s" : "Waiting for samples");
         this.#cursor(c, area, view, cursor);
         if (performance.now() - this.#legendAt > 180) {
             this.#legendAt = performance.now();

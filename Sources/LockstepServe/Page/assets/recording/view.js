@@ -174,7 +174,8 @@ export function show(main, { group, id, query }) {
         facts.replaceChildren(...known.map((fact) => h("span", { class: "label" }, fact)));
         stop.hidden = !login.canOperate || !canStop(session);
         marking.hidden = !login.canOperate || session.start === undefined;
-        compare.hidden = session.start === undefined;
+        // The samples of another session are all past ones.
+        compare.hidden = session.start === undefined || isRunning(session);
         files.hidden = session.start === undefined || session.end === undefined;
         const all = { ...session, markers: [...session.markers, ...sent].sort((a, b) => a.t - b.t) };
         devices.update(all);
