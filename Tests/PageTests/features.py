@@ -486,7 +486,13 @@ def areas_of_rules_are_on_the_map(system, browser):
         names = "[...document.querySelectorAll('.map-areas .map-item-name')].map((name) => name.textContent).join()"
         open_view(page, ruled, "#/map", f"{names} === 'home,yard' && document.querySelector('.leaflet-container')")
         page.expect("[...document.querySelectorAll('.leaflet-tooltip.map-area')].map((name) => name.textContent).sort().join() === 'home,yard'", 20, "the areas on the map")
-        assert "150 m around" in page.evaluate("document.querySelector('.map-areas').textContent")
+        radius = text(".map-areas")
+        choose = lambda units: page.evaluate(f"document.querySelector('[role=radiogroup][aria-label=Units] [data-value={units}]').click()")
+        assert page.evaluate(f"/150 m around/.test({radius})"), page.evaluate(radius)
+        choose("imperial")
+        page.expect(f"/492 ft around/.test({radius})", 10, "the radius in feet")
+        choose("metric")
+        page.expect(f"/150 m around/.test({radius})", 10, "the radius in metres")
         page.evaluate("document.querySelectorAll('.map-areas button')[1].click()")
         query = "new URLSearchParams(location.hash.split('?')[1])"
         page.expect(f"Math.abs({query}.get('lat') - 52.505) < 0.01 && Math.abs({query}.get('lon') - 13.305) < 0.01 && {query}.get('zoom') > 12", 10, "the area in view")
@@ -494,16 +500,16 @@ def areas_of_rules_are_on_the_map(system, browser):
         assert not problems, problems
         page.evaluate("location.hash = '#/device/lab/left'")
         page.expect("document.querySelectorAll('#track .leaflet-tooltip.map-area').length === 2", 20, "the areas on the map of a device")
+        # Whoever may report as a collector can name an area as they like.
+        report = {"status": "online", "at": int(time.time() * 1e6), "devices": 0, "stored": 0, "duplicates": 0, "conflicts": 0, "rejected": 0, "places": {"<b>shed</b>": {"center": [52.52, 13.4], "radius": 50}}}
+        ruled.publish("lockstep/lab/$collector/other", json.dumps(report))
+        page.expect("[...document.querySelectorAll('.leaflet-tooltip.map-area')].some((name) => name.textContent === '<b>shed</b>')", 20, "the name as it is")
         no_errors(page)
         leave(page)
 
 
 def many_devices_are_grouped_on_the_map(system, browser):
     """230 devices: groups that zoom in, a list that says how many are not in it, and a link to the part of the world."""
-        # Whoever may report as a collector can name an area as they like.
-        report = {"status": "online", "at": int(time.time() * 1e6), "devices": 0, "stored": 0, "duplicates": 0, "conflicts": 0, "rejected": 0, "places": {"<b>shed</b>": {"center": [52.52, 13.4], "radius": 50}}}
-        ruled.publish("lockstep/lab/$collector/other", json.dumps(report))
-        page.expect("[...document.querySelectorAll('.leaflet-tooltip.map-area')].some((name) => name.textContent === '<b>shed</b>')", 20, "the name as it is")
     with System(system.programs) as own:
         own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
         now = int(time.time() * 1e6)

@@ -7,7 +7,7 @@ import { parts } from "../core/parts.js";
 import { routeTo, showInAddress } from "../core/router.js";
 import { onThemeChange } from "../core/theme.js";
 import { stateBadge, stateWord } from "../core/states.js";
-import { units } from "../core/units.js";
+import { onUnitsChange, units } from "../core/units.js";
 import { placesOf } from "../pure/areas.js";
 import { clustersOf, placeOf, placeParameters } from "../pure/clusters.js";
 import { age, counted, fixed, position, whole } from "../pure/format.js";
@@ -185,7 +185,7 @@ export function show(main, { query }) {
     /** The areas that rules watch, each with a button that shows it. */
     function updateAreas() {
         const places = placesOf(parts.system);
-        const text = JSON.stringify(places);
+        const text = JSON.stringify([units(), places]);
         if (text === shownAreas) return;
         shownAreas = text;
         areas.hidden = !places.length;
@@ -202,6 +202,7 @@ export function show(main, { query }) {
 
     fleet.addEventListener("change", update);
     parts.addEventListener("change", updateAreas);
+    const stopUnits = onUnitsChange(updateAreas);
     updateAreas();
     update();
     return { title: "Map", leave() {
@@ -209,6 +210,7 @@ export function show(main, { query }) {
         fleet.removeEventListener("change", update);
         parts.removeEventListener("change", updateAreas);
         stopTheme();
+        stopUnits();
         if (map) removeMap(map);
     } };
 }
