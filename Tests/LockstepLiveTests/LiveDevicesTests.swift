@@ -124,6 +124,30 @@ struct LiveDevicesTests {
         #expect(live.seed([DeviceSeed(address: device("d"), transition: transition(.active))]).isEmpty)
     }
 
+    @Test("the rules of a collector stay known after its last will, and end with its next report")
+    mutating func rulesAfterLastWill() throws {
+        let report = CollectorHealth(
+            status: .online, at: moment(0).wall, started: moment(0).wall, rules: ["hot": "x/air"],
+            severities: ["hot": .critical],
+            places: ["home": .circle(.init(latitude: 48.1, longitude: 11.5), radius: 80)])
+        let will = CollectorHealth(status: .offline, at: moment(1).wall)
+        live.handle(Message(device("$collector"), "one", report.encoded()), at: 0)
+        for second in 1...2 {
+            let change = live.handle(Message(device("$collector"), "one", will.encoded()), at: Double(second))
+            guard case .collector(_, _, let health, _) = change else {
+                Issue.record("\(String(describing: change))")
+                return
+            }
+            #expect(health.status == .offline && health.started == nil)
+            #expect(health.rules == report.rules && health.severities == report.severities)
+            #expect(health.places == report.places)
+            #expect(live.collectors.values.first == health)
+        }
+        let next = CollectorHealth(status: .online, at: moment(3).wall, started: moment(3).wall)
+        live.handle(Message(device("$collector"), "one", next.encoded()), at: 3)
+        #expect(live.collectors.values.first == next)
+    }
+
     @Test("invented collectors and gateways take no memory")
     mutating func inventedSenders() {
         for number in 0..<100 {

@@ -149,11 +149,18 @@ extension LiveDevices {
     private mutating func handle(
         health payload: Data, of address: CollectorAddress
     ) throws -> LiveChange? {
-        let health = try CollectorHealth.decode(payload)
+        var health = try CollectorHealth.decode(payload)
         guard collectors[address] != nil || collectors.count < limits.collectors else {
             throw LiveLimitError("there are more than \(limits.collectors) collectors")
         }
-        let before = collectors.updateValue(health, forKey: address)
+        let before = collectors[address]
+        // A last will does not have what is known of the rules, which the events of the collector still need.
+        if health.started == nil, let before {
+            health.rules = before.rules
+            health.severities = before.severities
+            health.places = before.places
+        }
+        collectors[address] = health
         let isNews = before?.status != health.status || before?.problem != health.problem
         return .collector(address.group, address.collector, health, isNews: isNews)
     }
