@@ -6,7 +6,7 @@ import LockstepWire
 struct ReportedRules {
     /// The stream that each rule watches, by the rule's name. Rules without a stream are missing.
     private(set) var streams: [String: String]?
-    /// The severity of each rule that has another one than the usual.
+    /// The severity of each rule, by the rule's name.
     private(set) var severities: [String: Severity]?
     /// The areas of places that rules name.
     private(set) var places: [String: CollectorHealth.Place]?
@@ -21,7 +21,7 @@ struct ReportedRules {
         var corners = 0
         for rule in rules.rules {
             streams[rule.name] = rule.condition.stream?.name
-            if rule.severity != .warning { severities[rule.name] = rule.severity }
+            severities[rule.name] = rule.severity
             guard case .place(let place) = rule.condition, places[place.name] == nil else { continue }
             corners += place.area.points.count
             if corners <= Self.mostCorners { places[place.name] = place.area.reported }

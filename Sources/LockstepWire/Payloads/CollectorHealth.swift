@@ -67,8 +67,8 @@ public struct CollectorHealth: Hashable, Sendable {
     /// The stream that each of its rules watches, by the rule's name; nil without such rules, and from a collector that
     /// does not report them.
     public var rules: [String: String]?
-    /// The severity of each of its rules that has another one than ``/LockstepModel/Severity/warning``, by the rule's
-    /// name; nil without such rules, and from a collector that does not report them.
+    /// The severity of each of its rules, by the rule's name; nil without rules, and from a collector that does not
+    /// report them.
     public var severities: [String: Severity]?
     /// The areas that its rules watch, by the names of their places; nil without any, and from a collector that does not
     /// report them.

@@ -22,7 +22,7 @@ struct ReportedRulesTests {
             """
         let rules = ReportedRules(try parseRules(yaml, file: "r.yaml"))
         #expect(rules.streams == ["in": "location", "out": "location", "stay": "location"])
-        #expect(rules.severities == ["in": .info, "down": .critical])
+        #expect(rules.severities == ["in": .info, "out": .warning, "stay": .warning, "down": .critical])
         let corners: [CollectorHealth.Position] = [
             .init(latitude: 1, longitude: 1), .init(latitude: 1, longitude: 2), .init(latitude: 2, longitude: 2),
         ]

@@ -24,8 +24,14 @@ test("the stream of an event is the one that its rule watches", () => {
 
 test("the severity of an event is that of its rule, as a collector of its group reports it", () => {
     const system = { collectors: [{ group: "yard", groups: ["yard"], severities: { hot: "info" } }, { group: "lab", groups: ["lab"], severities: { hot: "critical", full: "critical" } }, { group: "old", groups: null }] };
-    equal([event(), event({ device: "yard/a" }), event({ rule: "cold" }), event({ device: null, rule: "full" })].map((each) => severityOf(each, system)), ["critical", "info", "warning", "critical"]);
-    equal(severityOf(event(), null), "warning");
+    equal([event(), event({ device: "yard/a" }), event({ device: null, rule: "full" })].map((each) => severityOf(each, system)), ["critical", "info", "critical"]);
+});
+
+test("an event has no severity if no collector reports it, or if collectors differ", () => {
+    const collector = (severity, groups = null) => ({ group: "lab", groups, severities: { hot: severity } });
+    const of = (...collectors) => severityOf(event(), { collectors });
+    equal([of(), of({ group: "lab", groups: null }), of(collector("info", ["yard"])), severityOf(event(), null), severityOf(event({ rule: "constructor" }), { collectors: [collector("info")] })], [null, null, null, null, null]);
+    equal([of(collector("warning"), collector("critical")), of(collector("critical"), collector("warning", ["yard"])), of(collector("warning"), collector("warning"))], [null, "critical", "warning"]);
 });
 
 test("only events that nobody has acknowledged are counted", () => {
@@ -48,8 +54,9 @@ test("the oldest events beyond a number are removed", () => {
 
 test("events are chosen by rule, device, severity and time", () => {
     const events = [event({ id: 1 }), event({ id: 2, rule: "cold" }), event({ id: 3, device: null }), event({ id: 4, t: NOW - 7200e6 })];
-    const ids = (filter) => filtered(events, { rule: "", device: "", severity: "", span: "", ...filter }, NOW, { collectors: [{ group: "lab", groups: null, severities: { cold: "critical" } }] }).map(({ id }) => id);
+    const ids = (filter) => filtered(events, { rule: "", device: "", severity: "", span: "", ...filter }, NOW, { collectors: [{ group: "lab", groups: null, severities: { cold: "critical", hot: "warning" } }] }).map(({ id }) => id);
     equal([ids({}), ids({ rule: "cold" }), ids({ device: "lab/left" }), ids({ span: "3600" }), ids({ severity: "critical" }), ids({ severity: "warning" })], [[1, 2, 3, 4], [2], [1, 2, 4], [1, 2, 3], [2], [1, 3, 4]]);
+    equal(filtered(events, { rule: "", device: "", severity: "warning", span: "" }, NOW, null), [], "not known");
     equal([rulesOf(events), devicesOf(events)], [["cold", "hot"], ["lab/left"]]);
 });
 

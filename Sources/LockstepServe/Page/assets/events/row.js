@@ -22,12 +22,12 @@ export function eventRow(events, acknowledge) {
     const [event, ...others] = events;
     const open = unacknowledged(events);
     const severity = severityOf(event, parts.system);
-    return h("li", { class: "event", data: { open: String(open.length > 0), severity } },
+    return h("li", { class: "event", data: { open: String(open.length > 0), severity: severity ?? "" } },
         h("span", { class: "event-mark", "aria-hidden": "true" }, icon(open.length ? "bell" : "check")),
         h("div", { class: "event-main" },
             h("p", { class: "event-text" }, event.text),
             h("p", { class: "event-facts" }, deviceLink(event), h("span", { class: "event-rule" }, event.rule),
-                SEVERITIES[severity] && h("span", { class: "event-severity" }, SEVERITIES[severity]),
+                severity && SEVERITIES[severity] && h("span", { class: "event-severity" }, SEVERITIES[severity]),
                 event.late && h("span", { class: "event-late", title: "The samples arrived late" }, "late")),
             others.length > 0 && othersOf(others)),
         h("time", { class: "event-time num", dateTime: isoTime(event.t), title: dateTime(event.t) }, nearTime(event.t, now())),

@@ -68,22 +68,23 @@ export function devicesOf(events) {
  * @typedef {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>, severities?: Record<string, string>}[]}|null} System
  */
 
-/** Returns what a collector of the device reports of a rule; null if none does. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system @param {"rules"|"severities"} what */
+/** Returns what the collectors of the device report of a rule, once. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system @param {"rules"|"severities"} what */
 function reported({ device, rule }, system, what) {
     const group = (device ?? "").split("/")[0];
     // An event without a device is about the machine of a collector, whichever groups it has.
-    const found = (system?.collectors ?? []).find((collector) => (!device || !collector.groups || collector.groups.includes(group)) && Object.hasOwn(collector[what] ?? {}, rule));
-    return found?.[what]?.[rule] ?? null;
+    const collectors = (system?.collectors ?? []).filter(({ groups }) => !device || !groups || groups.includes(group));
+    return [...new Set(collectors.flatMap((collector) => (Object.hasOwn(collector[what] ?? {}, rule) ? (collector[what]?.[rule] ?? []) : [])))];
 }
 
 /** Returns the stream that the rule of an event watches; null if it has none, or is not known. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
 export function streamOf(event, system) {
-    return reported(event, system, "rules");
+    return reported(event, system, "rules")[0] ?? null;
 }
 
-/** Returns the severity that the rule of an event has now. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
+/** Returns the severity that the rule of an event has now; null if no collector reports it, or several report rules of this name that differ. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
 export function severityOf(event, system) {
-    return reported(event, system, "severities") ?? "warning";
+    const severities = reported(event, system, "severities");
+    return severities.length === 1 ? severities[0] : null;
 }
 
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
