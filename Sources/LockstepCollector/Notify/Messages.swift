@@ -26,10 +26,8 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
         if let secret { headers.append("Lockstep-Signature: sha256=\(signature(of: body, secret: secret))") }
         return Transfer.post(body, to: url, headers: headers)
     case .ntfy(let url, let token, let priority):
-        var headers = ["Title: \(headerText(event.rule))", "Content-Type: text/plain; charset=utf-8"]
-        if let priority = priority ?? event.severity?.priority { headers.append("Priority: \(priority)") }
-        if let token { headers.append("Authorization: Bearer \(headerText(token))") }
-        return Transfer.post(Array(event.text.utf8), to: url, headers: headers)
+        return Transfer.post(
+            Array(event.text.utf8), to: url, headers: ntfyHeaders(event, token: token, priority: priority))
     case .mail(let mail):
         return Transfer.mail(
             mailText(event, mail), url: mail.url, from: mail.from, to: mail.recipient, user: mail.user,
@@ -39,9 +37,18 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
     }
 }
 
+/// Returns the headers of a notification by ntfy.
+/// - Parameter priority: that of the target, or nil for that of the rule's severity.
+func ntfyHeaders(_ event: StoredEvent, token: String?, priority: String?) -> [String] {
+    var headers = ["Title: \(headerText(event.rule))", "Content-Type: text/plain; charset=utf-8"]
+    if let priority = priority ?? event.severity?.priority { headers.append("Priority: \(priority)") }
+    if let token { headers.append("Authorization: Bearer \(headerText(token))") }
+    return headers
+}
+
 extension Severity {
     /// The priority of a notification by ntfy; nil for its default.
-    var priority: String? {
+    fileprivate var priority: String? {
         switch self {
         case .info: "low"
         case .warning: nil

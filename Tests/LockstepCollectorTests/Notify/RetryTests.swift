@@ -99,7 +99,23 @@ import Testing
         event.severity = .critical
         let notification = String(decoding: EventJSON.encode(StoredEvent(id: 7, event: event)), as: UTF8.self)
         #expect(notification == text.dropLast() + #","severity":"critical"}"#)
-        #expect(Severity.allCases.map(\.priority) == ["low", nil, "urgent"], "priorities of ntfy")
+    }
+
+    @Test("a notification by ntfy has the priority of its target, or else that of its severity")
+    func priorities() {
+        var event = delivery().event.event
+        func priority(_ severity: Severity?, of target: String? = nil) -> [String] {
+            event.severity = severity
+            return ntfyHeaders(StoredEvent(id: 3, event: event), token: nil, priority: target)
+                .filter { $0.hasPrefix("Priority") }
+        }
+        #expect(priority(.critical) == ["Priority: urgent"])
+        #expect(priority(.warning) == [] && priority(nil) == [])
+        #expect(priority(.info) == ["Priority: low"])
+        #expect(priority(.critical, of: "high") == ["Priority: high"])
+        #expect(priority(.warning, of: "high") == ["Priority: high"])
+        let headers = ntfyHeaders(StoredEvent(id: 3, event: event), token: "t\r\nX: y", priority: nil)
+        #expect(headers.contains("Authorization: Bearer tX: y"))
     }
 
     @Test("placeholders in a text are not filled again, and a text cannot end an argument")
