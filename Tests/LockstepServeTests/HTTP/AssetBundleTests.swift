@@ -1,3 +1,4 @@
+import Foundation
 import LockstepTestSupport
 import Testing
 
@@ -61,6 +62,26 @@ struct AssetBundleTests {
             "style.css",
             ["style.css": "@import \"./style/a.css\";\nb {}", "style/a.css": "a {\n    margin: 0;\n}\n"])
         #expect(text == "a {\nmargin: 0;\n}\nb {}\n")
+    }
+
+    @Test("the files of the page have the form that a bundle relies on")
+    func form() throws {
+        let folder = Programs.source("Sources/LockstepServe/Page/assets")
+        let paths = try #require(FileManager.default.enumerator(atPath: folder)).compactMap { $0 as? String }
+            .filter { $0.hasSuffix(".js") || $0.hasSuffix(".css") }
+        #expect(paths.contains("main.js") && paths.contains("style.css"))
+        for path in paths {
+            let lines = try String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
+                .split(separator: "\n", omittingEmptySubsequences: false)
+            for (number, line) in lines.enumerated() {
+                let place = "\(path):\(number + 1)"
+                #expect(line.filter { $0 == "`" }.count.isMultiple(of: 2), "\(place): a text spans lines")
+                let text = line.drop { $0 == " " || $0 == "\t" }
+                let isIndented = text.startIndex != line.startIndex
+                let isMoved = ["import {", "export ", "@import "].contains { text.hasPrefix($0) }
+                #expect(!(isIndented && isMoved), "\(place): an import or export is indented")
+            }
+        }
     }
 
     @Test("a file that is missing is an error")
