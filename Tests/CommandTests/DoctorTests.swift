@@ -258,7 +258,7 @@ struct DiagnosisTests {
             }.first { $0.level == .warning }?.advice
         }
         #expect(advice(nil)?.hasPrefix("show the reasons: journalctl -u") == true)
-        #expect(advice(.sqlite(path: "a b.db"))?.hasSuffix("query rejected --store 'sqlite:a b.db'") == true)
+        #expect(advice(.sqlite(path: "a b.db"))?.hasSuffix("query rejected --store 'sqlite:a b.db' --from -1h") == true)
         let stalled = findings {
             $0.collectors["default/main"] = CollectorHealth(status: .stalled, at: self.now, problem: "disk full")
         }

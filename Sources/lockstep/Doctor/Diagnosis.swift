@@ -113,7 +113,7 @@ struct Diagnosis {
     /// The command that shows the rejected messages.
     private var rejectedQuery: String {
         switch observations.store {
-        case .sqlite(let path): "lockstep query rejected --store \(quoted("sqlite:" + path))"
+        case .sqlite(let path): "lockstep query rejected --store \(quoted("sqlite:" + path)) --from -1h"
         case .clickHouse(let address):
             "clickhouse-client --host \(address.servers.first?.host ?? "localhost") --database \(address.database) "
                 + "--query 'SELECT topic, reason FROM rejected ORDER BY at DESC LIMIT 20'"
