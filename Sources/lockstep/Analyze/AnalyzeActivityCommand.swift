@@ -17,8 +17,7 @@ struct AnalyzeActivityCommand: ParsableCommand {
               lockstep analyze activity day.csv
             """)
 
-    @Argument(
-        help: "Recording: a CSV or NDJSON file with a three-axis accelerometer, and lat,lon,speed_m_s if it has them.")
+    @Argument(help: "A recording with a three-axis accelerometer, and lat,lon,speed_m_s if it has them.")
     var file: String
 
     @OptionGroup var recording: RecordingOptions

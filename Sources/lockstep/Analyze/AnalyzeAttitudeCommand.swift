@@ -35,7 +35,7 @@ struct AnalyzeAttitudeCommand: ParsableCommand {
               lockstep analyze attitude trial.csv --frame arbitrary --json
             """)
 
-    @Argument(help: "Recording: a CSV or NDJSON file.")
+    @Argument(help: "A recording; see 'lockstep help analyze'.")
     var file: String
 
     @Option(help: "CSV file to write: the recording, in CSV, with the attitude added. An existing file is replaced.")

@@ -18,7 +18,7 @@ struct AnalyzeOrientationCommand: ParsableCommand {
               lockstep analyze orientation android.csv --sign specific-force --json
             """)
 
-    @Argument(help: "Recording: a CSV or NDJSON file with a three-axis accelerometer.")
+    @Argument(help: "A recording with a three-axis accelerometer.")
     var file: String
 
     @Option(help: RecordingSign.help)

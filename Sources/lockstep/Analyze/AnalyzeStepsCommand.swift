@@ -21,9 +21,7 @@ struct AnalyzeStepsCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: """
-            Recording: a CSV or NDJSON file with a three-axis accelerometer or its magnitude, and pressure_hPa if it has it.
-            """)
+        help: "A recording with a three-axis accelerometer or its magnitude, and pressure_hPa if it has it.")
     var file: String
 
     @OptionGroup var length: StepLengthOptions

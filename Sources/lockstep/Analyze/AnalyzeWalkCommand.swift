@@ -22,9 +22,7 @@ struct AnalyzeWalkCommand: ParsableCommand {
             """)
 
     @Argument(
-        help:
-            "Recording: a CSV or NDJSON file with a three-axis accelerometer or its magnitude; not together with --device."
-    )
+        help: "A recording with a three-axis accelerometer or its magnitude; not together with --device.")
     var file: String?
 
     @OptionGroup var options: StoreOptions

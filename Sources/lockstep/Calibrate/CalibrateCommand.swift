@@ -38,7 +38,7 @@ struct CalibrateCommand: ParsableCommand {
     @Flag(help: "Remove the calibration: samples are published as they are measured again.")
     var undo = false
 
-    @Option(help: "Find the positions in a recording: a CSV or NDJSON file.")
+    @Option(help: "Find the positions in a recording; see 'lockstep help analyze'.")
     var from: String?
 
     @Option(help: RecordingSign.help)
