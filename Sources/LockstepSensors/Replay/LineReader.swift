@@ -83,6 +83,13 @@ struct LineReader: ~Copyable {
         return bytes[...]
     }
 
+    /// Returns the size of the file, in bytes.
+    func size() throws(ReplayError) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure() }
+        return Int(status.st_size)
+    }
+
     /// Returns whether only blank lines follow.
     mutating func isAtEnd() throws(ReplayError) -> Bool {
         while !isRead, buffer[position...].allSatisfy(isBlank) { try fill() }
@@ -92,9 +99,7 @@ struct LineReader: ~Copyable {
     /// Returns the last line that is not blank, without changing the position of ``next()``.
     func last() throws(ReplayError) -> ArraySlice<UInt8>? {
         var tail: [UInt8] = []
-        var size = stat()
-        guard fstat(descriptor, &size) == 0 else { throw failure() }
-        var place = max(0, Int(size.st_size) - Self.maxLineLength)
+        var place = max(0, try size() - Self.maxLineLength)
         while true {
             let piece = try read(at: place)
             if piece.isEmpty { break }

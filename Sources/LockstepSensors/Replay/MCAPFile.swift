@@ -117,6 +117,7 @@ struct MCAPFile: ~Copyable {
             var head = try bytes.bytes(at: offset, count: 9)
             guard let opcode = head.first, opcode != MCAPRecords.Opcode.dataEnd, opcode != MCAPRecords.Opcode.footer
             else { return nil }
+            let size = try bytes.size()
             do throws(RowError) {
                 _ = try head.take(UInt8.self)
                 let length = try head.take(UInt64.self)
@@ -132,7 +133,7 @@ struct MCAPFile: ~Copyable {
                     }
                 default: break
                 }
-                guard length <= UInt64(Int.max - offset) else { throw .truncated }
+                guard length <= UInt64(max(0, size - offset)) else { throw .truncated }
                 offset += Int(length)
             } catch { throw failure(error) }
         }

@@ -100,8 +100,12 @@ struct MCAPReplayTests {
         var cut = example
         cut.message(1, Self.start + 3000, "{}")
         let file = Array(cut.bytes.dropLast())
+        // An index with a wrong length between the messages.
+        let wrongLength =
+            example.bytes + [0x08] + [UInt8](repeating: 0x7F, count: 8) + cut.bytes[example.bytes.count...]
         for (bytes, reason) in [
             (broken.bytes, "message 4: no JSON object"), (file, "message 4: the file ends within a record"),
+            (wrongLength, "message 4: the file ends within a record"),
         ] {
             try await MCAPExample(bytes).withFile { file in
                 let sink = RecordingSink()
