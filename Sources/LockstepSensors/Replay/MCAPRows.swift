@@ -139,19 +139,18 @@ struct MCAPRows: ~Copyable {
     private static func values(
         of message: MCAPMessage, _ file: borrowing MCAPFile
     ) throws(ReplayError) -> [String: JSONValue] {
-        var reason = "no JSON object"
-        do {
-            if case .object(let members) = try JSONParser.parse(Array(message.data)) {
-                var values: [String: JSONValue] = [:]
-                add(members, "", to: &values)
-                // The time of an export is also that of the message.
-                if file.records.channels[message.channel]?.stream != nil {
-                    values = values.filter { !$0.key.hasPrefix("timestamp.") }
-                }
-                return values
-            }
-        } catch { reason += ": \(error)" }
-        throw ReplayError(file: file.file, line: nil, reason: "message \(file.count): \(reason)")
+        let value: JSONValue
+        do { value = try NDJSONFields.parse(message.data) } catch {
+            throw ReplayError(file: file.file, line: nil, reason: "message \(file.count): \(error)")
+        }
+        guard case .object(let members) = value else { return [:] }
+        var values: [String: JSONValue] = [:]
+        add(members, "", to: &values)
+        // The time of an export is also that of the message.
+        if file.records.channels[message.channel]?.stream != nil {
+            values = values.filter { !$0.key.hasPrefix("timestamp.") }
+        }
+        return values
     }
 
     private static func add(_ members: [String: JSONValue], _ prefix: String, to values: inout [String: JSONValue]) {

@@ -207,11 +207,18 @@ enum NDJSONFields {
         }
     }
 
+    /// Parses a value. A member that is NaN or infinite is a text.
+    static func parse(_ text: ArraySlice<UInt8>) throws(JSONError) -> JSONValue {
+        var options = JSONParser.Options()
+        options.acceptsNotFinite = true
+        return try JSONParser.parse(Array(text), options).value
+    }
+
     private static func members(
         of line: ArraySlice<UInt8>
     ) throws(RowError) -> (members: [String: JSONValue], stream: String?) {
         let value: JSONValue
-        do { value = try JSONParser.parse(Array(line)) } catch { throw RowError("no JSON object: \(error)") }
+        do { value = try parse(line) } catch { throw RowError("no JSON object: \(error)") }
         guard case .object(let members) = value else { throw RowError("no JSON object") }
         guard let stream = members["stream"]?.string else { return (members, nil) }
         let table = RecordingLayout.table(of: stream)

@@ -61,6 +61,20 @@ struct MCAPReplayTests {
         #expect(recording.samples(of: .location)?.times == [Int64(Self.start / 1000)])
     }
 
+    @Test("values that are not finite are left out, and messages that are no objects have no values")
+    func unusualValues() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/baro")
+        example.channel(2, "/words")
+        example.message(2, Self.start, "\"a\"")
+        for (index, value) in ["1013", "NaN", "-Infinity", "1012"].enumerated() {
+            example.message(1, Self.start + UInt64(index) * 1_000_000, #"{"p":\#(value)}"#)
+        }
+        let recording = try await read(example, map: ["baro.p=pressure.pressure"])
+        #expect(recording.samples(of: .pressure)?.columns == [[1013, 1012]])
+        #expect(recording.skipped.count == 2)
+    }
+
     @Test("of an export, only the streams are read, and only those of one device")
     func export() async throws {
         var example = MCAPExample()
@@ -104,7 +118,7 @@ struct MCAPReplayTests {
         let wrongLength =
             example.bytes + [0x08] + [UInt8](repeating: 0x7F, count: 8) + cut.bytes[example.bytes.count...]
         for (bytes, reason) in [
-            (broken.bytes, "message 4: no JSON object"), (file, "message 4: the file ends within a record"),
+            (broken.bytes, "message 4: invalid JSON"), (file, "message 4: the file ends within a record"),
             (wrongLength, "message 4: the file ends within a record"),
         ] {
             try await MCAPExample(bytes).withFile { file in

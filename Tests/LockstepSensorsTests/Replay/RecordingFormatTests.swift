@@ -120,6 +120,15 @@ struct RecordingFormatTests {
             await reason(json.replacing("motion/gyroscope", with: "x/co2")).contains("the stream 'x/co2' is not decl"))
     }
 
+    @Test("values of NDJSON that are not finite are left out")
+    func notFinite() async throws {
+        let recording = try await read(
+            [("0", "1013"), ("1", "NaN"), ("2", "Infinity"), ("3", "1012")]
+                .map { #"{"t_us":\#($0),"pressure_hPa":\#($1)}"# + "\n" }.joined())
+        #expect(recording.samples(of: .pressure)?.columns == [[1013, 1012]])
+        #expect(recording.skipped.count == 2)
+    }
+
     @Test("the streams of NDJSON may be mixed")
     func mixedStreams() async throws {
         let recording = try await read(
