@@ -15,7 +15,11 @@ struct MCAPRows: ~Copyable {
     /// The fields of the last message.
     let last: [ArraySlice<UInt8>]
 
-    private static let time = "t_ns"
+    /// The name of the time of a row, which is no member of the messages.
+    static let time = "t_ns"
+    /// Why a file is refused whose messages are not in order of time.
+    static let notInOrder =
+        "the messages are not in order of time: 'mcap sort FILE -o NEW' writes a file in which they are"
 
     private var file: MCAPFile
     /// What precedes the names of the fields of each channel that is read.
@@ -23,6 +27,8 @@ struct MCAPRows: ~Copyable {
     private var ahead: Row?
     /// The error behind ``ahead``.
     private var failure: ReplayError?
+    /// The latest time so far of the channels that are read, and its channel.
+    private var latest: (time: UInt64, channel: UInt16)?
 
     private struct Row {
         let message: Int
@@ -35,7 +41,8 @@ struct MCAPRows: ~Copyable {
     private struct Contents {
         var names: [UInt16: [String]] = [:]
         var channels: [UInt16: MCAPChannel] = [:]
-        var last: UInt64 = 0
+        /// The latest time of each channel, in ns.
+        var last: [UInt16: UInt64] = [:]
     }
 
     /// Does not throw: see ``LineReader``.
@@ -76,7 +83,8 @@ struct MCAPRows: ~Copyable {
             }
         }
         let streams = exported.sorted { $0.key < $1.key }.compactMap(\.value.stream)
-        let last = Row(message: 0, time: contents.last, device: nil, values: [:])
+        let end = read.keys.compactMap { contents.last[$0] }.max() ?? 0
+        let last = Row(message: 0, time: end, device: nil, values: [:])
         return MCAPRows(
             MCAPFile(try LineReader(file: file)), names: names, streams: streams, prefixes: prefixes,
             last: fields(of: last, names))
@@ -87,7 +95,7 @@ struct MCAPRows: ~Copyable {
         var known: [UInt16: Set<String>] = [:]
         do throws(ReplayError) {
             while let message = try file.next() {
-                contents.last = message.time
+                contents.last[message.channel] = max(contents.last[message.channel] ?? 0, message.time)
                 contents.channels[message.channel] = file.records.channels[message.channel]
                 guard contents.channels[message.channel]?.encoding == "json" else { continue }
                 for name in try values(of: message, file).keys.sorted()
@@ -127,15 +135,34 @@ struct MCAPRows: ~Copyable {
         if let failure { throw failure }
         while let message = try file.next() {
             guard let prefix = prefixes[message.channel] else { continue }
-            let channel = file.records.channels[message.channel]
+            try checkOrder(of: message)
             var values: [String: JSONValue] = [:]
             for (name, value) in try Self.values(of: message, file) { values[prefix + name] = value }
-            return Row(message: file.count, time: message.time, device: channel?.device, values: values)
+            return Row(message: file.count, time: message.time, device: device(of: message.channel), values: values)
         }
         return nil
     }
 
-    /// Returns the numbers, words and truth values of a message.
+    /// Refuses a message that is earlier than one of another channel. Within a channel, a step back may be a wrong time,
+    /// which is left out; an export has its devices one after another, and is refused because there are several.
+    private mutating func checkOrder(of message: MCAPMessage) throws(ReplayError) {
+        guard let latest, message.time < latest.time, device(of: message.channel) == device(of: latest.channel)
+        else {
+            latest = (message.time, message.channel)
+            return
+        }
+        guard message.channel == latest.channel else {
+            throw ReplayError(file: file.file, line: nil, reason: "message \(file.count): \(Self.notInOrder)")
+        }
+    }
+
+    /// Returns the device of a channel of an export; nil for other channels.
+    private func device(of channel: UInt16) -> String? {
+        let channel = file.records.channels[channel]
+        return channel?.stream == nil ? nil : channel?.device
+    }
+
+    /// Returns the numbers, words and truth values of a message; none if it is no object.
     private static func values(
         of message: MCAPMessage, _ file: borrowing MCAPFile
     ) throws(ReplayError) -> [String: JSONValue] {

@@ -80,8 +80,8 @@ struct RecordingReader: ~Copyable {
                 return row
             }
             guard !isStrict, earlierRows <= Self.maxEarlierRows else {
-                throw rows.failure(
-                    reason + (isStrict ? "" : " and stays there: split the recording at this line"), line: line)
+                let advice = isStrict ? "" : " and stays there: split the recording at this line"
+                throw rows.failure(rows.isMCAP ? MCAPRows.notInOrder : reason + advice, line: line)
             }
             skipped.add(line: line, reason: reason)
         }

@@ -18,9 +18,9 @@ struct MCAPReplayTests {
         }
     }
 
-    private func error(_ example: MCAPExample) async -> String {
+    private func error(_ example: MCAPExample, map: [String] = []) async -> String {
         do {
-            _ = try await read(example)
+            _ = try await read(example, map: map)
             return ""
         } catch { return "\(error)" }
     }
@@ -61,6 +61,42 @@ struct MCAPReplayTests {
         #expect(recording.samples(of: .location)?.times == [Int64(Self.start / 1000)])
     }
 
+    @Test("a step back in time between two channels is refused with advice, and so is one that stays in one channel")
+    func notInOrder() async {
+        var example = MCAPExample()
+        example.channel(1, "/baro")
+        example.channel(2, "/other")
+        example.channel(3, "/image", encoding: "cdr")
+        example.message(3, Self.start + 5_000_000, "")
+        example.message(1, Self.start + 1_000_000, #"{"p":1013}"#)
+        var one = example
+        example.message(2, Self.start, #"{"q":1}"#)
+        let advice = "the messages are not in order of time: 'mcap sort FILE -o NEW'"
+        let map = ["baro.p=pressure.pressure"]
+        #expect(await error(example, map: map).contains(".mcap: message 3: \(advice)"))
+        // Not a single row that is too late.
+        one.message(1, Self.start + 1_000_000, #"{"p":1013}"#)
+        for _ in 0...RecordingReader.maxEarlierRows { one.message(1, Self.start, #"{"p":1013}"#) }
+        #expect(await error(one, map: ["p=pressure.pressure"]).contains(advice))
+    }
+
+    @Test("a single wrong time in a channel is left out, and the last time is the latest of the channels that are read")
+    func wrongTime() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/baro")
+        example.channel(2, "/image", encoding: "cdr")
+        for time in [0, 9, 3] as [UInt64] {
+            example.message(1, Self.start + time * 1_000_000, #"{"pressure_hPa":1013}"#)
+        }
+        example.message(2, Self.start + 60_000_000, "")
+        let recording = try await read(example)
+        #expect(recording.times.count == 2 && recording.skipped.count == 1)
+        try await example.withFile { file in
+            let reader = try RecordingReader.open(file)
+            #expect(reader.lastTime == Int64(Self.start / 1000) + 9000)
+        }
+    }
+
     @Test("values that are not finite are left out, and messages that are no objects have no values")
     func unusualValues() async throws {
         var example = MCAPExample()
@@ -88,7 +124,8 @@ struct MCAPReplayTests {
         let recording = try await read(example)
         #expect(recording.blocks.map(\.stream) == [.pressure] && recording.times.count == 1)
         example.channel(4, "/lab/right/pressure", schema: "lockstep.pressure", device: ("lab", "right"))
-        example.message(4, Self.start, #"{\#(time),"pressure":1013}"#)
+        // The devices are one after another, each in order of time.
+        example.message(4, Self.start - 1_000_000, #"{\#(time),"pressure":1013}"#)
         let reason = await error(example)
         #expect(reason.contains("several devices, such as lab/left and lab/right: export one device"), "\(reason)")
     }
