@@ -73,12 +73,13 @@ struct MCAPRows: ~Copyable {
         let read = exported.isEmpty ? json : exported
         var prefixes: [UInt16: String] = [:]
         var names = [Self.time] + (exported.isEmpty ? [] : ["device"])
-        var known = Set(names)
+        // A member with the name of a time would be read as the time of the row.
+        var found = Set(names + RecordingLayout.timeNames.filter { $0.unit != nil }.map(\.name))
         for (id, channel) in read.sorted(by: { $0.key < $1.key }) {
             let topic = read.count > 1 ? channel.topic.drop { $0 == "/" } + "." : ""
             let prefix = channel.stream.map { RecordingLayout.table(of: $0) + "_" } ?? String(topic)
             prefixes[id] = prefix
-            for name in contents.names[id] ?? [] where known.insert(prefix + name).inserted {
+            for name in contents.names[id] ?? [] where found.insert(prefix + name).inserted {
                 names.append(prefix + name)
             }
         }

@@ -58,16 +58,22 @@ package struct RecordingLayout: Sendable {
     ///   - extras: The names of additional columns.
     ///   - streams: The streams that the recording can contain.
     ///   - format: What the user says about the columns.
+    ///   - isMCAP: Whether the file is MCAP, which has no header and names no time.
     /// - Throws: ``ReplayError`` if the names lack the time, contain no stream, or contain a name twice.
     init(
         names: [String], separator: UInt8, streamNames: [String], file: String, extras: [String] = [],
-        streams: StreamCatalog = .builtIn, format: RecordingFormat = RecordingFormat()
+        streams: StreamCatalog = .builtIn, format: RecordingFormat = RecordingFormat(), isMCAP: Bool = false
     ) throws(ReplayError) {
-        func refusal(_ reason: String) -> ReplayError { ReplayError(file: file, line: 1, reason: reason) }
+        func refusal(_ reason: String) -> ReplayError {
+            ReplayError(file: file, line: isMCAP ? nil : 1, reason: reason)
+        }
         self.separator = separator
         fieldCount = names.count
         let named: [String]
-        do throws(RowError) { named = try Self.withoutDevice(names, streams) } catch { throw refusal(error.reason) }
+        do throws(RowError) {
+            // Topics of MCAP have slashes, too.
+            named = isMCAP ? names : try Self.withoutDevice(names, streams)
+        } catch { throw refusal(error.reason) }
         var fieldIndices: [String: Int] = [:]
         for (index, name) in named.enumerated() where !name.isEmpty {
             guard fieldIndices.updateValue(index, forKey: name) == nil else {
@@ -97,7 +103,7 @@ package struct RecordingLayout: Sendable {
             )
         }
         do throws(RowError) {
-            let mapped = try format.parts(fieldIndices: fieldIndices)
+            let mapped = try format.parts(fieldIndices: fieldIndices, isMCAP: isMCAP)
             if let stream = streamName.flatMap({ streams.stream(named: $0) }) {
                 parts = mapped.isEmpty ? stream.part(fieldIndices: fieldIndices).map { [$0] } ?? [] : mapped
             } else {
@@ -107,8 +113,9 @@ package struct RecordingLayout: Sendable {
             throw refusal(error.reason)
         }
         guard !parts.isEmpty else {
+            let fields = isMCAP ? names.filter { $0 != MCAPRows.time } : names
             throw refusal(
-                "\(Self.shortList(names)) are not the columns of a stream: name them with --map "
+                "\(Self.shortList(fields)) are not the columns of a stream: name them with --map "
                     + "FIELD=STREAM.COLUMN[:UNIT], such as ax=accelerometer.x:m/s2, or as in 'lockstep help analyze'")
         }
         extraFields = extras.map { fieldIndices[$0] }
@@ -170,7 +177,7 @@ package struct RecordingLayout: Sendable {
     }
 
     /// The names of the field with the time, and their units.
-    private static let timeNames: [(name: String, unit: TimeUnit?)] =
+    static let timeNames: [(name: String, unit: TimeUnit?)] =
         [.microseconds, .milliseconds, .seconds, .nanoseconds].map { ("t_\($0.rawValue)", $0) }
         + ["t", "time", "timestamp"].map { ($0, nil) }
 
@@ -268,13 +275,14 @@ extension SensorStream {
 extension RecordingFormat {
     /// Returns the streams that the user has mapped.
     /// - Throws: The reason if a field is missing.
-    func parts(fieldIndices: [String: Int]) throws(RowError) -> [RecordingLayout.Part] {
+    func parts(fieldIndices: [String: Int], isMCAP: Bool) throws(RowError) -> [RecordingLayout.Part] {
         var fields: [SensorStream: [RecordingLayout.Field?]] = [:]
         for mapping in mappings {
             guard let index = fieldIndices[mapping.field] else {
+                let names = fieldIndices.keys.filter { !isMCAP || $0 != MCAPRows.time }.sorted()
                 throw RowError(
-                    "the header has no '\(mapping.field)' of --map; it has \(fieldIndices.keys.sorted().joined(separator: ", "))"
-                )
+                    (isMCAP ? "the messages have" : "the header has") + " no '\(mapping.field)' of --map; "
+                        + (isMCAP ? "they have " : "it has ") + names.joined(separator: ", "))
             }
             guard fields[mapping.stream]?[mapping.column] == nil else {
                 throw RowError(

@@ -51,7 +51,7 @@ struct RecordingReader: ~Copyable {
         var rows = try RecordingRows.open(file)
         let layout = try RecordingLayout(
             names: rows.names, separator: rows.separator, streamNames: try rows.streamNames(), file: file,
-            extras: extras, streams: streams, format: format)
+            extras: extras, streams: streams, format: format, isMCAP: rows.isMCAP)
         guard let last = try rows.last() else {
             throw ReplayError(file: file, line: nil, reason: "no rows after the header")
         }

@@ -40,7 +40,9 @@ struct MCAPReplayTests {
         let samples = try #require(try await read(example, map: map).samples(of: .accelerometer))
         #expect(samples.times == [0, 10_000, 20_000].map { Int64(Self.start / 1000) + $0 })
         #expect(samples.columns[2] == [-1, -1, -1] && samples.columns[0][2] == -2 / 9.80665)
-        #expect(await error(example).contains("t_ns, acceleration.x, acceleration.y, acceleration.z, name are not"))
+        let list = "acceleration.x, acceleration.y, acceleration.z, name"
+        #expect(await error(example).contains(".mcap: \(list) are not"))
+        #expect(await error(example, map: ["x=pressure.pressure"]).hasSuffix("of --map; they have \(list)"))
     }
 
     @Test("the topics of several channels precede the names, and messages of one time are one row")
@@ -97,6 +99,14 @@ struct MCAPReplayTests {
         }
     }
 
+    @Test("members with the names of times are no times of the rows")
+    func membersWithTimes() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/baro")
+        example.message(1, Self.start, #"{"t_us":1,"t_ms":2,"t_s":3,"t_ns":4,"time":5,"pressure_hPa":1013}"#)
+        #expect(try await read(example).times == [Int64(Self.start / 1000)])
+    }
+
     @Test("values that are not finite are left out, and messages that are no objects have no values")
     func unusualValues() async throws {
         var example = MCAPExample()
@@ -109,6 +119,18 @@ struct MCAPReplayTests {
         let recording = try await read(example, map: ["baro.p=pressure.pressure"])
         #expect(recording.samples(of: .pressure)?.columns == [[1013, 1012]])
         #expect(recording.skipped.count == 2)
+    }
+
+    @Test("topics and metadata of other programs are no devices")
+    func foreignDevices() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/lab/left/pressure_sensor", device: ("lab", "left"))
+        example.channel(2, "/lab/right/pressure_sensor", device: ("lab", "right"))
+        for channel in [1, 2] as [UInt16] {
+            example.message(channel, Self.start, #"{"p":\#(1012 + Int(channel))}"#)
+        }
+        let recording = try await read(example, map: ["lab/left/pressure_sensor.p=pressure.pressure"])
+        #expect(recording.samples(of: .pressure)?.columns == [[1013]])
     }
 
     @Test("of an export, only the streams are read, and only those of one device")
