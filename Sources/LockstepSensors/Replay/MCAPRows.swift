@@ -4,9 +4,9 @@ import LockstepModel
 /// export of several streams.
 ///
 /// In an export of Lockstep, the rows have the samples of streams, with names as in a CSV export of several streams; what
-/// it writes for Foxglove, and markers, are left out. In other files, the time of a row is the log time, and its fields
-/// are the numbers and words of each object, such as `acceleration.x` for one in an inner object; if several channels are
-/// in JSON, their topics precede the names, such as `imu.acceleration.x`.
+/// it writes for Foxglove, markers, and streams that are not known here, are left out. In other files, the time of a row
+/// is the log time, and its fields are the numbers and words of each object, such as `acceleration.x` for one in an inner
+/// object; if several channels are in JSON, their topics precede the names, such as `imu.acceleration.x`.
 struct MCAPRows: ~Copyable {
     /// The names of the fields.
     let names: [String]
@@ -58,7 +58,8 @@ struct MCAPRows: ~Copyable {
     }
 
     /// Reads a whole file to find its fields.
-    static func open(_ file: String) throws(ReplayError) -> MCAPRows {
+    /// - Parameter streams: The streams that the file can contain. Others are left out, unless it has only others.
+    static func open(_ file: String, streams catalog: StreamCatalog) throws(ReplayError) -> MCAPRows {
         let contents = try contents(MCAPFile(try LineReader(file: file)))
         let json = contents.channels.filter { $0.value.encoding == "json" }
         guard !json.isEmpty else {
@@ -69,7 +70,9 @@ struct MCAPRows: ~Copyable {
                     ? "the file has no messages"
                     : "the file has no messages in JSON, only in \(others): convert it to MCAP with JSON, or to CSV")
         }
-        let exported = json.filter { $0.value.stream != nil }
+        let allExported = json.filter { $0.value.stream != nil }
+        let known = allExported.filter { $0.value.stream.flatMap(catalog.stream(named:)) != nil }
+        let exported = known.isEmpty ? allExported : known
         let read = exported.isEmpty ? json : exported
         var prefixes: [UInt16: String] = [:]
         var names = [Self.time] + (exported.isEmpty ? [] : ["device"])

@@ -48,7 +48,7 @@ struct RecordingReader: ~Copyable {
         _ file: String, extras: [String] = [], streams: StreamCatalog = .builtIn, isStrict: Bool = false,
         format: RecordingFormat = RecordingFormat()
     ) throws(ReplayError) -> RecordingReader {
-        var rows = try RecordingRows.open(file)
+        var rows = try RecordingRows.open(file, streams: streams)
         let layout = try RecordingLayout(
             names: rows.names, separator: rows.separator, streamNames: try rows.streamNames(), file: file,
             extras: extras, streams: streams, format: format, isMCAP: rows.isMCAP)

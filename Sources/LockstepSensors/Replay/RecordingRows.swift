@@ -45,7 +45,8 @@ struct RecordingRows: ~Copyable {
     var separator: UInt8 { if case .csv(let separator) = form { separator } else { UInt8(ascii: ",") } }
 
     /// Opens a file and finds out its form and the names of its fields.
-    static func open(_ file: String) throws(ReplayError) -> RecordingRows {
+    /// - Parameter streams: The streams that the file can contain.
+    static func open(_ file: String, streams: StreamCatalog) throws(ReplayError) -> RecordingRows {
         var lines = try LineReader(file: file)
         let start = try lines.start(16)
         for (mark, name) in [("PAR1", "Parquet"), ("XDF:", "XDF"), ("SQLite format 3", "an SQLite database")]
@@ -57,9 +58,9 @@ struct RecordingRows: ~Copyable {
             )
         }
         if start.starts(with: MCAPFile.magic) {
-            let messages = try MCAPRows.open(file)
-            let (names, streams) = (messages.names, messages.streams)
-            return RecordingRows(.mcap, names: names, streams: streams, lines: lines, messages: messages)
+            let messages = try MCAPRows.open(file, streams: streams)
+            let (names, streamNames) = (messages.names, messages.streams)
+            return RecordingRows(.mcap, names: names, streams: streamNames, lines: lines, messages: messages)
         }
         switch start.first(where: { !isBlank($0) && !byteOrderMark.contains($0) }) {
         case UInt8(ascii: "{"):
@@ -137,7 +138,7 @@ struct RecordingRows: ~Copyable {
     mutating func last() throws(ReplayError) -> [ArraySlice<UInt8>]? {
         if isMCAP { return messages?.last }
         if case .gpx = form {
-            var all = try Self.open(file)
+            var all = try Self.open(file, streams: .builtIn)
             var last: [ArraySlice<UInt8>]?
             while let fields = try all.next() { last = fields }
             return last

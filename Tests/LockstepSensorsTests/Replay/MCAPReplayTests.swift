@@ -133,6 +133,18 @@ struct MCAPReplayTests {
         #expect(recording.samples(of: .pressure)?.columns == [[1013]])
     }
 
+    @Test("of an export, the streams that are not known are left out, unless there are no others")
+    func unknownStreams() async throws {
+        var example = MCAPExample()
+        example.channel(1, "/lab/left/x/co2", schema: "lockstep.x_co2", device: ("lab", "left"))
+        example.message(1, Self.start, #"{"ppm":400}"#)
+        #expect(await error(example).contains(".mcap: the samples are of 'x/co2', which is none of the streams here"))
+        example.channel(2, "/lab/left/pressure", schema: "lockstep.pressure", device: ("lab", "left"))
+        example.message(2, Self.start + 1_000_000, #"{"pressure":1013}"#)
+        let recording = try await read(example)
+        #expect(recording.blocks.map(\.stream) == [.pressure] && recording.times.count == 1)
+    }
+
     @Test("of an export, only the streams are read, and only those of one device")
     func export() async throws {
         var example = MCAPExample()
