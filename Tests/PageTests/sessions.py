@@ -172,7 +172,8 @@ def two_sessions_are_laid_over_each_other(system, browser):
     first, second = recorded(system, "played"), recorded(system, "again", ("left", "hip"))
     turn = lambda session: next(marker["t"] for marker in session["markers"] if marker["text"] == "turn")
     shift = turn(second) - turn(first)
-    page = browser.page(height=2400)
+    # Narrow enough that the mark is always within three pixels of a sample, of which there is one each 20 ms.
+    page = browser.page(1000, 2400)
     open_view(page, system, "#/sessions/lab/played", "document.querySelectorAll('.chart').length === 2")
     page.evaluate(BUTTON.format("Compare"))
     page.expect(f"{DIALOG} && [...{DIALOG}.querySelectorAll('option')].some((option) => option.textContent.startsWith('again'))", 20, "the other session")
