@@ -5,7 +5,7 @@ import Testing
 
 private let calibration = InertialCalibration(
     time: Timestamp(microseconds: 1_700_000_000_000_000),
-    matrix: [SIMD3(0.97, 0.01, 0), SIMD3(0, 1, -0.02), SIMD3(0, 0, 1.05)], offset: SIMD3(0.08, 0, -0.01),
+    matrix: [SIMD3(0.97, 0.01, 0), SIMD3(0.01, 1, -0.02), SIMD3(0, -0.02, 1.05)], offset: SIMD3(0.08, 0, -0.01),
     rotationOffset: SIMD3(0.01, 0, 0), positions: 9, errorBefore: 0.08, errorAfter: 0.0004)
 
 /// Returns a request with a calibration.
@@ -55,6 +55,7 @@ struct RequestTests {
             (calibrate(matrix: "1,0,0,0,1,0,0,0"), "'matrix' must have nine numbers"),
             (calibrate(offset: "0,0"), "'offset' must have three numbers"),
             (calibrate(matrix: "1.3,0,0,0,1,0,0,0,1"), "an element of the matrix differs by more than 0.25"),
+            (calibrate(matrix: "1,0,0.01,0,1,0,0,0,1"), "the matrix is not symmetric"),
             (calibrate(offset: "0,0,0.3"), "the offset of the accelerometer is above 0.25 g"),
             (calibrate(rate: "0,-0.4,0"), "the offset of the gyroscope is above 0.35 rad/s"),
             (calibrate(error: "-1"), "the time, the number of positions or an error is out of range"),
@@ -108,7 +109,7 @@ struct ReplyTests {
         let calibrated = AgentReply(id: "a", outcome: .calibrated(calibration))
         #expect(
             text(calibrated)
-                == #"{"id":"a","ok":true,"calibration":{"t":1700000000000000,"matrix":[0.97,0.01,0,0,1,-0.02,0,0,1.05],"#
+                == #"{"id":"a","ok":true,"calibration":{"t":1700000000000000,"matrix":[0.97,0.01,0,0.01,1,-0.02,0,-0.02,1.05],"#
                 + #""offset":[0.08,0,-0.01],"rate_offset":[0.01,0,0],"positions":9,"error_before":0.08,"#
                 + #""error_after":0.0004}}"#)
         let failed = text(AgentReply(id: "a", outcome: .failed("'x' is \"no\" stream")))

@@ -12,7 +12,8 @@ public struct InertialCalibration: Sendable, Hashable {
 
     /// When it was determined.
     public var time: Timestamp
-    /// The rows of the matrix that corrects scale and misalignment of the accelerometer.
+    /// The rows of the matrix that corrects scale and misalignment of the accelerometer. It is symmetric: another one would turn
+    /// the accelerometer against the gyroscope and the magnetometer.
     public var matrix: [SIMD3<Double>]
     /// The reading of the accelerometer without acceleration, in g.
     public var offset: SIMD3<Double>
@@ -46,6 +47,8 @@ public struct InertialCalibration: Sendable, Hashable {
         }
         guard matrix.count == 3, (0..<3).allSatisfy({ isWithin(Self.maxDeviation, matrix[$0] - Self.identity[$0]) })
         else { return "an element of the matrix differs by more than \(Self.maxDeviation) from the identity" }
+        guard (0..<3).allSatisfy({ row in (0..<row).allSatisfy { abs(matrix[row][$0] - matrix[$0][row]) <= 1e-9 } })
+        else { return "the matrix is not symmetric" }
         guard isWithin(Self.maxOffset, offset) else {
             return "the offset of the accelerometer is above \(Self.maxOffset) g"
         }

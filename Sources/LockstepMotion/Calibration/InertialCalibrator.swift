@@ -3,12 +3,16 @@ public import LockstepModel
 /// Calibrates accelerometer and gyroscope from positions in which the device lay still.
 ///
 /// The device lies once on each of its six sides, for scale, offset and misalignment of the accelerometer (the linear method of
-/// ST's application note AN4508), and then in ``checks`` tilted positions, which show how good the result is: they are not used
-/// to find it. At rest, |a| is 1 g in every direction, however the device lies (Tedaldi, Pretto, Menegatti: A robust and easy to
-/// implement method for IMU calibration without external equipments, ICRA 2014), and the gyroscope reads its offset.
+/// ST's application note AN4508), and then in ``checks`` tilted positions, which show how good the result is. At rest, |a| is 1 g
+/// in every direction, however the device lies (Tedaldi, Pretto, Menegatti: A robust and easy to implement method for IMU
+/// calibration without external equipments, ICRA 2014), and the gyroscope reads its offset.
 ///
-/// The difference of a side from level only affects the misalignment: scale and offset come from |a|. If the tilted positions fit
-/// better without the misalignment, because the device did not lie flat, it is left out.
+/// The matrix is symmetric: it corrects axes that are not at right angles, but never turns the readings, because |a| does not
+/// show a rotation, and gyroscope and magnetometer on the same board would have to be turned, too.
+///
+/// The difference of a side from level only affects the misalignment: scale and offset come from |a|. The tilted positions do not
+/// change these values, but decide which of them are used: if they fit better without the misalignment, because the device did
+/// not lie flat, it is left out, and so are scale and offset if nothing fits better than the readings themselves.
 public struct InertialCalibrator: Sendable {
     /// The number of tilted positions that show how good the result is.
     public static let checks = 3
@@ -16,6 +20,8 @@ public struct InertialCalibrator: Sendable {
     private static let maxError = 0.2
     /// The largest error of a calibration, in g.
     private static let maxRemaining = 0.02
+    /// The largest difference of the rotation rate in a position from the median of all positions, on an axis, in rad/s.
+    private static let maxTurning = 0.02
     /// The least angle between two tilted positions, in rad.
     private static let minAngle = 20 * Double.pi / 180
 
@@ -71,23 +77,34 @@ public struct InertialCalibrator: Sendable {
         guard missing.isEmpty else { throw .missing(missing) }
         let judged = (tilted.isEmpty ? Array(faces.values) : tilted).map(\.acceleration)
         let before = Self.error(of: judged, InertialCalibration.identity, .zero)
-        var best: (error: Double, rows: [SIMD3<Double>], offset: SIMD3<Double>)?
+        var best = (error: before, rows: InertialCalibration.identity, offset: SIMD3<Double>.zero)
         for findsMisalignment in tilted.isEmpty ? [true] : [true, false] {
             guard let (rows, offset) = fit(findsMisalignment: findsMisalignment) else { continue }
             let error = Self.error(of: judged, rows, offset)
-            if error < best?.error ?? .infinity { best = (error, rows, offset) }
+            if error < best.error { best = (error, rows, offset) }
         }
-        guard let best, best.error <= Self.maxRemaining, best.error <= max(before, 0.002) else {
-            throw .inaccurate(before: before, after: best?.error ?? .infinity)
-        }
-        let rates = (Array(faces.values) + tilted).compactMap(\.rotationRate)
-        let rate = rates.count == count ? rates.reduce(SIMD3.zero, +) / Double(count) : nil
+        guard best.error <= Self.maxRemaining else { throw .inaccurate(before: before, after: best.error) }
+        let rate = try rotationOffset()
         let calibration = InertialCalibration(
             time: time, matrix: best.rows.map(Self.rounded), offset: Self.rounded(best.offset),
             rotationOffset: rate.map(Self.rounded), positions: count, errorBefore: resolved(before, decimals: 6),
             errorAfter: resolved(best.error, decimals: 6))
         if let problem = calibration.problem { throw .impossible(problem) }
         return calibration
+    }
+
+    /// Returns the mean rotation rate, in rad/s; nil without one in each position.
+    /// - Throws: ``InertialCalibrationError`` if the device turned in a position: about the vertical, |a| does not show it.
+    private func rotationOffset() throws(InertialCalibrationError) -> SIMD3<Double>? {
+        let rates = (Array(faces.values) + tilted).compactMap(\.rotationRate)
+        guard rates.count == count else { return nil }
+        for axis in 0..<3 {
+            let values = rates.map { $0[axis] }.sorted()
+            let median = values[values.count / 2]
+            let difference = max(median - values[0], values[values.count - 1] - median)
+            guard difference <= Self.maxTurning else { throw .turning(difference) }
+        }
+        return rates.reduce(SIMD3.zero, +) / Double(count)
     }
 
     /// Returns the root mean square of |a| − 1, in g.
@@ -120,7 +137,7 @@ extension InertialCalibrator {
     ///
     /// The unknowns are the rows of the matrix M and the offset b; a = M (x − b) is the calibrated reading x. On each side, |a| is
     /// 1 g, and a has no part across the axis that points down.
-    /// - Returns: nil if the equations are singular.
+    /// - Returns: the symmetric matrix that gives the same |a| as M, and the offset; nil if the equations are singular.
     private func fit(findsMisalignment: Bool) -> (rows: [SIMD3<Double>], offset: SIMD3<Double>)? {
         var rows = InertialCalibration.identity
         var offset = SIMD3<Double>.zero
@@ -150,8 +167,28 @@ extension InertialCalibrator {
             for row in 0..<3 { rows[row] += SIMD3(step[3 * row], step[3 * row + 1], step[3 * row + 2]) }
             offset += SIMD3(step[9], step[10], step[11])
         }
+        rows = Self.withoutRotation(rows)
         let isFinite = (rows + [offset]).allSatisfy { length($0).isFinite }
         return isFinite ? (rows, offset) : nil
+    }
+
+    /// Returns the symmetric factor S of a matrix M = RS that is close to the identity, where R is a rotation: the square root of
+    /// the product of M's transpose and M.
+    private static func withoutRotation(_ rows: [SIMD3<Double>]) -> [SIMD3<Double>] {
+        let columns = (0..<3).map { SIMD3(rows[0][$0], rows[1][$0], rows[2][$0]) }
+        let square = products(columns)
+        var root = InertialCalibration.identity
+        // Each step multiplies the error by the distance of the root from the identity, which is less than a half.
+        for _ in 0..<60 {
+            let difference = zip(square, products(root)).map { $0 - $1 }
+            root = zip(root, difference).map { $0 + $1 / 2 }
+        }
+        return root
+    }
+
+    /// Returns the matrix of the products of each two vectors.
+    private static func products(_ vectors: [SIMD3<Double>]) -> [SIMD3<Double>] {
+        vectors.map { SIMD3(dot(vectors[0], $0), dot(vectors[1], $0), dot(vectors[2], $0)) }
     }
 
     /// Adds `weight` times the derivatives of one axis of the calibrated reading.
@@ -173,7 +210,9 @@ public enum InertialCalibrationError: Error, Sendable, Hashable {
     case impossibleAcceleration(Double)
     /// At rest, the gyroscope reads this many rad/s.
     case impossibleRotation(Double)
-    /// The error of the calibrated values, in g, is too large, or not less than before.
+    /// In a position, the gyroscope reads this many rad/s more or less than in the others.
+    case turning(Double)
+    /// The error of the calibrated values, in g, is too large.
     case inaccurate(before: Double, after: Double)
     /// The result is not that of a sensor, for this reason.
     case impossible(String)
@@ -191,6 +230,10 @@ extension InertialCalibrationError: CustomStringConvertible {
                 + "of scale or offset, but a wrong unit or a broken sensor"
         case .impossibleRotation(let rate):
             return "at rest, the gyroscope reads \(resolved(rate, decimals: 3)) rad/s, which is no offset"
+        case .turning(let difference):
+            return
+                "in one position, the gyroscope reads \(resolved(difference, decimals: 3)) rad/s more or less than in the "
+                + "others: the device was turned there"
         case .inaccurate(let before, let after):
             return
                 "in the tilted positions, |a| differs from 1 g by \(resolved(after * 1000, decimals: 1)) mg with the "

@@ -62,13 +62,14 @@ public struct StillPositionDetector: Sendable {
     private var waiting: (acceleration: [Sample], rotation: [Sample]) = ([], [])
     private var parts: [Part] = []
     private var lastTime: Int64?
+    /// The position in which the device still lies; nil after it was moved.
     private var last: StillPosition?
 
     /// - Parameter hasGyroscope: whether samples of a gyroscope are added, too.
     public init(hasGyroscope: Bool) { self.hasGyroscope = hasGyroscope }
 
     /// Adds samples of the accelerometer or of the gyroscope, each in order of time. Samples that are older are ignored.
-    /// - Returns: the positions that were found. Each is found once.
+    /// - Returns: the positions that were found. Each is found once, until the device is moved.
     public mutating func add(_ samples: SampleBlock) -> [StillPosition] {
         let values = samples.times.enumerated().map { index, time in
             Sample(
@@ -117,9 +118,13 @@ public struct StillPositionDetector: Sendable {
     /// Evaluates the window at the end of a part.
     private mutating func evaluate(at time: Int64) -> StillPosition? {
         guard parts.count == Self.partCount else { return nil }
-        guard let acceleration = Self.steadyMean(of: parts.map(\.acceleration), Self.acceleration) else { return nil }
         let rotation = hasGyroscope ? Self.steadyMean(of: parts.map(\.rotation), Self.rotation) : nil
-        guard !hasGyroscope || rotation != nil else { return nil }
+        guard let acceleration = Self.steadyMean(of: parts.map(\.acceleration), Self.acceleration),
+            !hasGyroscope || rotation != nil
+        else {
+            last = nil
+            return nil
+        }
         if let last, last.angle(to: acceleration) < Self.minRotation { return nil }
         let position = StillPosition(time: time, acceleration: acceleration, rotationRate: rotation)
         last = position

@@ -28,8 +28,9 @@ private struct WrongSensor {
     }
 
     /// Lies for a time with gravity in one direction, at 50 Hz.
-    mutating func lie(_ gravity: SIMD3<Double>, seconds: Double = 3) {
-        for _ in 0..<Int(seconds * 50) { append(gravity) }
+    /// - Parameter rate: the rate of a turn about the vertical, in rad/s.
+    mutating func lie(_ gravity: SIMD3<Double>, turning rate: Double = 0, seconds: Double = 3) {
+        for _ in 0..<Int(seconds * 50) { append(gravity, rotation: gravity * rate) }
     }
 
     mutating func append(_ gravity: SIMD3<Double>, rotation: SIMD3<Double> = .zero) {
@@ -74,7 +75,7 @@ struct InertialCalibrationTests {
         return SIMD3(values[0], values[1], values[2])
     }
 
-    @Test("a sensor with wrong scales, offsets and misaligned axes is right within 2 mg in every direction")
+    @Test("with wrong scales, offsets and misaligned axes, |a| is right within 2 mg in every direction, without a rotation")
     func wrongSensor() throws {
         var sensor = WrongSensor("wrongSensor")
         for face in DeviceOrientation.allCases { sensor.lie(face.gravity) }
@@ -92,13 +93,13 @@ struct InertialCalibrationTests {
                 Double.random(in: -1...1, using: &sensor.random))
             guard length(vector) > 0.1 else { continue }
             let direction = vector / length(vector)
-            #expect(length(calibrated(direction, of: sensor, calibration) - direction) < 0.002)
+            #expect(abs(length(calibrated(direction, of: sensor, calibration)) - 1) < 0.002)
         }
         let rotation = try #require(calibration.rotationOffset)
         #expect(length(rotation - WrongSensor.rotationOffset) < 0.001)
     }
 
-    @Test("the tilted positions are not used to find the calibration, so that their error is that of other positions")
+    @Test("the tilted positions do not change the values, so that their error is that of other positions")
     func independentCheck() throws {
         var sensor = WrongSensor("independentCheck")
         for face in DeviceOrientation.allCases { sensor.lie(face.gravity) }
@@ -125,6 +126,73 @@ struct InertialCalibrationTests {
         for (row, identity) in zip(calibration.matrix, InertialCalibration.identity) {
             #expect(length((row * (1 - identity))) == 0, "\(calibration)")
         }
+    }
+
+    @Test("a board that is mounted askew keeps its angle, because gyroscope and magnetometer have the same one")
+    func askew() throws {
+        let (sine, cosine) = (sin(3 * Double.pi / 180), cos(3 * Double.pi / 180))
+        let scales = SIMD3(1.05, 0.97, 1.02)
+        var sensor = WrongSensor(
+            "askew",
+            matrix: [SIMD3(cosine, -sine, 0) * scales.x, SIMD3(sine, cosine, 0) * scales.y, SIMD3(0, 0, scales.z)])
+        // Each side is half a degree to one degree from level.
+        let errors = [
+            SIMD3(0.015, 0, 0), SIMD3(0, 0, -0.01), SIMD3(0, -0.015, 0), SIMD3(0, 0, 0.015), SIMD3(0, 0.01, 0),
+            SIMD3(-0.015, 0, 0),
+        ]
+        for (face, error) in zip(DeviceOrientation.allCases, errors) { sensor.lie(face.gravity + error) }
+        for tilt in tilts { sensor.lie(tilt) }
+        let calibration = try calibrator(sensor.positions()).calibration(at: Timestamp(microseconds: 0))
+        #expect(calibration.problem == nil && calibration.errorAfter < 0.005, "\(calibration)")
+        #expect(length(calibration.offset - WrongSensor.offset) < 0.003, "\(calibration)")
+        for row in 0..<3 {
+            for column in 0..<3 {
+                let right = row == column ? 1 / scales[row] : 0
+                // The rotation would be 0.05.
+                #expect(abs(calibration.matrix[row][column] - right) < (row == column ? 0.003 : 0.01), "\(calibration)")
+            }
+        }
+    }
+
+    @Test("an accelerometer that no calibration improves stays as it is, and the offset of the gyroscope is found")
+    func goodAccelerometer() throws {
+        let rate = SIMD3(0.02, 0, -0.01)
+        // Sides that were read 4 mg too long, such as by a vibration.
+        let sides = DeviceOrientation.allCases.map {
+            StillPosition(time: 0, acceleration: $0.gravity * 1.004, rotationRate: rate)
+        }
+        let others = tilts.map { StillPosition(time: 0, acceleration: $0 / length($0), rotationRate: rate) }
+        let calibration = try calibrator(sides + others).calibration(at: Timestamp(microseconds: 0))
+        #expect(calibration.matrix == InertialCalibration.identity && calibration.offset == .zero)
+        #expect(calibration.errorBefore == 0 && calibration.errorAfter == 0)
+        #expect(length(try #require(calibration.rotationOffset) - rate) < 1e-6)
+    }
+
+    @Test("a steady turn about the vertical in one position, which |a| does not show, is refused")
+    func turned() throws {
+        var sensor = WrongSensor("turned")
+        for face in DeviceOrientation.allCases { sensor.lie(face.gravity, turning: face == .portrait ? 0.1 : 0) }
+        let calibrator = try calibrator(sensor.positions())
+        let error = #expect(throws: InertialCalibrationError.self) {
+            try calibrator.calibration(at: Timestamp(microseconds: 0))
+        }
+        guard case .turning(let difference) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(abs(difference - 0.1) < 0.005)
+    }
+
+    @Test("after it was moved, a device has a new position, also close to the one before")
+    func tiltedFurther() {
+        func tilt(_ degrees: Double) -> SIMD3<Double> {
+            SIMD3(sin(degrees * .pi / 180), 0, -cos(degrees * .pi / 180))
+        }
+        var sensor = WrongSensor("tiltedFurther", matrix: InertialCalibration.identity)
+        sensor.lie(tilt(20), seconds: 6)
+        for step in 0..<50 { sensor.append(tilt(25 + 10 * sin(Double(step)))) }
+        sensor.lie(tilt(30), seconds: 6)
+        #expect(sensor.positions().count == 2)
     }
 
     @Test("a device that is moved, or turned slowly, has no position")
