@@ -75,7 +75,7 @@ struct InertialCalibrationTests {
         return SIMD3(values[0], values[1], values[2])
     }
 
-    @Test("with wrong scales, offsets and misaligned axes, |a| is right within 2 mg in every direction, without a rotation")
+    @Test("with wrong scales, offsets and misaligned axes, |a| is right within 2 mg in every direction")
     func wrongSensor() throws {
         var sensor = WrongSensor("wrongSensor")
         for face in DeviceOrientation.allCases { sensor.lie(face.gravity) }
