@@ -77,7 +77,7 @@ extension AgentState {
     ) -> [Action] {
         if let error { return reply(.failed("the outbox cannot be written: \(error)"), to: request) }
         // What was derived so far depends on the earlier calibration, such as the offset that the attitude has learnt.
-        finishGraph(at: moment.boot)
+        if presence.calibration != calibration?.calibration { finishGraph(at: moment.boot) }
         presence.calibration = calibration?.calibration
         let event: Logger.Message = calibration == nil ? "calibration removed" : "calibration stored"
         return [.log(.info, event, ["sensors": "\(motionSensors ?? "none")"])]
@@ -85,12 +85,17 @@ extension AgentState {
     }
 
     /// Returns the names of the sensors that provide accelerometer and gyroscope: of their source, and of the hardware where the
-    /// source has several. See ``motionSensors``.
+    /// source has several, with its mount matrix, because a calibration is for the axes of the device. A sensor that cannot be
+    /// read yet has the same name. See ``motionSensors``.
     static func motionSensors(of sources: [any SensorSource]) -> String? {
         let names = [SensorStream.accelerometer, .gyroscope].map { stream in
             sources.filter { $0.streams.contains(stream) }.map { source in
-                let sensor = source.sensors().first { $0.stream == stream && $0.problem == nil }
-                let hardware = [sensor?.name, sensor?.label, sensor?.location].compactMap { $0 }
+                let sensors = source.sensors().filter { $0.stream == stream }
+                let sensor = sensors.first { $0.problem == nil } ?? sensors.first
+                let mount = sensor?.mountMatrix.map { rows in
+                    "mounted " + rows.map { $0.map(\.description).joined(separator: " ") }.joined(separator: "; ")
+                }
+                let hardware = [sensor?.name, sensor?.label, sensor?.location, mount].compactMap { $0 }
                 return "\(stream.table): "
                     + ([source.name] + hardware.filter { $0 != source.name }).joined(separator: " ")
             }

@@ -16,6 +16,16 @@ private let calibrate =
 
 private let sensors = "accelerometer: source 0, gyroscope: source 0"
 
+/// A source with one sensor.
+private struct DescribedSource: SensorSource {
+    let name = "iio"
+    let description: SensorDescription
+    var streams: [SensorStream] { [description.stream] }
+
+    func sensors() -> [SensorDescription] { [description] }
+    func run(into sink: any SampleSink) async throws {}
+}
+
 @Suite("Calibration of an agent's samples")
 struct CalibrationTests {
     private func makeLoop(
@@ -65,6 +75,45 @@ struct CalibrationTests {
         var other = makeLoop(stored: SensorCalibration(calibration: calibration, sensors: "accelerometer: bmi160"))
         other.connect()
         #expect(written(&other)[.accelerometer] == [1.2, 0.3, -0.5] && other.presences.last?.calibration == nil)
+    }
+
+    @Test("a sensor has one name before and after its rights are set, and another one with another mount matrix")
+    func sensorNames() {
+        func name(_ problem: String? = nil, mount: [[Double]]? = nil) -> String? {
+            AgentState.motionSensors(of: [
+                DescribedSource(
+                    description: SensorDescription(
+                        name: "accel_3d", stream: .accelerometer, mountMatrix: mount, problem: problem))
+            ])
+        }
+        #expect(name() == "accelerometer: iio accel_3d" && name("no access") == name())
+        #expect(name(mount: [[0, 1, 0], [1, 0, 0], [0, 0, -1]]) != name())
+    }
+
+    @Test("a request that changes nothing does not restart what is derived", arguments: [false, true])
+    func unchanged(_ isCalibrated: Bool) {
+        var loop = makeLoop()
+        loop.connect()
+        if isCalibrated {
+            loop.request(calibrate)
+            loop.turn()
+        }
+        for id in ["a", "b"] {
+            // One second at rest on its face, which has one orientation.
+            for _ in 0..<50 {
+                loop.boot += 20_000
+                let samples = SampleBlock(
+                    stream: .accelerometer, times: [start + loop.boot], columns: [[0], [0], [-1]])
+                loop.send(.item(.samples(samples, .own)))
+            }
+            let again = calibrate.replacing(#""id":"c""#, with: #""id":"\#(id)""#)
+            loop.request(isCalibrated ? again : #"{"id":"\#(id)","calibrate":null}"#)
+            loop.turn(after: 20_000)
+        }
+        loop.request(#"{"flush":true}"#)
+        loop.turn(after: 20_000)
+        let orientations = loop.written.filter { $0.stream == .orientation }.map(\.count).reduce(0, +)
+        #expect(orientations == 1)
     }
 
     @Test("a calibration that cannot be stored is not applied, and one without a single accelerometer is refused")
