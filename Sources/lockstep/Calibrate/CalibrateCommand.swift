@@ -92,11 +92,12 @@ struct CalibrateCommand: ParsableCommand {
         guard RateLease.validDurations.contains(patience) else {
             throw CommandFailure("--patience must be from 1s to 1d")
         }
-        try target.lease(streams, for: min(86_400, patience * Double(6 + InertialCalibrator.checks)))
-        defer { try? target.lease(streams, for: nil) }
         let run = try CalibrationRun(target, streams, replaced: description.calibration) { text in
             if json { Terminal.writeError(text) } else { Terminal.output.write(text + "\n") }
         }
+        // From here on, Ctrl-C no longer ends the process at once, so that the leases are ended.
+        defer { try? target.lease(streams, for: nil) }
+        try target.lease(streams, for: min(86_400, patience * Double(6 + InertialCalibrator.checks)))
         let calibrator = try run.run(patience: .seconds(patience))
         let calibration = try failing { () throws(InertialCalibrationError) in
             try calibrator.calibration(at: Moment.now().wall)
@@ -117,6 +118,11 @@ struct CalibrateCommand: ParsableCommand {
         let gyroscope = recording.samples(of: .gyroscope).flatMap { $0.isEmpty ? nil : $0 }
         var detector = StillPositionDetector(hasGyroscope: gyroscope != nil)
         var calibrator = InertialCalibrator()
+        if let replaced, replaced.time.microseconds <= accelerometer.times.first ?? 0 {
+            Terminal.writeError(
+                "the recording began after the calibration of \(replaced.time.shown), and counts as recorded with it; "
+                    + "if its values are raw, remove the calibration first with --undo")
+        }
         for samples in [gyroscope, accelerometer].compactMap({ $0 }) {
             let isCalibrated = replaced.map { $0.time.microseconds <= samples.times.first ?? 0 } ?? false
             let measured = isCalibrated ? replaced?.uncalibrated(samples) ?? samples : samples

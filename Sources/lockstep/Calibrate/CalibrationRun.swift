@@ -18,6 +18,8 @@ struct CalibrationTarget {
     let device: DeviceAddress
     let root: TopicRoot
     private let connection: ConnectionOptions
+    /// Random, because the leases of one client replace each other.
+    private let client = "lockstep-calibrate-\(Epoch.random())"
     private let settings: Settings
 
     init(_ connection: ConnectionOptions, _ device: DeviceArgument) throws {
@@ -33,7 +35,7 @@ struct CalibrationTarget {
     /// - Throws: ``CommandFailure`` if the agent refuses it, or why there is no reply.
     @discardableResult
     func send(_ action: AgentRequest.Action) throws -> AgentReply.Outcome {
-        let request = PendingRequest(AgentRequest(client: "lockstep-calibrate", action: action), to: device)
+        let request = PendingRequest(AgentRequest(client: client, action: action), to: device)
         return try connection.send(
             request, for: "calibrate", settings, root, until: .now + Self.patience
         ).0.outcome
@@ -95,13 +97,16 @@ final class CalibrationRun {
     /// - Throws: ``CommandFailure``, or an exit code after Ctrl-C.
     func run(patience: Duration) throws -> InertialCalibrator {
         defer { exchange.close() }
+        lastSample = .now
+        lastPosition = .now
         sayNext()
         _ = try exchange.wait(until: nil) {
             if let signal = interrupt.signal { throw ExitCode(128 + signal) }
             if let problem { throw CommandFailure("\(device): \(problem)") }
             guard .now - lastSample < .seconds(20) || exchange.connectionError != nil else {
                 throw CommandFailure(
-                    "no samples from \(device) for 20 s: check with 'lockstep doctor' that its agent runs")
+                    "no samples from \(device) for 20 s: check with 'lockstep doctor' that its agent runs, and that its "
+                        + "--window is not longer")
             }
             guard .now - lastPosition < patience else {
                 if let error = exchange.connectionError { throw error }
