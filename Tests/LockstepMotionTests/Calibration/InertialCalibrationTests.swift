@@ -249,14 +249,16 @@ struct InertialCalibrationTests {
         #expect(calibration.calibrated(field) == field && calibration.uncalibrated(field) == field)
     }
 
-    @Test("a real sensor at rest has one position", .enabled(if: sharedData != nil))
+    @Test(
+        "a real sensor at rest stays on one side, though noise may interrupt its position",
+        .enabled(if: sharedData != nil))
     func recording() throws {
         let recording = try Recording(file: sharedFile("orientation/28_disturbed_stationary_magnet_A.csv"))
         let accelerometer = try #require(recording.samples(of: .accelerometer))
         let gyroscope = try #require(recording.samples(of: .gyroscope))
         var detector = StillPositionDetector(hasGyroscope: true)
         let positions = detector.add(gyroscope) + detector.add(accelerometer)
-        #expect(positions.count == 1 && positions.first?.face == .faceUp, "\(positions)")
+        #expect(!positions.isEmpty && positions.allSatisfy { $0.face == .faceUp }, "\(positions)")
     }
 }
 
