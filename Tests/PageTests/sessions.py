@@ -232,7 +232,7 @@ def two_sessions_are_laid_over_each_other(system, browser):
     system.wait(is_moved, "the second session moves with the marker", 20)
     move(0)
     page.evaluate("document.querySelector('#plots [data-value=live]').click()")
-    page.expect("[...document.querySelectorAll('.chart-count')].every((note) => note.textContent === 'Another session has no live samples')", 10, "no live samples")
+    page.expect("[...document.querySelectorAll('.chart-count')].every((note) => note.textContent === 'No live samples of the other session')", 10, "no live samples")
     page.evaluate("[...document.querySelectorAll('.view-session .button')].find((button) => button.textContent === 'End comparison').click()")
     page.expect("location.hash.startsWith('#/sessions/lab/played') && !location.hash.includes('with=') && document.querySelectorAll('.chart').length === 2 && !document.querySelector('.legend-label')", 20, "the first session alone")
     no_errors(page, ALLOWED)

@@ -229,17 +229,18 @@ extension InertialCalibrationError: CustomStringConvertible {
                 "at rest, the accelerometer reads \(resolved(size, decimals: 3)) g: more than 20 % from 1 g is no error "
                 + "of scale or offset, but a wrong unit or a broken sensor"
         case .impossibleRotation(let rate):
-            return "at rest, the gyroscope reads \(resolved(rate, decimals: 3)) rad/s, which is no offset"
+            return
+                "at rest, the gyroscope reads \(resolved(rate * 180 / .pi, decimals: 1)) °/s, too much for an offset"
         case .turning(let difference):
             return
-                "in one position, the gyroscope reads \(resolved(difference, decimals: 3)) rad/s more or less than in the "
+                "in one position, the gyroscope reads \(resolved(difference * 180 / .pi, decimals: 1)) °/s more or less than in the "
                 + "others: the device was turned there"
         case .inaccurate(let before, let after):
             return
                 "in the tilted positions, |a| differs from 1 g by \(resolved(after * 1000, decimals: 1)) mg with the "
                 + "calibration, and by \(resolved(before * 1000, decimals: 1)) mg without: the device was moved, or did not "
                 + "lie flat"
-        case .impossible(let problem): return "this is no calibration: \(problem)"
+        case .impossible(let problem): return "not a valid calibration: \(problem)"
         }
     }
 }

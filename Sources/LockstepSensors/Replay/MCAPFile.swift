@@ -62,7 +62,7 @@ struct MCAPRecords {
             _ = try content.take(UInt32.self)
             let time = try content.take(UInt64.self)
             _ = try content.take(UInt64.self)
-            guard channels[channel] != nil else { throw RowError("its channel \(channel) is not described before") }
+            guard channels[channel] != nil else { throw RowError("its channel \(channel) was not declared before it") }
             return MCAPMessage(channel: channel, time: time, data: content)
         default: break
         }

@@ -37,7 +37,7 @@ package enum CalibrationJSON {
                 try vector("rate_offset", values)
             }, positions: try object.required("positions"), errorBefore: try object.required("error_before"),
             errorAfter: try object.required("error_after"))
-        if let problem = calibration.problem { throw PayloadError("this is no calibration: \(problem)") }
+        if let problem = calibration.problem { throw PayloadError("not a valid calibration: \(problem)") }
         return calibration
     }
 

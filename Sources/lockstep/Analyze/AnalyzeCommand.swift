@@ -5,8 +5,8 @@ struct AnalyzeCommand: ParsableCommand {
         commandName: "analyze",
         abstract: "Analyse a recording of sensor data, without a broker.",
         discussion: """
-            A recording is a CSV file, what 'lockstep export' has written as csv, ndjson or mcap, GPX, or MCAP with \
-            JSON. A header names the columns; --map names them instead:
+            A recording is a file in CSV, NDJSON, GPX, or MCAP with messages in JSON, also one that 'lockstep export' \
+            has written. The names in its header, or those of --map, say what the columns are:
 
               t_us, t_ms, t_s or t_ns      time in this unit, or t, time or
                                            timestamp; required

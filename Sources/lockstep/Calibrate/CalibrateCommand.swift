@@ -27,8 +27,10 @@ struct CalibrateCommand: ParsableCommand {
             """)
 
     @Argument(
-        help:
-            "Device, as [GROUP/]DEVICE; without a group, in any group. Not needed with --from, which then only prints.",
+        help: """
+            Device, as [GROUP/]DEVICE; without a group, in any group. With --from and no device, the result is only \
+            printed.
+            """,
         transform: DeviceArgument.init(parsing:))
     var device: DeviceArgument?
 
@@ -46,7 +48,7 @@ struct CalibrateCommand: ParsableCommand {
 
     @OptionGroup var recordings: RecordingOptions
 
-    @Option(help: "Give up when the device was not laid into a new position for this time.")
+    @Option(help: "Give up if the device is not laid in a new position for this long.")
     var patience = "3m"
 
     @OptionGroup var zone: ZoneOptions

@@ -43,7 +43,7 @@ struct CalibrationTarget {
 
     func describe() throws -> AgentDescription {
         guard case .described(let description) = try send(.describe) else {
-            throw CommandFailure("\(device): its agent does not describe itself")
+            throw CommandFailure("\(device): its agent sent another reply than a description")
         }
         return description
     }
@@ -110,7 +110,7 @@ final class CalibrationRun {
             }
             guard .now - lastPosition < patience else {
                 if let error = exchange.connectionError { throw error }
-                throw CommandFailure("\(device) was not laid into a new position: nothing was changed")
+                throw CommandFailure("\(device) was not laid in a new position in time: nothing was changed")
             }
             return calibrator.isComplete
         }
@@ -132,10 +132,10 @@ final class CalibrationRun {
         do throws(InertialCalibrationError) {
             guard try calibrator.add(position) else {
                 return say(
-                    "    still, but not used: "
+                    "    at rest, but not used: "
                         + (position.face == nil && calibrator.missing.isEmpty
-                            ? "tilt it further, and otherwise than before"
-                            : "it lay there before, or is between two sides"))
+                            ? "tilt it further, and in another direction than before"
+                            : "this position was used already, or is between two sides"))
             }
             lastPosition = .now
             let acceleration = position.acceleration

@@ -11,8 +11,8 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact", abstract: "Give free pages back, or make summaries again.",
         discussion: """
             Gives the free pages of an SQLite store back to the file system. A store that samples have left uses its free \
-            pages for new samples, so this is only needed when the file is to become smaller. The first time, the file is written anew: the collector must be stopped, and as much free disk \
-            space as the store is large is needed. From then on, pages are given back in short steps while the collector \
+            pages for new samples, so this is only needed to make the file smaller. The first time, the file is written \
+            anew: the collector must be stopped, and as much free disk space as the store is large is needed. From then on, pages are given back in short steps while the collector \
             runs, and the collector writes about 6 % more bytes.
 
             With --summaries, nothing is given back. Instead, the summaries of minutes are made again from the samples, for \

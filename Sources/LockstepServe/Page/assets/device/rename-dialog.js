@@ -11,7 +11,7 @@ export function askRename({ group, device }) {
         return { command, element: h("li", null, h("p", { class: "hint" }, text), command) };
     };
     const steps = [
-        step("On the device, with its other options as before: stop the agent, and send what its outbox has. If they name an outbox, keep it here."),
+        step("On the device, with its other options as before: stop the agent, and send what is left in its outbox. If an option names an outbox, keep it here."),
         step("Start it with the new name, or set it in its settings file. If an option or a setting names an outbox, choose another file there."),
         step("Where the collector runs: remove the old name from all lists, or press Forget this device here."),
     ];

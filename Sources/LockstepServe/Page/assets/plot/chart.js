@@ -161,7 +161,7 @@ export class Chart {
         setText(this.sourceText, "");
         setText(this.boundText, "");
         const others = this.curves.filter(({ source }) => source.session);
-        setText(this.countText, others.length ? "Another session has no live samples" : "");
+        setText(this.countText, others.length ? "No live samples of the other session" : "");
         const streams = this.curves.flatMap(({ stream }) => stream ?? []);
         // The samples of all streams have arrived up to this time.
         const time = streams.length ? Math.min(...streams.map((stream) => this.live.playheadOf(stream))) : now() - 1e6;
