@@ -45,9 +45,15 @@ struct StoreAddressTests {
         #expect(try StoreAddress("sqlite:/var/lib/a b") == .sqlite(path: "/var/lib/a b"))
     }
 
-    @Test("any other text is refused with the valid forms", arguments: ["", "sqlite:", "a.db", "SQLITE:a"])
+    @Test("any other text is refused with the valid forms", arguments: ["", "sqlite:", "a", "SQLITE:a"])
     func rejected(_ text: String) {
         let error = #expect(throws: StoreAddressError.self) { try StoreAddress(text) }
         #expect(error?.description.contains("use sqlite:PATH or clickhouse://") == true)
+    }
+
+    @Test("the path of a file is refused with its address")
+    func path() {
+        let error = #expect(throws: StoreAddressError.self) { try StoreAddress("a.db") }
+        #expect(error?.description.contains("use 'sqlite:a.db'") == true)
     }
 }

@@ -97,6 +97,8 @@ struct Removal {
     mutating func leaveOut(_ target: Target, because error: any Error) {
         failure = error
         if current == target { endTarget() } else { targets.removeAll { $0 == target } }
+        // Deliveries are found by their events.
+        if target.table == "deliveries" { targets.removeAll { $0.table == "events" } }
     }
 
     /// Records the end of a merge.

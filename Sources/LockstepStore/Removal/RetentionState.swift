@@ -16,9 +16,10 @@ struct RetentionState {
     var retryAt: ContinuousClock.Instant?
     /// What was being deleted when a slice failed, or nil.
     var failed: Removal.Target?
-    /// When to try again what a person has deleted, after not all of it could leave; nil if it could.
+    /// The numbers of deletions by a person of which not all could leave, and when to try them again; nil if there are none.
+    var failedDeletions: Set<Int64> = []
     var deletionRetryAt: ContinuousClock.Instant?
-    /// The tables of what was refined that could not be read, and without which samples leave.
+    /// The tables and keys of what was refined that could not be read, and without which samples leave.
     var unreadable: Set<String> = []
     /// The number of samples that were stored while others are to leave, and that are not made up for.
     var owed = 0

@@ -14,6 +14,8 @@ extension SQLiteStore {
     private static let leastPaid = 2500
     /// The time after which a removal that has failed is tried again. On a full disk, it is what makes room.
     private static let retryInterval = Duration.seconds(10)
+    /// The time after which a deletion of which not all could leave is tried again. Each attempt merges what waits.
+    private static let deletionRetryInterval = Duration.seconds(600)
 
     /// Whether rows are to leave, or a look whether some are is due.
     var needsRemoval: Bool {
@@ -24,7 +26,8 @@ extension SQLiteStore {
 
     /// Whether a deletion by a person is to begin. After one has failed, what leaves by the rules goes first.
     private var isDeletionDue: Bool {
-        guard deletions.pending != nil, !hasMergeFailed else { return false }
+        guard let row = deletions.pending, !hasMergeFailed else { return false }
+        guard retention.failedDeletions.contains(row.number) else { return true }
         return retention.deletionRetryAt.map { $0 <= .now && (retention.removal == nil || retention.hasFailed) } ?? true
     }
 
@@ -39,7 +42,8 @@ extension SQLiteStore {
         retention.failed = nil
         do {
             try removalSlice(until: .now + maxDuration)
-            retention.hasFailed = false
+            // While a deletion cannot be completed, what leaves of others says nothing about the rules.
+            if retention.failedDeletions.isEmpty || retention.removal?.deletion == nil { retention.hasFailed = false }
         } catch {
             for table in tables { table.minutes?.rollBack() }
             // On a full disk, a log that begins again has room for the next attempt.
@@ -62,18 +66,18 @@ extension SQLiteStore {
                 retention.removal?.leaveOut(target, because: error)
                 return true
             }
-            if retention.deletionRetryAt == nil {
+            if let number = removal.deletion?.number, retention.failedDeletions.insert(number).inserted {
                 retention.settings.report?(.failed("\(StoreError(error, path: path))"))
             }
             retention.removal = nil
             deletions.postpone()
-            retention.deletionRetryAt = .now + Self.retryInterval
+            retention.deletionRetryAt = .now + Self.deletionRetryInterval
             return true
         }
         guard let target = retention.failed, RefinedKind.allCases.contains(where: { $0.rowTable == target.table })
         else { return false }
         retention.removal?.leaveOut(target, because: error)
-        reportUnreadable(target.table, error)
+        reportUnreadable(target.table + target.key, error)
         return true
     }
 
@@ -84,8 +88,8 @@ extension SQLiteStore {
     }
 
     /// Reports that samples leave without what was refined from them: once, until it can be read again.
-    func reportUnreadable(_ table: String, _ error: any Error) {
-        guard retention.unreadable.insert(table).inserted else { return }
+    func reportUnreadable(_ part: String, _ error: any Error) {
+        guard retention.unreadable.insert(part).inserted else { return }
         retention.settings.report?(.refinedLeftOut("\(StoreError(error, path: path))"))
     }
 
@@ -342,7 +346,7 @@ extension SQLiteStore {
         try database.execute(
             "DELETE FROM \(target.table) WHERE \(rest) \(stop)\(target.condition.map { " AND \($0)" } ?? "")")
         let count = database.changes
-        retention.unreadable.remove(target.table)
+        retention.unreadable.remove(target.table + target.key)
         if count > 0, target.isSamples, let series = target.series {
             if let row = removal.deletion {
                 try deletions.count(deleted: count, of: row.number, row.device, in: database)
@@ -377,9 +381,10 @@ extension SQLiteStore {
     private func didEnd(_ removal: Removal) {
         retention.removal = nil
         retention.owed = 0
-        if removal.deletion != nil {
+        if let row = removal.deletion {
             deletions.didComplete()
-            if deletions.pending == nil { retention.deletionRetryAt = nil }
+            retention.failedDeletions.remove(row.number)
+            if retention.failedDeletions.isEmpty { retention.deletionRetryAt = nil }
             // The log has the deleted content until it is written again.
             if removal.isSecure { try? truncateLog() }
             return

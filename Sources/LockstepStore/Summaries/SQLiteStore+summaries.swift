@@ -39,7 +39,8 @@ extension SQLiteStore {
     }
 
     /// Makes all summaries of minutes again from the samples, except those of minutes whose samples have left: nothing else has
-    /// these. What is interrupted goes on with the next start of the collector; until then, rows are read.
+    /// these. If it is interrupted after the first share is done, the next start of the collector goes on; until then, rows are
+    /// read. Before, old summaries stay that were not reached.
     /// - Parameter goesOn: is called between slices of some milliseconds, with the share that is done, from 0 to 1.
     /// - Returns: the numbers of summaries that were made, and of those that stay.
     /// - Throws: ``StoreError`` if the store cannot be written.

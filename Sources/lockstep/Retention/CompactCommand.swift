@@ -64,15 +64,20 @@ struct CompactCommand: ParsableCommand {
         defer { store.close() }
         let interrupt = Interrupt(wakeup: Wakeup())
         var progress = ProgressLine()
+        var share = 0.0
         let (made, kept) = try {
             defer { progress.end() }
             return try store.rebuildSummaries { done in
+                share = done
                 progress.show("\(percentage(done))  making summaries of \(path)")
                 return !interrupt.isSet
             }
         }()
         if let signal = interrupt.signal {
-            Terminal.writeError("interrupted: the collector makes the other summaries")
+            Terminal.writeError(
+                share > 0
+                    ? "interrupted: the collector makes the other summaries"
+                    : "interrupted: run the command again, because summaries that it has not reached stay as they are")
             throw ExitCode(128 + signal)
         }
         Terminal.output.write(

@@ -121,7 +121,7 @@ struct SafetyTests {
                 (["--server-cert-file", open], "must be used together"), (["--listen", "x"], "not an address"),
                 (["--tiles", "javascript:x"], "not an address of tiles"), (["--page", folder], "index.html"),
                 (["--join-url", "https://h/join#token=x"], "not the address of a gateway"),
-                (["--store", "x.db"], "sqlite:PATH"), (["--max-connections", "0"], "whole number"),
+                (["--store", "x.db"], "use 'sqlite:x.db'"), (["--max-connections", "0"], "whole number"),
                 (["--trusted-proxy", "proxy"], "not a list of addresses"), (["--max-unsent", "1K"], "at least 1M"),
             ]
             for (arguments, text) in cases {

@@ -222,6 +222,15 @@ struct RemovalTests {
         while store.needsMaintenance { store.performMaintenance() }
         #expect(try store.database.rows("SELECT count, done IS NULL FROM deletions") == ["2|1"])
         #expect(failures() == [1, 1] && store.retention.deletionRetryAt != nil)
+        // Another deletion does not wait for it.
+        var other = IngestGroup()
+        other.deletions = [
+            Deletion(id: "b", device: device("two"), stream: nil, times: start..<start + day, at: time(7))
+        ]
+        try store.write(other)
+        while store.needsMaintenance { store.performMaintenance() }
+        #expect(try store.database.rows("SELECT done IS NULL FROM deletions") == ["1", "0"])
+        #expect(failures() == [1, 1] && store.retention.deletionRetryAt != nil)
         // The rules go on.
         store.retention.deletionRetryAt = .now + .seconds(3600)
         clock.set(start + 44 * day)
@@ -230,7 +239,7 @@ struct RemovalTests {
         try store.database.execute("DROP TABLE \(table); ALTER TABLE _saved RENAME TO \(table)")
         store.retention.deletionRetryAt = .now
         while store.needsMaintenance { store.performMaintenance() }
-        #expect(try store.database.rows("SELECT count, done IS NULL FROM deletions") == ["2|0"])
+        #expect(try store.database.rows("SELECT count, done IS NULL FROM deletions") == ["2|0", "0|0"])
         #expect(try store.database.integer("SELECT count(*) FROM _attitude_refined") == 0)
         #expect(failures() == [1, 1] && store.retention.deletionRetryAt == nil)
     }

@@ -23,6 +23,12 @@ struct ClientIDTests {
                     }
                 }
                 await system.broker.stop(SIGKILL)
+                // If the broker is back before a program has noticed, this looks as if another client had taken over.
+                for program in [collector, agent] {
+                    await expectEventually(program.text, within: .seconds(120)) {
+                        program.text.components(separatedBy: "connection to broker lost").count > connections
+                    }
+                }
                 try await system.broker.start()
             }
             for warning in Self.warnings {

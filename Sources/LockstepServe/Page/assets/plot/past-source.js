@@ -105,7 +105,10 @@ export class PastSource {
         const time = this.#now - ARRIVAL;
         // Another session may not have come as far as this range.
         this.isAhead = view.from >= time;
-        if (this.isAhead) return;
+        if (this.isAhead) {
+            this.isLoading = false;
+            return;
+        }
         const have = this.series;
         // A range that follows the time is loaded again when this part of it is missing.
         const refresh = Math.max(2e6, span * 0.01);
