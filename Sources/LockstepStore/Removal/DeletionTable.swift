@@ -77,8 +77,11 @@ struct DeletionTable {
         return rows
     }
 
-    /// The deletion to do next, or nil if all are done.
-    var pending: Row? { rows.pending.first }
+    /// Returns the deletion to do next, or nil if all are done.
+    /// - Parameter failed: the numbers of those that have failed, which the others precede.
+    func pending(after failed: Set<Int64>) -> Row? {
+        rows.pending.first { !failed.contains($0.number) } ?? rows.pending.first
+    }
 
     /// Returns the times of a stream of a device that were deleted, and overlap a range.
     func times(
@@ -117,15 +120,16 @@ struct DeletionTable {
             """)
     }
 
-    /// Records the end of ``pending``, after its transaction.
-    mutating func didComplete() {
-        if !rows.pending.isEmpty { rows.pending.removeFirst() }
+    /// Records the end of a deletion, after its transaction.
+    mutating func didComplete(_ row: Row) {
+        rows.pending.removeAll { $0.number == row.number }
         commit()
     }
 
-    /// Lets the others go before the first deletion that is not done, which has failed.
-    mutating func postpone() {
-        if !rows.pending.isEmpty { rows.pending.append(rows.pending.removeFirst()) }
+    /// Lets the others go before a deletion that has failed.
+    mutating func postpone(_ row: Row) {
+        rows.pending.removeAll { $0.number == row.number }
+        rows.pending.append(row)
         commit()
     }
 

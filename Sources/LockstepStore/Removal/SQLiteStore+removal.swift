@@ -26,7 +26,7 @@ extension SQLiteStore {
 
     /// Whether a deletion by a person is to begin. After one has failed, what leaves by the rules goes first.
     private var isDeletionDue: Bool {
-        guard let row = deletions.pending, !hasMergeFailed else { return false }
+        guard let row = deletions.pending(after: retention.failedDeletions), !hasMergeFailed else { return false }
         guard retention.failedDeletions.contains(row.number) else { return true }
         return retention.deletionRetryAt.map { $0 <= .now && (retention.removal == nil || retention.hasFailed) } ?? true
     }
@@ -61,16 +61,16 @@ extension SQLiteStore {
     /// - Returns: whether it goes on.
     private func goOn(after error: any Error) -> Bool {
         guard canBeLeftOut(error), let removal = retention.removal else { return false }
-        if removal.deletion != nil {
+        if let row = removal.deletion {
             if let target = retention.failed {
                 retention.removal?.leaveOut(target, because: error)
                 return true
             }
-            if let number = removal.deletion?.number, retention.failedDeletions.insert(number).inserted {
+            if retention.failedDeletions.insert(row.number).inserted {
                 retention.settings.report?(.failed("\(StoreError(error, path: path))"))
             }
             retention.removal = nil
-            deletions.postpone()
+            deletions.postpone(row)
             retention.deletionRetryAt = .now + Self.deletionRetryInterval
             return true
         }
@@ -247,7 +247,7 @@ extension SQLiteStore {
             guard case .merging = removal.step, hasMergeFailed else { return }
             retention.removal = nil
         }
-        if let row = deletions.pending, isDeletionDue {
+        if let row = deletions.pending(after: retention.failedDeletions), isDeletionDue {
             if retention.removal != nil { retention.applyRulesAgain() }
             let waits = [waiting.open, waiting.frozen].map { $0.devices[Int(row.device)] != nil }
             let merges = waits[0] ? (isMerging ? 2 : 1) : (waits[1] ? 1 : 0)
@@ -382,7 +382,7 @@ extension SQLiteStore {
         retention.removal = nil
         retention.owed = 0
         if let row = removal.deletion {
-            deletions.didComplete()
+            deletions.didComplete(row)
             retention.failedDeletions.remove(row.number)
             if retention.failedDeletions.isEmpty { retention.deletionRetryAt = nil }
             // The log has the deleted content until it is written again.

@@ -117,7 +117,7 @@ struct RandomRetentionTests {
             if day >= 100, day % 10 == 9 { sizes.append(try reader.integer("PRAGMA page_count")) }
         }
         while store.needsMaintenance { store.performMaintenance() }
-        #expect(store.deletions.pending == nil)
+        #expect(store.deletions.pending(after: []) == nil)
         try store.mergeAll()
         store.retention.appliedHolds = nil
         store.applyRetention()

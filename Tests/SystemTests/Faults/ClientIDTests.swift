@@ -24,9 +24,9 @@ struct ClientIDTests {
                 }
                 await system.broker.stop(SIGKILL)
                 // If the broker is back before a program has noticed, this looks as if another client had taken over.
-                for program in [collector, agent] {
+                for (program, text) in [(collector, "connection to broker lost"), (agent, "connection lost")] {
                     await expectEventually(program.text, within: .seconds(120)) {
-                        program.text.components(separatedBy: "connection to broker lost").count > connections
+                        program.text.components(separatedBy: text).count > connections
                     }
                 }
                 try await system.broker.start()
