@@ -5,7 +5,7 @@ import Testing
 
 @testable import LockstepLive
 
-@Suite("Updates of a session")
+@Suite("Updates of a session", .timeLimit(.minutes(1)))
 struct SessionUpdateTests {
     private let picture = LivePicture(root: .standard)
     private let key = RecordingSession.Key(group: .standard, id: SessionID(unchecked: "walk"))
