@@ -1,3 +1,4 @@
+public import LockstepMQTT
 public import LockstepModel
 
 /// Tracks every batch from the outbox to the collector's acknowledgement, and decides what to send next.
@@ -89,6 +90,10 @@ public struct DeviceDelivery: Sendable {
     public var hasBacklog: Bool { !unsent.isEmpty }
     /// Whether a batch of the backlog may be published now, if the link has room for it, see ``LinkWindow``.
     public var canSendBacklog: Bool { hasBacklog && (window.isOpen || !waitsForCollector) }
+    /// Returns whether a batch was lost more than once since the connection began, or is retried after a refusal.
+    func hasFailed(_ position: BatchPosition) -> Bool {
+        [losses[1], refused.retrying].contains { $0[position.epoch]?.contains(position.seq) ?? false }
+    }
     /// Returns whether a batch waits for its acknowledgement.
     package func contains(_ position: BatchPosition) -> Bool {
         ([unsent, tooLarge, refused.waiting, neverStored.waiting] + awaiting.map(\.batches)).contains {
@@ -128,25 +133,30 @@ public struct DeviceDelivery: Sendable {
 
     /// Records that a live batch was published as message `id`.
     /// - Parameter boot: the current time in µs of the boot clock, if known.
-    public mutating func didPublish(_ position: BatchPosition, as id: Int32, at boot: Int64? = nil) {
+    public mutating func didPublish(
+        _ position: BatchPosition, as id: Int32, qos: QualityOfService = .atLeastOnce, at boot: Int64? = nil
+    ) {
         if let boot, waitsForCollector { window.didPublish(position, isBacklog: false, at: boot) }
-        didPublish(position, inFlightAs: id)
+        didPublish(position, inFlightAs: id, qos: qos)
     }
 
-    private mutating func didPublish(_ position: BatchPosition, inFlightAs id: Int32) {
+    private mutating func didPublish(_ position: BatchPosition, inFlightAs id: Int32, qos: QualityOfService) {
         unsent.remove(position)
         inFlight[id] = position
         let newest = awaiting.count - 1
-        guard !awaiting[newest].isEmpty else { return }
+        // A broker may deliver a message with QoS 0 before one with QoS 1 that waits in its queue.
+        guard qos == .atLeastOnce, !awaiting[newest].isEmpty else { return }
         awaiting[newest].followedBy = position
         awaiting.append(Bucket())
         if awaiting.count > 64 { mergeOldestBuckets() }
     }
 
     /// Records that a batch of the backlog was published as message `id`.
-    public mutating func didPublishBacklog(_ position: BatchPosition, as id: Int32, at boot: Int64) {
+    public mutating func didPublishBacklog(
+        _ position: BatchPosition, as id: Int32, qos: QualityOfService = .atLeastOnce, at boot: Int64
+    ) {
         window.didPublish(position, isBacklog: true, at: boot)
-        didPublish(position, inFlightAs: id)
+        didPublish(position, inFlightAs: id, qos: qos)
         lastBacklogEpoch = position.epoch
     }
 

@@ -1,3 +1,5 @@
+public import LockstepMQTT
+
 /// Limits the backlog on its way to the broker, so that it uses the whole link, but live data hardly waits behind it.
 ///
 /// The broker acknowledges each message with a PUBACK. Until then, the link has delivered all bytes that were in flight when
@@ -8,6 +10,10 @@
 ///
 /// A minimum is right only if a message found no queue. While the backlog fills the link, none does. Therefore the window is
 /// halved every ``probeInterval``, and grows again.
+///
+/// A broker may allow so few messages in flight that they do not fill a long link: Mosquitto allows 20 by default. Then only
+/// some messages have QoS 1, see ``needsPuback(isBacklog:)``. As the broker reads the messages in order, the
+/// PUBACK of such a message also shows that those with QoS 0 before it have arrived.
 ///
 /// The window belongs to a connection. The collectors' part of the way is limited by ``DeviceDelivery``. All times are in µs of
 /// the boot clock.
@@ -27,11 +33,16 @@ public struct LinkWindow: Sendable {
     static let queuedPart = 0.5
     /// The time after which the window is halved, so that the queue disappears for a round trip.
     static let probeInterval: Int64 = 60_000_000
+    /// The minimum round-trip time in µs with which a broker's limit of messages in flight matters: in a shorter one, even few
+    /// messages are hundreds a second.
+    static let longRoundTrip: Int64 = 50_000
 
+    /// A message with QoS 1. Bytes and backlog include the messages with QoS 0 that its PUBACK confirms.
     private struct Message {
         let at: Int64
         let bytes: Int
         let isBacklog: Bool
+        let backlog: Int
         /// The bytes in flight when it was published, including its own.
         let inFlight: Int
     }
@@ -39,34 +50,75 @@ public struct LinkWindow: Sendable {
     /// The maximum number of bytes in flight with backlog.
     private(set) var size = LinkWindow.initialSize
     private var messages: [Int32: Message] = [:]
+    /// The messages with QoS 0 since the last one with QoS 1.
+    private var unconfirmed = (bytes: 0, backlog: 0)
     private var bytesInFlight = 0
     private var backlogInFlight = 0
+    /// The number of messages with QoS 1 in flight that are backlog.
+    private var backlogPubacks = 0
     private var roundTrip = RoundTrip()
     /// About the size of the largest recent messages in bytes.
     private var largest = 0.0
     /// The last time at which the window was halved or no backlog was in flight.
     private var probedAt: Int64 = 0
 
+    /// The number of messages with QoS 1 that the broker allows in flight, or nil if that is more than the window needs.
+    private let maxInFlight: Int?
+
     /// Creates the window of a new connection.
-    public init() {}
+    /// - Parameter maxInFlight: the number of messages with QoS 1 that the broker allows in flight; nil if it sets no limit.
+    public init(maxInFlight: Int? = nil) {
+        self.maxInFlight = maxInFlight.flatMap { $0 < Self.maxMessages ? $0 : nil }
+    }
 
     /// Whether backlog may be published now.
     public var isOpen: Bool {
-        Double(bytesInFlight) < size && backlogInFlight < Self.maxMessages
+        Double(bytesInFlight) < size && backlogInFlight < Self.maxMessages || messages.isEmpty
     }
 
-    /// Records that a message with QoS 1 was published.
+    /// Returns whether the next message needs QoS 1. Live messages have it as long as the broker allows, so that they arrive in
+    /// order. Those of the backlog have it so often that the window is divided among half of what the broker allows.
+    public func needsPuback(isBacklog: Bool) -> Bool {
+        guard let maxInFlight, let minimum = roundTrip.minimum, minimum >= Self.longRoundTrip, !messages.isEmpty else {
+            return true
+        }
+        let isFull = messages.count >= maxInFlight * 3 / 4
+        guard isBacklog else { return !isFull }
+        return (!isFull || backlogPubacks < maxInFlight / 4)
+            && Double(maxInFlight / 2) * (Double(unconfirmed.bytes) + largest) >= size
+    }
+
+    /// Handles that no message with QoS 1 follows those with QoS 0.
+    public mutating func didConfirm() {
+        bytesInFlight -= unconfirmed.bytes
+        backlogInFlight -= unconfirmed.backlog
+        unconfirmed = (0, 0)
+    }
+
+    /// Records that a message was published.
     /// - Parameters:
     ///   - id: the id of the message.
     ///   - bytes: the size of its payload.
     ///   - isBacklog: whether it is backlog. Live messages are always published, and use the same link.
-    public mutating func didPublish(_ id: Int32, bytes: Int, isBacklog: Bool, at boot: Int64) {
+    ///   - qos: whether the message has a PUBACK.
+    public mutating func didPublish(
+        _ id: Int32, bytes: Int, isBacklog: Bool, qos: QualityOfService = .atLeastOnce, at boot: Int64
+    ) {
         remove(id)
         if backlogInFlight == 0 { probedAt = boot }
         bytesInFlight += bytes
-        if isBacklog { backlogInFlight += 1 }
-        largest = max(largest, Double(bytes))
-        messages[id] = Message(at: boot, bytes: bytes, isBacklog: isBacklog, inFlight: bytesInFlight)
+        unconfirmed.bytes += bytes
+        if isBacklog {
+            backlogInFlight += 1
+            unconfirmed.backlog += 1
+        }
+        largest = max(Double(bytes), largest * (1 - 1 / 64))
+        guard qos == .atLeastOnce else { return }
+        messages[id] = Message(
+            at: boot, bytes: unconfirmed.bytes, isBacklog: isBacklog, backlog: unconfirmed.backlog,
+            inFlight: bytesInFlight)
+        unconfirmed = (0, 0)
+        if isBacklog { backlogPubacks += 1 }
     }
 
     /// Handles the PUBACK of a message. Other messages have no effect.
@@ -75,7 +127,6 @@ public struct LinkWindow: Sendable {
         let duration = max(1, boot - message.at)
         roundTrip.add(duration, at: boot)
         adapt(to: message, duration: Double(duration))
-        largest = max(Double(message.bytes), largest * (1 - 1 / 64))
         guard boot - probedAt >= Self.probeInterval else { return }
         probedAt = boot
         size = max(size / 2, Self.minSize)
@@ -104,7 +155,8 @@ public struct LinkWindow: Sendable {
     private mutating func remove(_ id: Int32) -> Message? {
         guard let message = messages.removeValue(forKey: id) else { return nil }
         bytesInFlight -= message.bytes
-        if message.isBacklog { backlogInFlight -= 1 }
+        backlogInFlight -= message.backlog
+        if message.isBacklog { backlogPubacks -= 1 }
         return message
     }
 }

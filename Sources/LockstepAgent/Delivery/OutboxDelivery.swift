@@ -28,6 +28,8 @@ package struct OutboxDelivery: Sendable {
     static let acknowledgementDelay: Int64 = 500_000
     /// The time without an acknowledgement of any batch after which this is reported, in µs.
     static let acknowledgementPatience: Int64 = 30_000_000
+    /// The time in which a message with QoS 1 is expected after one with QoS 0, and an acknowledgement after a PUBACK, in µs.
+    static let confirmationDelay: Int64 = 5_000_000
     /// The maximum number of own messages without a PUBACK. MQTT has 65,535 message ids.
     static let maxInFlight = 10_000
     /// The maximum number of batches of the backlog that are read between two calls of ``beginBacklog()``.
@@ -35,7 +37,7 @@ package struct OutboxDelivery: Sendable {
 
     /// The result of publishing a batch.
     package enum Outcome: Sendable {
-        case published(id: Int32, bytes: Int)
+        case published(id: Int32, bytes: Int, qos: QualityOfService = .atLeastOnce)
         /// There is no connection, or the maximum number of messages is in flight.
         case notPublished
         /// The broker does not accept messages of this size.
@@ -60,6 +62,11 @@ package struct OutboxDelivery: Sendable {
         package let metadata: Logger.Metadata
         /// The device, or nil if it is about all of them.
         package let device: Int?
+    }
+
+    private struct Message: Sendable {
+        let id: Int32
+        let device: Int
     }
 
     private struct Device: Sendable {
@@ -87,8 +94,14 @@ package struct OutboxDelivery: Sendable {
     package private(set) var window = LinkWindow()
 
     private var devices: [Device] = []
-    /// The device of each batch without a PUBACK, by message id.
-    private var inFlight: [Int32: Int] = [:]
+    /// The batches without a PUBACK, by the id of the message with QoS 1 that confirms them: its own, and those with QoS 0
+    /// before it.
+    private var inFlight: [Int32: [Message]] = [:]
+    /// The batches with QoS 0 since the last message with QoS 1, and the time until which such a message is expected.
+    private var unconfirmed: [Message] = []
+    private var confirmation: Int64 = 0
+    /// The number of batches without a PUBACK.
+    package private(set) var inFlightCount = 0
     /// The device whose backlog is published at present, how many have not had their turn, and how many batches may be read.
     private var turn = (device: 0, left: 0, reads: 0)
     private var problems = ProblemLog()
@@ -124,8 +137,8 @@ package struct OutboxDelivery: Sendable {
     package var isEmpty: Bool { devices.allSatisfy(\.delivery.isEmpty) }
     /// Returns whether a device has batches that are not acknowledged.
     package func isActive(_ device: Int) -> Bool { !devices[device].delivery.isEmpty }
-    /// The number of batches without a PUBACK and without an acknowledgement.
-    package var inFlightCount: Int { devices.reduce(0) { $0 + $1.delivery.inFlightCount } }
+    /// Whether a PUBACK is expected.
+    package var awaitsPuback: Bool { !inFlight.isEmpty }
     /// The number of unsent batches.
     package var unsentCount: Int64 { devices.reduce(0) { $0 + $1.delivery.unsentCount } }
     /// Whether backlog may be published now or soon, without a PUBACK.
@@ -140,8 +153,10 @@ package struct OutboxDelivery: Sendable {
 
     // MARK: - Connection
 
-    package mutating func didConnect(at boot: Int64) {
+    /// - Parameter maxInFlight: the number of messages with QoS 1 that the broker allows in flight; nil if it sets no limit.
+    package mutating func didConnect(maxInFlight: Int? = nil, at boot: Int64) {
         isConnected = true
+        window = LinkWindow(maxInFlight: maxInFlight)
         // Report them again if the new connection still has them.
         for problem in ["too large", "refusal", "backlog"] { problems.resolve(problem) }
         for index in devices.indices { devices[index].delivery.didConnect(at: boot) }
@@ -155,7 +170,8 @@ package struct OutboxDelivery: Sendable {
     package mutating func didDisconnect() {
         isConnected = false
         inFlight.removeAll()
-        window = LinkWindow()
+        unconfirmed.removeAll()
+        inFlightCount = 0
         for index in devices.indices {
             devices[index].delivery.didDisconnect()
             devices[index].backlogStart = .max
@@ -166,7 +182,7 @@ package struct OutboxDelivery: Sendable {
 
     /// Returns whether a live batch of a device may be published now.
     package func canPublishLive(of device: Int) -> Bool {
-        inFlight.count < Self.maxInFlight && devices[device].delivery.inFlightCount < DeviceDelivery.maxInFlight
+        inFlightCount < Self.maxInFlight && devices[device].delivery.inFlightCount < DeviceDelivery.maxInFlight
     }
 
     /// Begins the turns of all devices with backlog.
@@ -174,9 +190,20 @@ package struct OutboxDelivery: Sendable {
         turn = ((turn.device + 1) % max(1, devices.count), devices.count, Self.maxReads)
     }
 
+    /// Returns the quality of service of the next message: 0 if a collector acknowledges batches, and the broker allows too few
+    /// messages in flight for a PUBACK of each, see ``LinkWindow``. While no collector does, only the broker can keep them.
+    package func quality(
+        of position: BatchPosition, of device: Int = 0, isBacklog: Bool, at boot: Int64
+    ) -> QualityOfService {
+        let delivery = devices[device].delivery
+        let isAcknowledged = boot - (delivery.waitingSince ?? boot) < Self.confirmationDelay
+        let mayBeLost = waitsForCollector && isAcknowledged && !delivery.hasFailed(position)
+        return mayBeLost && !window.needsPuback(isBacklog: isBacklog) ? .atMostOnce : .atLeastOnce
+    }
+
     /// Returns the next batch of the backlog to publish, or nil if there is none for now.
     package mutating func nextBacklogBatch(at boot: Int64) -> (device: Int, position: BatchPosition)? {
-        guard isConnected, window.isOpen, inFlight.count < Self.maxInFlight, turn.reads > 0 else { return nil }
+        guard isConnected, window.isOpen, inFlightCount < Self.maxInFlight, turn.reads > 0 else { return nil }
         while turn.left > 0 {
             let index = turn.device
             if boot >= devices[index].backlogStart, devices[index].delivery.canSendBacklog,
@@ -197,15 +224,21 @@ package struct OutboxDelivery: Sendable {
     ) -> [Report] {
         if isBacklog { unreadable = nil }
         switch outcome {
-        case .published(let id, let bytes):
+        case .published(let id, let bytes, let qos):
             if isBacklog {
-                devices[device].delivery.didPublishBacklog(position, as: id, at: boot)
+                devices[device].delivery.didPublishBacklog(position, as: id, qos: qos, at: boot)
                 devices[device].budget.spend(bytes)
             } else {
-                devices[device].delivery.didPublish(position, as: id, at: boot)
+                devices[device].delivery.didPublish(position, as: id, qos: qos, at: boot)
             }
-            window.didPublish(id, bytes: bytes, isBacklog: isBacklog, at: boot)
-            inFlight[id] = device
+            window.didPublish(id, bytes: bytes, isBacklog: isBacklog, qos: qos, at: boot)
+            inFlightCount += 1
+            if unconfirmed.isEmpty { confirmation = boot + Self.confirmationDelay }
+            unconfirmed.append(Message(id: id, device: device))
+            if qos == .atLeastOnce {
+                inFlight[id] = unconfirmed
+                unconfirmed = []
+            }
             return []
         case .tooLarge:
             // It must not block the batches behind it.
@@ -231,18 +264,29 @@ package struct OutboxDelivery: Sendable {
     /// Handles the PUBACK of a message. Those of other messages have no effect.
     package mutating func didReceivePuback(_ id: Int32, at boot: Int64) {
         window.didReceivePuback(id, at: boot)
-        guard let device = inFlight.removeValue(forKey: id),
-            let position = devices[device].delivery.didReceivePuback(id, at: boot), !waitsForCollector
-        else { return }
-        let batches = [position.epoch: SequenceSet([position.seq...position.seq])]
-        markRemovable(batches, of: device, at: boot)
-        forget(batches, of: device)
+        confirm(inFlight.removeValue(forKey: id) ?? [], at: boot)
+    }
+
+    private mutating func confirm(_ messages: [Message], at boot: Int64) {
+        inFlightCount -= messages.count
+        for message in messages {
+            guard let position = devices[message.device].delivery.didReceivePuback(message.id, at: boot),
+                !waitsForCollector
+            else { continue }
+            let batches = [position.epoch: SequenceSet([position.seq...position.seq])]
+            markRemovable(batches, of: message.device, at: boot)
+            forget(batches, of: message.device)
+        }
     }
 
     /// Handles the refusal of a message by the broker.
     package mutating func didRefuse(_ id: Int32, _ error: MQTTError, at boot: Int64) -> [Report] {
-        let device = inFlight.removeValue(forKey: id)
-        if let device { devices[device].delivery.didRefuse(id, at: boot) }
+        let device = inFlight[id]?.last?.device
+        if let device, let messages = inFlight.removeValue(forKey: id) {
+            devices[device].delivery.didRefuse(id, at: boot)
+            // The broker has read those with QoS 0 before it.
+            confirm(messages, at: boot)
+        }
         window.didRefuse(id)
         return report(
             .error, "message refused by broker", once: "refusal",
@@ -300,6 +344,11 @@ package struct OutboxDelivery: Sendable {
 
     /// Schedules lost batches for retransmission, and reports that a collector refuses batches, or that none acknowledges them.
     package mutating func tick(at boot: Int64) -> [Report] {
+        if boot >= confirmation, !awaitsPuback, !unconfirmed.isEmpty {
+            confirm(unconfirmed, at: boot)
+            unconfirmed = []
+            window.didConfirm()
+        }
         var reports: [Report] = []
         var waiting: (since: Int64, device: Int)?
         var hasBacklog = false

@@ -9,7 +9,7 @@ struct RetryBackoff: Sendable {
     let maxDelay: Int64
     private(set) var waiting: [Epoch: SequenceSet] = [:]
     /// The batches being retried.
-    private var retrying: [Epoch: SequenceSet] = [:]
+    private(set) var retrying: [Epoch: SequenceSet] = [:]
     private var delay = DeviceDelivery.initialRetryDelay
     /// The time of the next retry in µs of the boot clock.
     private var retryTime: Int64 = 0

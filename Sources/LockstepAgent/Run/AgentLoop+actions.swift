@@ -17,7 +17,8 @@ extension AgentLoop {
             }
         case .write(let blocks, let removable): write(blocks, removing: removable, at: moment)
         case .publishLive(let entry):
-            let outcome = state.delivery.canPublishLive(of: 0) ? publish(entry, isBacklog: false) : .notPublished
+            let outcome =
+                state.delivery.canPublishLive(of: 0) ? publish(entry, isBacklog: false, at: moment) : .notPublished
             send(.live(entry.position, outcome))
         case .publishBacklog: publishBacklog(at: moment)
         case .publishPresence(let presence):
@@ -56,15 +57,17 @@ extension AgentLoop {
         send(event, at: moment)
     }
 
-    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> OutboxDelivery.Outcome {
+    private func publish(_ entry: Outbox.Entry, isBacklog: Bool, at moment: Moment) -> OutboxDelivery.Outcome {
         do {
+            let qos = state.delivery.quality(of: entry.position, isBacklog: isBacklog, at: moment.boot)
             let payload = entry.payload(isBacklog: isBacklog)
             let message = MQTTMessage(
                 topic: configuration.root.topic(configuration.address, .stream(entry.stream)), payload: payload,
+                qos: qos,
                 contentType: BatchEncoding(of: payload).contentType)
             guard let id = try link.publish(message) else { return .notPublished }
             outbox.didPublish(entry.position)
-            return .published(id: id, bytes: payload.count)
+            return .published(id: id, bytes: payload.count, qos: qos)
         } catch {
             return error.code == .tooLarge ? .tooLarge : .failed(error)
         }
@@ -82,7 +85,7 @@ extension AgentLoop {
         do {
             guard let entry = try outbox.entry(at: position) else { return .missing }
             do { try outbox.willSendBacklog() } catch { send(.backlogNotRecorded(error), at: moment) }
-            return publish(entry, isBacklog: true)
+            return publish(entry, isBacklog: true, at: moment)
         } catch {
             return .failed(error)
         }

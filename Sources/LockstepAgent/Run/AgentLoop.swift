@@ -154,8 +154,7 @@ final class AgentLoop {
     private func send(_ event: BrokerLink.Event) {
         if updateClock(event) { return }
         if case .connected = event { checkCertificates(at: .now()) }
-        let packetLimit: Int? = if case .connected = event { link.maxPacketSize } else { nil }
-        send(.link(event, packetLimit: packetLimit))
+        send(.link(event, packetLimit: link.maxPacketSize, maxInFlight: link.maxInFlight))
         logger.reportUnansweredAddresses(of: link, configuration.broker)
     }
 

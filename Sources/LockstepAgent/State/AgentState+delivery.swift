@@ -5,13 +5,15 @@ import Logging
 
 /// The connection, acknowledgements and live batches.
 extension AgentState {
-    mutating func handle(_ event: BrokerLink.Event, packetLimit: Int?, at moment: Moment) -> [Action] {
+    mutating func handle(
+        _ event: BrokerLink.Event, packetLimit: Int?, maxInFlight: Int?, at moment: Moment
+    ) -> [Action] {
         switch event {
         case .connected(let version, _):
             // Report them again if the new connection still has them.
             for problem in ["broker", "subscription", "ack"] { problems.resolve(problem) }
             coalescer.packetLimit = packetLimit
-            delivery.didConnect(at: moment.boot)
+            delivery.didConnect(maxInFlight: maxInFlight, at: moment.boot)
             subscriptionRetry = nil
             return [
                 .log(

@@ -14,8 +14,10 @@ extension AgentState {
         /// A source, a signal or the program has posted an item to the inbox.
         case item(Inbox.Item)
         /// The state of the connection or of a message has changed.
-        /// - Parameter packetLimit: the largest packet that the broker accepts, in bytes; nil if unknown.
-        case link(BrokerLink.Event, packetLimit: Int?)
+        /// - Parameters:
+        ///   - packetLimit: the largest packet that the broker accepts, in bytes; nil if unknown.
+        ///   - maxInFlight: the number of messages with QoS 1 that the broker allows in flight; nil if it sets no limit.
+        case link(BrokerLink.Event, packetLimit: Int?, maxInFlight: Int? = nil)
         /// A message on the `command` topic.
         case request(Data, isRetained: Bool)
         /// A collector's acknowledgement.
@@ -178,7 +180,9 @@ extension AgentState {
             shutdown = .awaitingBroker(deadline: deadline)
         }
         if case .awaitingBroker(let deadline) = shutdown {
-            if isConnected, delivery.inFlightCount > 0, boot < deadline - Self.terminationReserve { return actions }
+            if isConnected, delivery.awaitsPuback, !delivery.isEmpty, boot < deadline - Self.terminationReserve {
+                return actions
+            }
             if !delivery.isEmpty {
                 actions.append(.log(.info, "unacknowledged batches kept in outbox"))
             }

@@ -107,7 +107,8 @@ struct AgentState {
         case .started: return updateRates(at: moment)
         case .turnBegan: return beginTurn(at: moment)
         case .item(let item): return handle(item, at: moment)
-        case .link(let event, let packetLimit): return handle(event, packetLimit: packetLimit, at: moment)
+        case .link(let event, let packetLimit, let maxInFlight):
+            return handle(event, packetLimit: packetLimit, maxInFlight: maxInFlight, at: moment)
         case .request(let payload, let isRetained): return enqueueRequest(payload, isRetained: isRetained)
         case .acknowledgement(let ack, let isNewerThanOutbox):
             return handle(ack, isNewerThanOutbox: isNewerThanOutbox, at: moment.boot)

@@ -60,7 +60,7 @@ extension GatewayLoop {
             session = max(now.microseconds, session + 1)
             logger.error("cannot write session to outbox", metadata: ["error": "\(error)"])
         }
-        delivery.didConnect(at: boot)
+        delivery.didConnect(maxInFlight: link.maxInFlight, at: boot)
         (subscribing, refusedFilters, subscriptionRetry) = ([:], [], nil)
         for index in devices.indices {
             // What the broker has already acknowledged is not repeated for a sender that was not heard: the device may have

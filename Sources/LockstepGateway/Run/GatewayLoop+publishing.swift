@@ -8,18 +8,20 @@ import Logging
 extension GatewayLoop {
     func publishLive(_ entry: Outbox.Entry, at boot: Int64) {
         subscribe(entry.device, at: boot)
-        let outcome = delivery.canPublishLive(of: entry.device) ? publish(entry, isBacklog: false) : .notPublished
+        let outcome =
+            delivery.canPublishLive(of: entry.device) ? publish(entry, isBacklog: false, at: boot) : .notPublished
         log(delivery.didPublish(entry.position, of: entry.device, isBacklog: false, outcome, at: boot))
     }
 
-    private func publish(_ entry: Outbox.Entry, isBacklog: Bool) -> OutboxDelivery.Outcome {
+    private func publish(_ entry: Outbox.Entry, isBacklog: Bool, at boot: Int64) -> OutboxDelivery.Outcome {
         do {
+            let qos = delivery.quality(of: entry.position, of: entry.device, isBacklog: isBacklog, at: boot)
             let payload = entry.payload(isBacklog: isBacklog)
             let message = MQTTMessage(
                 topic: configuration.root.topic(outbox.devices[entry.device].address, .stream(entry.stream)),
-                payload: payload, contentType: BatchEncoding(of: payload).contentType)
+                payload: payload, qos: qos, contentType: BatchEncoding(of: payload).contentType)
             guard let id = try link.publish(message) else { return .notPublished }
-            return .published(id: id, bytes: payload.count)
+            return .published(id: id, bytes: payload.count, qos: qos)
         } catch {
             return error.code == .tooLarge ? .tooLarge : .failed(error)
         }
@@ -44,7 +46,7 @@ extension GatewayLoop {
             let outcome: OutboxDelivery.Outcome
             do {
                 let entry = try outbox.batches.entry(at: position, of: device)
-                outcome = entry.map { publish($0, isBacklog: true) } ?? .missing
+                outcome = entry.map { publish($0, isBacklog: true, at: moment.boot) } ?? .missing
             } catch {
                 outcome = .failed(error)
             }

@@ -13,7 +13,7 @@ struct Diagnosis {
     static let maxClockDifference: Int64 = 60_000_000
     /// The free space below which a disk is nearly full, in bytes.
     private static let minFreeSpace: Int64 = 1 << 30
-    /// The number of messages in flight below which the broker limits the backlog on slow links. Mosquitto's default is 20.
+    /// The number of messages in flight below which the broker makes commits of collectors small. Mosquitto's default is 20.
     private static let minInFlight = 100
 
     let observations: Observations
@@ -213,8 +213,8 @@ extension Diagnosis {
         var text = "\(observations.broker) supports MQTT \(version)\(software)"
         if let limit = observations.maxInFlight, limit < Self.minInFlight {
             text +=
-                "; each client may have \(limit) messages in flight, too few to catch up quickly over a slow link: in "
-                + "Mosquitto, set max_inflight_messages 5000"
+                "; each client may have \(limit) messages in flight, so a collector stores few at a time: in Mosquitto, set "
+                + "max_inflight_messages 5000"
         }
         if version == "5" { return Finding(.ok, "broker", text) }
         // With a chosen version, nobody has asked whether the broker supports another one.

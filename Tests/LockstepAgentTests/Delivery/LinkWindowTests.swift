@@ -7,7 +7,7 @@ struct LinkWindowTests {
     /// A link, and the times in s between which it must be used.
     struct Link: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        let model: SimulatedLink
+        var model: SimulatedLink
         var phases: [(start: Double, end: Double)] = [(20, 110), (110, 300)]
 
         init(
@@ -37,8 +37,12 @@ struct LinkWindowTests {
         Link("a local network", rate: 10_000_000, latency: 0.0002, live: [2600]),
     ]
 
-    @Test("backlog uses the link, and live samples are at most 1.5 times as old as without it", arguments: links)
-    func used(link: Link) {
+    @Test(
+        "backlog uses the link, and live samples are at most 1.5 times as old as without it", arguments: links,
+        [nil, 20, 10] as [Int?])
+    func used(link: Link, maxInFlight: Int?) {
+        var link = link
+        link.model.maxInFlight = maxInFlight
         let isFast = link.model.rate(0) > 1_000_000
         let phases = isFast ? [(1.0, 4.0)] : link.phases
         let seconds = isFast ? 4.0 : 300
@@ -51,6 +55,8 @@ struct LinkWindowTests {
             let age = link.model.age(of: delivered, from: start, to: end)
             let least = quiet.age(of: alone, from: start, to: end)
             #expect(use >= 0.85, "\(start) s to \(end) s")
+            let inFlight = delivered.filter { $0.sentAt >= start }.map(\.inFlight).max() ?? 0
+            #expect(isFast || inFlight <= maxInFlight ?? .max, "\(start) s to \(end) s")
             #expect(age <= 1.5 * least, "\(start) s to \(end) s: \(age) s, alone \(least) s")
         }
     }

@@ -165,4 +165,131 @@ struct OutboxDeliveryTests {
         #expect(delivery.unsentCount == 4)
         #expect(backlog(.missing).count == 4 && delivery.unreadable == nil && delivery.isEmpty)
     }
+
+    // MARK: - Few messages in flight
+
+    /// Connects to a broker that allows 20 messages in flight, over a link with a round trip of 2 s.
+    private mutating func connectFar(pending: SequenceSet, waitsForCollector: Bool = true) {
+        delivery = OutboxDelivery(waitsForCollector: waitsForCollector, backlogRate: 10_000)
+        add(1, pending: pending)
+        delivery.didConnect(maxInFlight: 20, at: boot)
+        delivery.didSubscribe(0, at: boot)
+        _ = publish(1000, isBacklog: false)
+        boot += 2_000_000
+        acknowledgeMessages()
+        _ = delivery.handle(Acknowledgement(epoch: epoch, received: [1000...1000]), of: 0, at: boot)
+    }
+
+    /// Publishes a batch with the quality of service that it needs, and returns that.
+    private mutating func publish(_ seq: Int64, isBacklog: Bool) -> QualityOfService {
+        let position = BatchPosition(epoch: epoch, seq: seq)
+        lastID += 1
+        let qos = delivery.quality(of: position, isBacklog: isBacklog, at: boot)
+        _ = delivery.didPublish(position, isBacklog: isBacklog, .published(id: lastID, bytes: 100, qos: qos), at: boot)
+        return qos
+    }
+
+    /// Publishes backlog as long as it may be published, and returns the qualities of service.
+    private mutating func qualities() -> [Int32] {
+        var qualities: [Int32] = []
+        delivery.beginBacklog()
+        while let (_, position) = delivery.nextBacklogBatch(at: boot) {
+            qualities.append(publish(position.seq, isBacklog: true).rawValue)
+        }
+        return qualities
+    }
+
+    @Test("over a long link, only some batches need one of the few PUBACKs, which confirm those before them, too")
+    mutating func fewInFlight() {
+        connectFar(pending: [1...9])
+        #expect(qualities() == [1, 0, 0, 0])
+        // libmosquitto reports that messages with QoS 0 are sent.
+        for id in lastID - 2...lastID { delivery.didReceivePuback(id, at: boot) }
+        #expect(delivery.inFlightCount == 4)
+        delivery.didReceivePuback(lastID - 3, at: boot)
+        #expect(delivery.inFlightCount == 3)
+        #expect(publish(1001, isBacklog: false) == .atLeastOnce)
+        delivery.didReceivePuback(lastID, at: boot)
+        #expect(delivery.inFlightCount == 0)
+    }
+
+    @Test(
+        "live batches have QoS 1 as long as the broker allows, and their number stays limited if the link is too slow for them"
+    )
+    mutating func manyLive() {
+        connectFar(pending: [])
+        let qualities = (1...20).map { publish(1000 + $0, isBacklog: false) }
+        #expect(qualities == Array(repeating: .atLeastOnce, count: 15) + Array(repeating: .atMostOnce, count: 5))
+        var seq: Int64 = 1020
+        while delivery.canPublishLive(of: 0), seq < 3000 {
+            seq += 1
+            _ = publish(seq, isBacklog: false)
+            boot += 100_000
+            _ = delivery.tick(at: boot)
+        }
+        #expect(delivery.inFlightCount == DeviceDelivery.maxInFlight)
+    }
+
+    @Test(
+        "a batch with QoS 0 after which no message follows is sent again, and with QoS 1 if no collector acknowledges any"
+    )
+    mutating func lostWithoutPuback() {
+        connectFar(pending: [1...4])
+        #expect(qualities() == [1, 0, 0, 0])
+        delivery.didReceivePuback(lastID - 3, at: boot)
+        boot += OutboxDelivery.confirmationDelay
+        _ = delivery.tick(at: boot)
+        #expect(delivery.inFlightCount == 0)
+        boot += DeviceDelivery.initialRetryDelay
+        _ = delivery.tick(at: boot)
+        #expect(delivery.unsentCount > 0 && Set(qualities()) == [1])
+    }
+
+    @Test("a batch with QoS 0 that was lost twice is sent with QoS 1")
+    mutating func lostTwice() {
+        connectFar(pending: [1...4])
+        for live in 1001...1002 as ClosedRange<Int64> {
+            #expect(qualities() == [1, 0, 0, 0])
+            for seq in [live, live + 10] {
+                _ = publish(seq, isBacklog: false)
+                boot += 2_000_000
+                acknowledgeMessages()
+            }
+            let ack = Acknowledgement(epoch: epoch, received: [1000...live, 1011...live + 10], holdTime: 0)
+            _ = delivery.handle(ack, of: 0, at: boot)
+            #expect(delivery.unsentCount == 4)
+        }
+        #expect(qualities() == [1, 1, 1, 1])
+    }
+
+    @Test("a message with QoS 0 that overtakes one with QoS 1 at the broker does not make that one lost")
+    mutating func overtaken() {
+        connectFar(pending: [1...4])
+        _ = qualities()
+        delivery.didReceivePuback(lastID - 3, at: boot)
+        lastID += 1
+        let overtaking = OutboxDelivery.Outcome.published(id: lastID, bytes: 300, qos: .atMostOnce)
+        _ = delivery.didPublish(BatchPosition(epoch: epoch, seq: 1001), isBacklog: false, overtaking, at: boot)
+        _ = delivery.handle(Acknowledgement(epoch: epoch, received: [1000...1001]), of: 0, at: boot)
+        #expect(delivery.unsentCount == 0)
+    }
+
+    @Test("a refused message is retried with QoS 1, and those with QoS 0 before it were read")
+    mutating func refusedWithoutPuback() {
+        connectFar(pending: [1...4])
+        _ = qualities()
+        _ = publish(1001, isBacklog: false)
+        #expect(delivery.didRefuse(lastID, MQTTError(.notAuthorized, "no"), at: boot).count == 1)
+        #expect(delivery.inFlightCount == 1 && delivery.unsentCount == 0)
+        boot += DeviceDelivery.initialRetryDelay
+        _ = delivery.tick(at: boot)
+        let refused = BatchPosition(epoch: epoch, seq: 1001)
+        #expect(delivery.quality(of: refused, isBacklog: true, at: boot) == .atLeastOnce)
+    }
+
+    @Test("without a collector, each batch has QoS 1")
+    mutating func withoutCollector() {
+        connectFar(pending: [1...4], waitsForCollector: false)
+        #expect(qualities() == [1, 1, 1, 1])
+    }
 }

@@ -1,3 +1,5 @@
+import LockstepMQTT
+
 @testable import LockstepAgent
 
 /// A model of the way from an agent to its broker: a first-in-first-out queue with a rate, and a latency. It has no real time.
@@ -13,6 +15,8 @@ struct SimulatedLink: Sendable {
     var liveSizes: [Int] = [270]
     var backlogSize = 2600
     var hasBacklog = true
+    /// The number of messages with QoS 1 that the broker allows in flight.
+    var maxInFlight: Int?
 
     /// A delivered message.
     struct Delivered {
@@ -20,11 +24,13 @@ struct SimulatedLink: Sendable {
         let isLive: Bool
         let sentAt: Double
         let at: Double
+        /// The number of messages with QoS 1 in flight after it.
+        let inFlight: Int
     }
 
     /// Runs the link and returns what it delivered.
-    func run(seconds: Double, window: LinkWindow = LinkWindow()) -> [Delivered] {
-        var window = window
+    func run(seconds: Double, window: LinkWindow? = nil) -> [Delivered] {
+        var window = window ?? LinkWindow(maxInFlight: maxInFlight)
         var delivered: [Delivered] = []
         var pubacks: [(id: Int32, at: Double)] = []
         var firstPuback = 0
@@ -34,13 +40,18 @@ struct SimulatedLink: Sendable {
         var nextLive = 0.0
         func microseconds(_ time: Double) -> Int64 { Int64(time * 1_000_000) }
         func send(_ bytes: Int, isLive: Bool) {
-            let id = Int32(pubacks.count + 1)
-            window.didPublish(id, bytes: bytes, isBacklog: !isLive, at: microseconds(now))
+            let id = Int32(delivered.count + 1)
+            let qos: QualityOfService = window.needsPuback(isBacklog: !isLive) ? .atLeastOnce : .atMostOnce
+            window.didPublish(id, bytes: bytes, isBacklog: !isLive, qos: qos, at: microseconds(now))
             freeAt = max(freeAt, now) + Double(bytes) / rate(max(freeAt, now))
             let atBroker = freeAt + latency(freeAt)
-            returnFreeAt = max(returnFreeAt, atBroker) + returnBytes / returnRate
-            pubacks.append((id, returnFreeAt + latency(freeAt)))
-            delivered.append(Delivered(bytes: bytes, isLive: isLive, sentAt: now, at: atBroker))
+            if qos == .atLeastOnce {
+                returnFreeAt = max(returnFreeAt, atBroker) + returnBytes / returnRate
+                pubacks.append((id, returnFreeAt + latency(freeAt)))
+            }
+            delivered.append(
+                Delivered(
+                    bytes: bytes, isLive: isLive, sentAt: now, at: atBroker, inFlight: pubacks.count - firstPuback))
         }
         while now < seconds {
             if now >= nextLive {
