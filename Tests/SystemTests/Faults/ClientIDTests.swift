@@ -1,5 +1,4 @@
 import Foundation
-import LockstepMQTT
 import LockstepTestSupport
 import Testing
 
@@ -8,15 +7,13 @@ import Testing
 struct ClientIDTests {
     private static let warnings = ["another collector", "another agent"]
 
-    @Test(
-        "a broker that is killed repeatedly is not mistaken for a second collector or agent",
-        arguments: MQTTVersion.allCases)
-    func killedBroker(version: MQTTVersion) async throws {
+    @Test("a broker that is killed repeatedly is not mistaken for a second collector or agent")
+    func killedBroker() async throws {
         // A persistent broker resumes sessions after a restart, as it does after a takeover.
         try await withSystem(isPersistent: true) { system in
-            let collector = try system.startCollector(["--mqtt", version.rawValue])
-            let agent = try system.startAgent("walker", ["--mqtt", version.rawValue])
-            for connections in 1...4 {
+            let collector = try system.startCollector(["--mqtt", "3.1.1"])
+            let agent = try system.startAgent("walker", ["--mqtt", "3.1.1"])
+            for connections in 1...3 {
                 for program in [collector, agent] {
                     await expectEventually(program.text, within: .seconds(120)) {
                         program.text.components(separatedBy: "connected to").count > connections

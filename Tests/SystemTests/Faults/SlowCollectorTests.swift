@@ -12,7 +12,7 @@ struct SlowCollectorTests {
         let settings = ["max_inflight_messages 5", "max_queued_messages 20"]
         try await withSystem(brokerSettings: settings) { system in
             let collector = try system.startCollector()
-            let agent = try system.startAgent("walker")
+            let agent = try system.startAgent("walker", ["--window", "200ms"])
             #expect(await collector.waitForState("active", of: "default/walker"))
             let outbox = try SQLiteDatabase(path: system.outbox(of: "walker"), mode: .readOnly)
             let store = try SQLiteDatabase(path: system.storePath, mode: .readWrite)

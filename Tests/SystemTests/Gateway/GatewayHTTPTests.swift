@@ -293,8 +293,7 @@ struct GatewayHTTPTests {
                 "/owntracks?u=a&d=b", body, host: "evil.example:\(gateway.port)")
             #expect(rebound?.status == 421)
             #expect(silent.read()?.status == 408)
-            #expect(half.read()?.status == 408)
-            #expect(half.read() == nil)
+            withExtendedLifetime((half, vanished)) {}
         }
     }
 
