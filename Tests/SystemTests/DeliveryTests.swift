@@ -57,51 +57,6 @@ struct DeliveryTests {
         }
     }
 
-    @Test("MQTT acknowledgements are sent only when the client writes: the broker re-sends unacknowledged messages")
-    func withheldAcknowledgements() async throws {
-        try await withBroker { broker in
-            let options = MQTTOptions(address: broker.address, clientID: "reader", keepsSession: true)
-            func connect() throws -> MQTTConnection {
-                let connection = try MQTTConnection(options)
-                try connection.connect()
-                return connection
-            }
-            var received: [String] = []
-            let first = try connect()
-            first.onMessage = { received.append(String(decoding: $0.payload, as: UTF8.self)) }
-            var isUp = false
-            await expectEventually {
-                isUp = isUp || first.read(limit: 10).contains { if case .connected = $0 { true } else { false } }
-                _ = first.write()
-                return isUp
-            }
-            try first.subscribe(to: "numbers", qos: .atLeastOnce)
-            await expectEventually {
-                _ = first.write()
-                return first.read(limit: 10).contains { if case .subscribed = $0 { true } else { false } }
-            }
-            let client = TestClient(broker.address)
-            #expect(await client.waitUntilListening())
-            for number in 0..<10 { #expect(await client.publish("numbers", "\(number)")) }
-            await expectEventually {
-                _ = first.read(limit: 100)
-                return received.count == 10
-            }
-
-            // Like a killed process, the first client has written nothing since.
-            let second = try connect()
-            var again: [String] = []
-            second.onMessage = { again.append(String(decoding: $0.payload, as: UTF8.self)) }
-            await expectEventually {
-                _ = second.write()
-                _ = second.read(limit: 100)
-                return again.count == 10
-            }
-            #expect(again == received)
-            await client.stop()
-        }
-    }
-
     @Test("batches that a broker without persistence loses are reported as missing and re-sent")
     func lostInBroker() async throws {
         try await withSystem { system in
@@ -125,25 +80,6 @@ struct DeliveryTests {
             try await system.drain("walker")
             let verification = try await system.verify(["walker"])
             #expect(verification.status == 0, "\(verification.text)")
-        }
-    }
-
-    @Test("batches dropped by the outbox limits are counted and reported, and do not count as a gap")
-    func cappedOutbox() async throws {
-        try await withSystem { system in
-            let collector = try system.startCollector()
-            let agent = try system.startAgent("walker", ["--outbox-size", "64K"])
-            #expect(await collector.waitForState("active", of: "default/walker"))
-            await system.broker.stop(SIGKILL)
-            #expect(await agent.waitForOutput("samples dropped", within: .seconds(120)), "\(agent.text)")
-            try await system.broker.start()
-            let reader = try await system.reader()
-            try await expectEventually("\(agent.text)", within: .seconds(120)) {
-                try reader.devices().first.map { $0.dropped > 0 && $0.missing + $0.onItsWay == 0 } ?? false
-            }
-            let verification = try await system.verify(["walker"])
-            #expect(verification.status == 1)
-            #expect(verification.text.contains("dropped"))
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
     "An outage that exceeds the outbox size",
     .enabled(if: Programs.isInstalled("mosquitto"), "mosquitto is not installed"))
 struct OutboxCapTests {
-    @Test("dropped samples are reported by agent, collector, doctor and the list of devices")
+    @Test("dropped samples are reported by agent, collector, doctor, verify and the list of devices, and are no gap")
     func reported() async throws {
         try await withSystem { system in
             let collector = try system.startCollector()
@@ -30,6 +30,8 @@ struct OutboxCapTests {
                 try reader.devices().first.map { $0.missing + $0.onItsWay } == 0
             }
 
+            let verification = try await system.verify(["walker"])
+            #expect(verification.status == 1 && verification.text.contains("dropped"), "\(verification.text)")
             let list = try await RunningProgram.run(
                 Programs.built("lockstep"), ["devices", "--store", "sqlite:\(system.storePath)", "--json"])
             #expect(!list.text.contains(#""dropped":0"#), "\(list.text)")
