@@ -72,21 +72,6 @@ struct AnyClientTests {
         }
     }
 
-    @Test("agent and collector work with MQTT 3.1.1 and 5", arguments: MQTTVersion.allCases)
-    func versions(version: MQTTVersion) async throws {
-        try await withSystem { system in
-            let collector = try system.startCollector(["--mqtt", version.rawValue])
-            #expect(await collector.waitForOutput("mqtt=\(version.rawValue)"))
-            let agent = try system.startAgent("walker", ["--mqtt", version.rawValue])
-            #expect(await agent.waitForOutput("mqtt=\(version.rawValue)"))
-            let reader = try await system.reader()
-            try await expectEventually { try reader.devices().first.map { $0.samples > 500 } ?? false }
-            await agent.stop()
-            let verification = try await system.verify(["walker"])
-            #expect(verification.status == 0, "\(verification.text)")
-        }
-    }
-
     @Test(
         "agent and collector detect a broker that supports only MQTT 3.1.1",
         .enabled(if: Programs.isInstalled("nats-server"), "nats-server is not installed"))

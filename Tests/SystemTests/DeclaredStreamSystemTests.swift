@@ -147,28 +147,4 @@ struct DeclaredStreamSystemTests {
             #expect(verified.status == 0, "\(verified.text)")
         }
     }
-
-    @Test("a store reopened without the declaration keeps the samples, and the stream is rejected")
-    func withoutDeclaration() async throws {
-        try await withSystem { system in
-            let settings = try write(Self.section, "streams.yaml", in: system)
-            let payload = #"{"t":1700000000000000,"ppm":[400]}"#
-            let first = try system.startCollector(["--config", settings])
-            try await system.waitForSubscription()
-            let client = try await system.connect()
-            _ = await client.publish("lockstep/lab/pi/x/co2", payload)
-            let reader = try await system.reader()
-            try await expectEventually { try reader.devices().first?.samples == 1 }
-            await first.stop(SIGTERM)
-
-            _ = try system.startCollector()
-            try await system.waitForSubscription()
-            _ = await client.publish("lockstep/lab/pi/x/co2", #"{"t":1800000000000000,"ppm":[500]}"#)
-            _ = await client.publish(
-                "lockstep/lab/pi/motion/gyroscope", #"{"t":1700000000000000,"x":[0],"y":[0],"z":[0]}"#)
-            try await expectEventually { try reader.devices().first?.samples == 2 }
-            let samples = try await lockstep(["query", "x/co2", "--csv"], system)
-            #expect(samples.text.contains(",400.0,") && !samples.text.contains("500.0"), "\(samples.text)")
-        }
-    }
 }

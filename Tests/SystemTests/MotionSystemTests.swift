@@ -32,20 +32,6 @@ struct MotionSystemTests {
         }
     }
 
-    @Test("with a location, the frame is true north without a declination")
-    func trueNorth() async throws {
-        try await withSystem { system in
-            _ = try system.startCollector()
-            let agent = try system.startAgent("walker", ["--rate", "motion/device=20", "--frame", "trueNorth"])
-            let reader = try await system.reader()
-            try await expectEventually("\(agent.text)") {
-                var frames: Set<Double> = []
-                try reader.query(stream: .deviceMotion) { frames.insert($0.values[17]) }
-                return frames.contains(3)
-            }
-        }
-    }
-
     @Test("an invalid frame, declination or step length is refused with the valid values")
     func refused() async throws {
         for (arguments, text) in [

@@ -55,43 +55,6 @@ struct RequestSystemTests {
         }
     }
 
-    @Test("a request sets the phase, and background pauses motion")
-    func phase() async throws {
-        try await withSystem { system in
-            let client = try await system.connect()
-            _ = try system.startAgent("walker")
-            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
-            _ = await client.publish(Self.command, Array(#"{"phase":"background"}"#.utf8))
-            await client.expectMessage { $0.topic.hasSuffix("presence") && $0.text.contains(#""reason":"command""#) }
-            await expectEventually { replies(client) == [#"{"ok":true,"phase":"background"}"#] }
-            _ = await client.publish(Self.command, Array(#"{"id":"d","describe":true}"#.utf8))
-            await expectEventually { replies(client).count == 2 }
-            let reply = try ReplyJSON.decode(Data(replies(client)[1].utf8))
-            guard case .described(let description) = reply.outcome else {
-                Issue.record("\(reply)")
-                return
-            }
-            #expect(description.phase == .background)
-            #expect(description.streams.first { $0.stream == .gyroscope }?.rate == nil)
-            #expect(description.streams.first { $0.stream == .steps }?.rate == .infinity)
-            #expect(description.sources == ["simulate:1": "running"])
-        }
-    }
-
-    @Test("flush publishes samples before the end of their window")
-    func flush() async throws {
-        try await withSystem { system in
-            let client = try await system.connect()
-            let agent = try system.startAgent("walker", ["--window", "1h"])
-            #expect(await agent.waitForOutput("connected to"))
-            await expectEventually {
-                _ = await client.publish(Self.command, Array(#"{"flush":true}"#.utf8))
-                return client.messages.contains { $0.topic.hasSuffix("motion/gyroscope") }
-            }
-            #expect(replies(client).allSatisfy { $0.hasPrefix(#"{"ok":true,"flushed":"#) })
-        }
-    }
-
     @Test("a command whose connection is lost is sent again after a reconnect, and performed once")
     func reconnect() async throws {
         try await withSystem { system in
@@ -125,26 +88,6 @@ struct RequestSystemTests {
             #expect(await command.waitForExit() == 0)
             let reply = try #require(replies(client).first)
             #expect(command.text == reply + "\n", "\(command.text)")
-        }
-    }
-
-    @Test("an invalid request is answered with the reason")
-    func refused() async throws {
-        try await withSystem { system in
-            let client = try await system.connect()
-            let agent = try system.startAgent("walker")
-            #expect(await agent.waitForOutput("connected to"))
-            await client.expectMessage { $0.topic.hasSuffix("motion/gyroscope") }
-            _ = await client.publish(Self.command, Array(#"{"id":"1","phase":"asleep"}"#.utf8))
-            _ = await client.publish(Self.command, Array("nonsense".utf8))
-            await expectEventually { replies(client).count == 2 }
-            let first = try #require(replies(client).first)
-            #expect(first.hasPrefix(#"{"id":"1","ok":false,"error":"'phase' is 'asleep'"#))
-            #expect(replies(client).last?.contains("not valid JSON") == true)
-            // A retained request would be executed again on every connection.
-            _ = await client.publish(Self.command, Array(#"{"phase":"background"}"#.utf8), isRetained: true)
-            let late = try system.startAgent("other")
-            #expect(await late.waitForOutput("connected to"))
         }
     }
 

@@ -43,33 +43,6 @@ struct EmptyBrokerTests {
         }
     }
 
-    @Test("the states of more devices than fit into one turn are published")
-    func manyStates() async throws {
-        try await withSystem { system in
-            let devices = try (1...1200).map {
-                DeviceAddress(group: .standard, device: try DeviceID(validating: "device-\($0)"))
-            }
-            try keepStates(of: devices, in: system.storePath)
-            let client = try await system.connect(["lockstep/+/+/state"])
-            _ = try system.startCollector()
-            await expectEventually("\(client.messages.count)", within: .seconds(120)) {
-                Set(client.messages.map(\.topic)).count == devices.count
-            }
-            #expect(client.messages.allSatisfy { $0.text.contains(#""state":"terminated""#) })
-        }
-    }
-
-    private func keepStates(of devices: [DeviceAddress], in path: String) throws {
-        let transition = LifecycleTransition(
-            from: .active, to: .terminated, since: Moment.now().wall, reason: "ended", seq: 2)
-        var group = IngestGroup()
-        for device in devices {
-            group.transitions.append(DeviceTransition(device: device, transition: transition))
-            group.lifecycles[device] = LifecycleSnapshot(last: transition, phase: .terminated)
-        }
-        _ = try SQLiteStore(path: path).write(group)
-    }
-
     private func samples(of device: String, _ reader: StoreReader) throws -> Int64 {
         try reader.devices().first { $0.address.device.rawValue == device }?.samples ?? 0
     }

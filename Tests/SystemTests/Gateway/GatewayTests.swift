@@ -144,20 +144,6 @@ struct GatewayTests {
         }
     }
 
-    @Test("several fixes with one timestamp are all kept")
-    func ties() async throws {
-        try await withSystem { system in
-            _ = try system.startCollector()
-            try await system.waitForSubscription()
-            let gateway = try system.startGateway()
-            #expect(await gateway.waitForOutput("connected to broker"))
-            let now = Int(Date().timeIntervalSince1970)
-            try await system.publish((0..<3).map { location(now, lat: 50 + Double($0)) }, on: "owntracks/a/b")
-            try await expectEventually { try system.rows(of: "location") == 1 }
-            try await expectEventually { try system.rows(of: "conflicts") == 2 }
-        }
-    }
-
     @Test("unknown senders and impossible messages are refused with a reason, and others continue")
     func refused() async throws {
         try await withSystem { system in

@@ -92,18 +92,4 @@ struct SecureDeliveryTests {
             #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
         }
     }
-
-    @Test("an agent reconnects when the broker restarts")
-    func brokerRestarts() async throws {
-        try await withSecureBroker { broker in
-            let agent = try broker.startAgent("walker", as: "lab/walker")
-            #expect(await agent.waitForOutput("connected to", within: .seconds(120)), "\(agent.text)")
-            await broker.broker?.stop(SIGKILL)
-            #expect(await agent.waitForOutput("the connection was lost", within: .seconds(120)), "\(agent.text)")
-            try await broker.start()
-            await expectEventually("\(agent.text)", within: .seconds(120)) {
-                agent.text.components(separatedBy: "connected to").count == 3
-            }
-        }
-    }
 }
