@@ -77,30 +77,12 @@ struct CBORRejectionTests {
             ("43 002901", "invalid packed series: decimals or parameter out of range"),
             ("44 00000900", "invalid packed series: fewer numbers than declared"),
             ("44 00400002", "invalid packed series: fewer numbers than declared"),
-            (
-                "45 00400182 00",
-                "invalid packed series: the number of bytes does not match the head, or a number is too large"
-            ),
-            (
-                "45 0040010202",
-                "invalid packed series: the number of bytes does not match the head, or a number is too large"
-            ),
-            (
-                "44 00000101",
-                "invalid packed series: the number of bytes does not match the head, or a number is too large"
-            ),
-            (
-                "45 0000010000",
-                "invalid packed series: the number of bytes does not match the head, or a number is too large"
-            ),
-            (
-                "4d 000001ffff 0000000000000000",
-                "invalid packed series: the number of bytes does not match the head, or a number is too large"
-            ),
-            (
-                "4d 000001ffff ffffffffffffffff",
-                "invalid packed series: the number of bytes does not match the head, or a number is too large"
-            ),
+            ("45 00400182 00", wrongLength),
+            ("45 0040010202", wrongLength),
+            ("44 00000101", wrongLength),
+            ("45 0000010000", wrongLength),
+            ("4d 000001ffff 0000000000000000", wrongLength),
+            ("4d 000001ffff ffffffffffffffff", wrongLength),
         ])
     func columns(_ x: String, _ reason: String) {
         #expect(rejection(Self.payload(x: x), in: .cbor)?.description == reason)
@@ -179,3 +161,5 @@ private func bytes(_ hex: String) -> Data {
     let digits = hex.compactMap(\.hexDigitValue)
     return Data(stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
 }
+
+private let wrongLength = "invalid packed series: the number of bytes does not match the head, or a number is too large"
