@@ -1,6 +1,4 @@
-import LockstepMQTT
 import LockstepModel
-import LockstepTestSupport
 import Testing
 
 @testable import LockstepGateway
@@ -51,12 +49,7 @@ struct AccelerationPairsTests {
 
     @Test("parts of different messages become a sample, also when a commit fails in between")
     func intake() async throws {
-        try await withTemporaryFolder { folder in
-            var configuration = GatewayConfiguration(
-                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [SensorLoggerAdapter()],
-                outboxPath: folder + "/g.db")
-            configuration.mapping = DeviceMapping(acceptsAny: true)
-            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+        try await withOutbox(for: SensorLoggerAdapter()) { configuration, outbox in
             var intake = GatewayIntake(configuration)
             func ingest(_ name: String, _ time: Int64) throws {
                 let text =

@@ -1,7 +1,5 @@
 import LockstepAgent
-import LockstepMQTT
 import LockstepModel
-import LockstepTestSupport
 import Testing
 
 @testable import LockstepGateway
@@ -16,13 +14,9 @@ struct GatewayIntakeTests {
 
     @Test("the devices of one user are limited over MQTT as over HTTP, and a refused message is not accepted")
     func userDevices() async throws {
-        try await withTemporaryFolder { folder in
-            var configuration = GatewayConfiguration(
-                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
-                outboxPath: folder + "/g.db")
-            configuration.mapping = DeviceMapping(acceptsAny: true)
+        try await withOutbox(for: OwnTracksAdapter()) { original, outbox in
+            var configuration = original
             configuration.maxUserDevices = 2
-            let outbox = try GatewayOutbox(path: configuration.outboxPath)
             var intake = GatewayIntake(configuration)
             func refusal(_ origin: ForeignMessage.Origin) -> Refusal? {
                 let text = #"{"_type":"location","tst":\#(receipt.microseconds / 1_000_000),"lat":1,"lon":2}"#
@@ -41,7 +35,7 @@ struct GatewayIntakeTests {
             }
             #expect(refusal(.topic("owntracks/alice/a")) == nil, "a known device")
             #expect(refusal(.topic("owntracks/bob/a")) == nil)
-            let again = try GatewayOutbox(path: folder + "/other.db")
+            let again = try GatewayOutbox(path: configuration.outboxPath + "-other")
             #expect(again.senders.count(ofUser: "alice") == 0)
             configuration.maxDevices = 3
             intake = GatewayIntake(configuration)
@@ -51,12 +45,7 @@ struct GatewayIntakeTests {
 
     @Test("a known sender whose samples are all refused has been heard, and its last state stays")
     func refusedSamples() async throws {
-        try await withTemporaryFolder { folder in
-            var configuration = GatewayConfiguration(
-                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [SenMLAdapter()],
-                outboxPath: folder + "/g.db")
-            configuration.mapping = DeviceMapping(acceptsAny: true)
-            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+        try await withOutbox(for: SenMLAdapter()) { configuration, outbox in
             var intake = GatewayIntake(configuration)
             let present = receipt.microseconds / 1_000_000
             // It can never be right.
@@ -83,12 +72,7 @@ struct GatewayIntakeTests {
     @Test(
         "a message that repeats the fix of the one before, and tells no other time, has values of the time of arrival")
     func repeatedFix() async throws {
-        try await withTemporaryFolder { folder in
-            var configuration = GatewayConfiguration(
-                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
-                outboxPath: folder + "/g.db")
-            configuration.mapping = DeviceMapping(acceptsAny: true)
-            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+        try await withOutbox(for: OwnTracksAdapter()) { configuration, outbox in
             var intake = GatewayIntake(configuration)
             let fix = receipt.microseconds / 1_000_000 - 3600
             func send(_ battery: Int, after seconds: Int64, fix: Int64, isRetained: Bool = false) throws {
@@ -126,12 +110,7 @@ struct GatewayIntakeTests {
 
     @Test("a message that is sent again has the time of the first time, unless its commit failed")
     func redeliveredFix() async throws {
-        try await withTemporaryFolder { folder in
-            var configuration = GatewayConfiguration(
-                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
-                outboxPath: folder + "/g.db")
-            configuration.mapping = DeviceMapping(acceptsAny: true)
-            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+        try await withOutbox(for: OwnTracksAdapter()) { configuration, outbox in
             var intake = GatewayIntake(configuration)
             let fix = receipt.microseconds / 1_000_000 - 3600
             /// Returns the times of the batteries and of the positions in seconds after the receipt.
@@ -156,7 +135,8 @@ struct GatewayIntakeTests {
             // The outbox cannot be written twice.
             let first = [(fix: fix, battery: 80)]
             for seconds: Int64 in [1, 2] {
-                #expect(try commit(first, after: seconds, succeeds: false) == [[-3600], [-3600]])
+                let failed = try commit(first, after: seconds, succeeds: false)
+                #expect(failed == [[-3600], [-3600]])
             }
             let messages = first + [(fix, 79), (fix + 60, 78), (fix + 60, 77)]
             let times: [[Int64]] = [[-3600, -3540, 10, 10], [-3600, -3600, -3540, -3540]]
@@ -173,12 +153,7 @@ struct GatewayIntakeTests {
         "samples in the future are accepted while the gateway's clock may be wrong, and refused when others agree with it"
     )
     func clockBehind() async throws {
-        try await withTemporaryFolder { folder in
-            var configuration = GatewayConfiguration(
-                broker: BrokerAddress(host: "localhost", port: 1883), adapters: [OwnTracksAdapter()],
-                outboxPath: folder + "/g.db")
-            configuration.mapping = DeviceMapping(acceptsAny: true)
-            let outbox = try GatewayOutbox(path: configuration.outboxPath)
+        try await withOutbox(for: OwnTracksAdapter()) { configuration, outbox in
             var intake = GatewayIntake(configuration)
             let day: Int64 = 86_400
             var now = receipt.microseconds / 1_000_000

@@ -1,5 +1,8 @@
-import LockstepGateway
+import LockstepMQTT
 import LockstepModel
+import LockstepTestSupport
+
+@testable import LockstepGateway
 
 /// 2026-11-25 03:00 UTC.
 let receipt = Timestamp(microseconds: 1_795_575_600_000_000)
@@ -28,4 +31,16 @@ extension GatewayAdapter {
 extension Translation {
     /// The readings of a stream in all reports.
     func readings(_ stream: String) -> [Reading] { reports.flatMap { $0.readings.filter { $0.stream == stream } } }
+}
+
+/// Calls `body` with an empty outbox, and the configuration of a gateway that accepts messages of any sender in one format.
+func withOutbox(
+    for adapter: some GatewayAdapter, _ body: (GatewayConfiguration, GatewayOutbox) async throws -> Void
+) async throws {
+    try await withTemporaryFolder { folder in
+        var configuration = GatewayConfiguration(
+            broker: BrokerAddress(host: "localhost", port: 1883), adapters: [adapter], outboxPath: folder + "/g.db")
+        configuration.mapping = DeviceMapping(acceptsAny: true)
+        try await body(configuration, GatewayOutbox(path: configuration.outboxPath))
+    }
 }
