@@ -68,7 +68,6 @@ package final class CurlHandle {
         for list in lists { curl_slist_free_all(list) }
     }
 
-    /// Sets a number.
     package func set(_ option: CURLoption, _ number: Int) throws(CurlError) {
         try check(curl_set_long(pointer, option, number))
     }

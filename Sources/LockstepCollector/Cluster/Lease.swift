@@ -101,7 +101,6 @@ struct LeaseRecord: Hashable {
     /// The owner, or nil if the share is free.
     var owner: LeaseOwner?
 
-    /// The payload.
     var payload: [UInt8] { Array((owner.map { "\(token) \($0)" } ?? "\(token)").utf8) }
 
     init(token: FencingToken, owner: LeaseOwner?) {

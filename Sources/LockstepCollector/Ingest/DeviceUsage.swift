@@ -57,12 +57,10 @@ struct DeviceUsage {
         return true
     }
 
-    /// Uses a presence.
     mutating func usePresence(_ limits: DeviceLimits, at boot: Int64) -> Bool {
         presences.take(limits.presences, at: boot)
     }
 
-    /// Uses a transition.
     mutating func useTransition(_ limits: DeviceLimits, at boot: Int64) -> Bool {
         transitions.take(limits.transitions, at: boot)
     }

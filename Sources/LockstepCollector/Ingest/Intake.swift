@@ -34,7 +34,6 @@ struct Intake {
     /// The number of samples in the current group.
     private(set) var pendingSamples = 0
     private var pool: RunPool
-    /// The number of each stream.
     private let streamNumbers: [SensorStream: Int]
     /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
     private var pendingDevices: [Int] = []
@@ -83,7 +82,6 @@ struct Intake {
         for address in devices { add(address) }
     }
 
-    /// The limits of each device.
     var deviceLimits: DeviceLimits {
         get { accounts.limits }
         set { accounts.limits = newValue }

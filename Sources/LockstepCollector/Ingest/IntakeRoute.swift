@@ -11,7 +11,6 @@ struct IntakeRoute {
     let destination: Destination
     let address: DeviceAddress?
     let stream: SensorStream?
-    /// The number of the stream.
     var streamNumber: Int?
     var reader: CanonicalBatchReader?
     /// The index of the device, or nil until it is admitted.

@@ -51,7 +51,6 @@ final class StoreWriter: Sendable {
         try state.withLock { try $0.store.lifecycles() }
     }
 
-    /// Returns the recorded sessions.
     func sessions() throws -> [RecordingSession] { try state.withLock { try $0.store.sessions() } }
 
     /// Returns the committed batch numbers of a device, or nil if the store cannot be read.

@@ -17,7 +17,6 @@ final class CollectorRules {
     private let wakeup: Wakeup
     private let logger: Logger
     private var notifications = Notifications()
-    /// What is reported of the rules.
     private(set) var reported = ReportedRules()
     /// Whether the rules have to be read again after the current transaction.
     private var mustReload = false

@@ -23,7 +23,6 @@ final class HealthReport {
     private let started = Moment.now().wall
     /// Returns the size of the store, or nil while the store is busy or if it is on a server.
     var readSpace: () -> StoreSpace? = { nil }
-    /// Returns what is reported of the rules.
     var readRules: () -> ReportedRules = { ReportedRules() }
     private var space: StoreSpace?
     private var certificates: CertificateWatch

@@ -83,7 +83,6 @@ struct TurnMachine {
         case endTurn(maintenance: Bool)
     }
 
-    /// The result of one read.
     struct ReadResult {
         /// The number of messages of this read.
         var messages = 0

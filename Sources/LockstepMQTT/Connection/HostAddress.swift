@@ -1,6 +1,5 @@
 import Glibc
 
-/// An address of a host.
 struct HostAddress: Hashable, Sendable {
     /// The address as text, such as `192.0.2.1` or `2001:db8::1`.
     let text: String

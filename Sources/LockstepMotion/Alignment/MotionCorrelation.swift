@@ -19,7 +19,6 @@ struct MotionCorrelation: Sendable {
     /// The same as a part of the largest overlap: with less, large correlations would occur by chance.
     private static let minOverlapRatio = 0.4
 
-    /// The shifts.
     let shifts: ClosedRange<Int>
     /// The correlation at each shift; 0 where the overlap is too small.
     let values: [Double]

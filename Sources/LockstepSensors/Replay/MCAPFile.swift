@@ -69,7 +69,6 @@ struct MCAPRecords {
         return nil
     }
 
-    /// Returns the records in the content of a chunk.
     static func records(ofChunk content: ArraySlice<UInt8>) throws(RowError) -> ArraySlice<UInt8> {
         var content = content
         // The times of its first and last message, the size without compression, and a checksum.

@@ -5,7 +5,6 @@ import LockstepMotion
 package struct RecordingLayout: Sendable {
     /// A stream in the recording.
     package struct Part: Sendable {
-        /// The stream.
         package let stream: SensorStream
         /// The field of each column; nil for a column without one.
         let fields: [Field?]

@@ -1,6 +1,5 @@
 import LockstepModel
 
-/// A row of a recording.
 package struct RecordingRow: Sendable {
     /// The time in the file, in µs.
     package let time: Int64

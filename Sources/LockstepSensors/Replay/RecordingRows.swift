@@ -170,7 +170,6 @@ enum NDJSONFields {
     /// The members of an export that are no columns.
     private static let common: Set = ["group", "device", "stream", "t", "time"]
 
-    /// Returns the names of all fields of a file, and of its streams.
     static func names(of file: String) throws(ReplayError) -> (fields: [String], streams: [String]) {
         var lines = try LineReader(file: file)
         var names: [String] = []

@@ -4,7 +4,6 @@ package import LockstepModel
 package struct DeviceRecord: Sendable {
     /// The id in all tables.
     package let id: Int64
-    /// The address.
     package let address: DeviceAddress
     /// The time of the first message, on the collector's clock.
     package var firstSeen: Timestamp?

@@ -33,7 +33,6 @@ package enum SessionTable: String, CaseIterable, Sendable {
     /// The number of columns of the key.
     package var keyCount: Int { self == .sessions ? 2 : 3 }
 
-    /// All columns.
     package var columns: [Column] {
         let key = [Column("group_name", .text), Column("session_id", .text)]
         switch self {
@@ -102,7 +101,6 @@ package enum SessionTable: String, CaseIterable, Sendable {
 
     // MARK: Rows
 
-    /// Returns the row of a session.
     package static func row(of session: RecordingSession) -> [Value] {
         key(session.key) + [
             .text(session.name), .text(session.state.rawValue), .integer(session.created.microseconds),
@@ -123,7 +121,6 @@ package enum SessionTable: String, CaseIterable, Sendable {
         }
     }
 
-    /// Returns the row of a marker.
     package static func row(of marker: RecordingSession.Marker, in session: RecordingSession.Key) -> [Value] {
         key(session) + [
             .text(marker.id), .integer(marker.time.microseconds), .text(marker.clock.rawValue), .text(marker.text),

@@ -2,7 +2,6 @@ import LockstepModel
 
 /// The changes of one device in the current transaction.
 struct DeviceChanges {
-    /// The address of the device.
     let device: DeviceAddress
     let id: Int64
     /// The time of the first message, on the collector's clock.

@@ -66,7 +66,6 @@ struct CanonicalScanner {
         return isNegative ? -value : value
     }
 
-    /// Scans a number.
     mutating func scanNumber() -> Double? {
         let begin = offset
         let isNegative = scan(byte: "-")

@@ -21,7 +21,6 @@ struct UpPlan {
     var isJSON = false
     var exists: (String) -> Bool = { FileManager.default.fileExists(atPath: $0) }
 
-    /// The store.
     var store: String { "sqlite:\(folder)/samples.db" }
     var deviceNames: [String] { (0..<devices).map { "\(Self.devicePrefix)\($0 + 1)" } }
     private static let devicePrefix = "demo-"
