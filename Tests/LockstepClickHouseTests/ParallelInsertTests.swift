@@ -84,7 +84,7 @@ struct ParallelInsertTests {
         "a server that accepts no connection in time is cut off, one that is not running is not",
         arguments: ["a", "ab"])
     func cutOff(_ tables: String) throws {
-        let silent = try SilentListener(isFull: true)
+        let silent = try SilentListener()
         let error = #expect(throws: StoreError.self) {
             try insert(tables, into: [silent.port], retryTime: .zero, silenceLimit: .seconds(5))
         }

@@ -55,20 +55,8 @@ struct StoreTests {
     @Test("a request goes to the next server if one accepts connections and does not answer")
     func hangingServer() async throws {
         try await withClickHouse { server in
-            let port = try freePort()
-            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            defer { close(listener) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-            let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isBound = withUnsafePointer(to: address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) == 0 }
-            }
-            // The kernel accepts connections, and nobody reads them.
-            try #require(isBound && listen(listener, 8) == 0)
-            let servers = server.url().replacing("127.0.0.1", with: "127.0.0.1:\(port),127.0.0.1")
+            let silent = try LoopbackListener()
+            let servers = server.url().replacing("127.0.0.1", with: "127.0.0.1:\(silent.port),127.0.0.1")
             let client = try ClickHouseClient(ClickHouseAddress(servers), timeout: 2000)
             client.retryTime = .seconds(1)
             #expect(try client.rows("SELECT 1", inDatabase: false) == [["1"]])
@@ -80,7 +68,7 @@ struct StoreTests {
             #expect(ContinuousClock.now - start < .seconds(100))
             // A server that answers slowly is not left.
             let slow = try ClickHouseClient(
-                ClickHouseAddress(servers.replacing("127.0.0.1:\(port)", with: "localhost:\(server.port)")))
+                ClickHouseAddress(servers.replacing("127.0.0.1:\(silent.port)", with: "localhost:\(server.port)")))
             slow.pulseInterval = .milliseconds(100)
             #expect(
                 try slow.rows("SELECT count() FROM (SELECT sleep(1) FROM numbers(2))", inDatabase: false) == [["2"]])

@@ -26,7 +26,7 @@ struct AddressRaceTests {
     )
     func silent() throws {
         // The queue of connections of the first address is full, so that it does not answer.
-        let silent = try SilentListener(isFull: true)
+        let silent = try SilentListener()
         let listener = try OtherListener(port: silent.port)
         let memory = AddressMemory()
         let first = try race(port: silent.port, memory, ["127.0.0.1", listener.address]).run()

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import LockstepTestSupport
 import Testing
 
 @testable import LockstepMQTT
@@ -35,24 +36,11 @@ struct PeerAddressTests {
 
 /// A TCP server on a loopback port.
 private final class Server: Sendable {
-    private struct SetupError: Error {}
-
-    private let descriptor: Int32
+    private let listener: LoopbackListener
     /// Accepts the connections that are closed at once.
     private let queue = DispatchQueue(label: "peer address test")
 
-    init() throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-        let isBound = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        guard isBound, listen(descriptor, 10) == 0 else { throw SetupError() }
-    }
+    init() throws { listener = try LoopbackListener() }
 
     /// Connects to the server, and returns the address that the client sees.
     func connectedPeer() -> PeerAddress? {
@@ -62,7 +50,7 @@ private final class Server: Sendable {
         defer { close(client) }
         let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getsockname(descriptor, $0, &length) == 0 && connect(client, $0, length) == 0
+                getsockname(listener.descriptor, $0, &length) == 0 && connect(client, $0, length) == 0
             }
         }
         return isConnected ? PeerAddress(of: client) : nil
@@ -70,20 +58,12 @@ private final class Server: Sendable {
 
     /// Closes every connection at once, from now on until ``stop()``.
     func closeConnections() {
-        let descriptor = descriptor
-        queue.async {
-            while true {
-                let connection = accept(descriptor, nil, nil)
-                guard connection >= 0 else { return }
-                close(connection)
-            }
-        }
+        let listener = listener
+        queue.async { while let connection = listener.accept() { close(connection) } }
     }
 
     func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        // Another test may get the number of the closed descriptor, and must not lose its connections.
+        listener.close()
         queue.sync {}
-        close(descriptor)
     }
 }

@@ -40,7 +40,7 @@ struct SeveralNodesTests {
 
     @Test("the system gives up a connection for lack of acknowledgements only, however long the broker takes")
     func slowBroker() throws {
-        let silent = try SilentListener(isFull: false)
+        let silent = try LoopbackListener()
         let options = MQTTOptions(
             address: try BrokerAddress("mqtt://127.0.0.1:\(silent.port)"), clientID: "test", peerTimeout: 1)
         let connection = try MQTTConnection(options)
@@ -61,8 +61,8 @@ struct SeveralNodesTests {
 
     @Test("a node that does not answer at all is left soon, and the next link begins with the other one")
     func silence() throws {
-        let down = try SilentListener(isFull: true)
-        let other = try SilentListener(isFull: false)
+        let down = try SilentListener()
+        let other = try LoopbackListener()
         let address = try BrokerAddress("mqtt://127.0.0.1:\(down.port),mqtt://127.0.0.1:\(other.port)")
         let node = NodeChoice()
         var failures: [String] = []

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A listener that accepts nothing: its connections wait in a queue, or get no answer at all if the queue is full.
+/// A listener that accepts nothing, and whose queue is full, so that connections get no answer.
 public final class SilentListener {
     private struct SetupError: Error {}
 
@@ -8,19 +8,17 @@ public final class SilentListener {
     public let port: UInt16
     private var descriptors: [Int32]
 
-    /// - Parameter isFull: whether its queue is full, so that connections get no answer.
-    public init(isFull: Bool) throws {
+    public init() throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         descriptors = [listener]
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let clients =
-            isFull ? (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0) } : []
+        let clients = (0..<4).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0) }
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                guard bind(listener, $0, length) == 0, listen(listener, isFull ? 0 : 10) == 0,
+                guard bind(listener, $0, length) == 0, listen(listener, 0) == 0,
                     getsockname(listener, $0, &length) == 0
                 else { return false }
                 for client in clients { _ = connect(client, $0, length) }

@@ -1,5 +1,6 @@
 import Foundation
 import LockstepSensors
+import LockstepTestSupport
 import SensorTestSupport
 
 /// A gpsfake process with its own gpsd, which plays a receiver's log repeatedly.
@@ -63,28 +64,12 @@ struct GpsFake {
 }
 
 /// A TCP server on a free port of this machine that accepts connections and sends nothing.
-struct SilentServer: ~Copyable {
-    let port: UInt16
-    private let descriptor: Int32
+struct SilentServer {
+    private let listener: LoopbackListener
+    var port: UInt16 { listener.port }
+    private var descriptor: Int32 { listener.descriptor }
 
-    init() throws {
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let code = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 4) == 0
-                    && getsockname(descriptor, $0, &size) == 0 ? 0 : errno
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        guard code == 0 else { throw FileError(reason: String(cString: strerror(code))) }
-    }
-
-    deinit { close(descriptor) }
+    init() throws { listener = try LoopbackListener() }
 
     /// Waits until a client has connected.
     func waitForClient() async throws { try await awaitInput(of: descriptor, else: "no client connected") }
