@@ -79,7 +79,8 @@ struct AccessMatrix {
             .union(samples.union(derived).map { "lockstep/\(user)/" + $0 })
             .union(["owntracks/", "sensor-logger/", "senml/"].map { $0 + user })
             .union([
-                "lockstep", "lockstep/lab", "elsewhere/lab/arm-left/steps", "owntracks/\(user)/phone",
+                "lockstep", "lockstep/lab", "lockstep/lab/arm-left/motion/a/b", "steps", "elsewhere/lab/arm-left/steps",
+                "owntracks/\(user)/phone",
                 "owntracks/bob/phone",
                 "sensor-logger", "senml/bob", "spBv1.0/plant/NDATA/line", "spBv1.0/plant/DCMD/line/oven",
                 "spBv1.0/STATE/other",
