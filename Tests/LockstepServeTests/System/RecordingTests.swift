@@ -1,5 +1,6 @@
 import Foundation
 import LockstepModel
+import LockstepStore
 import LockstepTestSupport
 import Testing
 
@@ -116,8 +117,13 @@ struct RecordingTests {
     @Test("sizes of streams are those of 'lockstep devices --size'")
     func sizes() async throws {
         try await withSystem { system in
-            _ = try system.startCollector()
-            _ = try system.startAgent("arm", ["--group", "lab"])
+            // They fill pages, so that they do not wait for a merge.
+            let samples = SampleBlock(
+                stream: .pressure, times: Array(1...10_000), columns: [(1...10_000).map(Double.init)])
+            let device = DeviceAddress(group: GroupID(unchecked: "lab"), device: DeviceID(unchecked: "arm"))
+            let batch = ReceivedBatch(
+                device: device, batch: Batch(position: nil, samples: samples), receivedAt: Timestamp(microseconds: 1))
+            _ = try SQLiteStore(path: system.storePath).write(IngestGroup(batches: [batch]))
             let server = try await TestServer(system)
             try await expectEventually("a size") {
                 let sizes = try await server.get("/api/v1/sizes").json["sizes"] as? [[String: Any]] ?? []
