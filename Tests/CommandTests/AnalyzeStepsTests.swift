@@ -89,16 +89,6 @@ struct AnalyzeStepsTests {
         #expect(abs(try distance(tall) / distance(short) - 4.0 / 3) < 0.001)
     }
 
-    @Test("the steps of a recorded walk are counted", .enabled(if: recordingsFolder != nil))
-    func walk() async throws {
-        let folder = try #require(recordingsFolder)
-        let file = folder + "/walks/Samsung_Dario_Hard_InHand_1.csv"
-        let run = try await RunningProgram.run(Programs.built("lockstep"), ["analyze", "steps", file, "--json"])
-        let object = try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any]
-        let steps = try #require(object?["steps"] as? Int)
-        #expect(abs(steps - 277) <= 8, "\(run.text)")
-    }
-
     @Test("a recording without steps is reported")
     func none() async throws {
         let run = try await analyze(recording(steps: 3))

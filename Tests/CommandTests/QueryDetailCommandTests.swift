@@ -34,19 +34,6 @@ struct QueryDetailCommandTests {
         }
     }
 
-    @Test("--every prints JSON with null for unknown values")
-    func averagesJSON() async throws {
-        try await withStore { store in
-            let run = try await lockstep(["query", "location", "--every", "1h", "--json"], store)
-            #expect(
-                run.text == """
-                    {"group":"default","device":"left","t":1699999200000000,"time":"2023-11-14T22:00:00.000000Z",\
-                    "lat":46.5,"lon":7.5,"alt":null,"hacc":null,"vacc":null,"speed":null,"samples":1,"source":"samples"}
-
-                    """)
-        }
-    }
-
     @Test("--every prints an aligned table")
     func averagesTable() async throws {
         try await withStore { store in

@@ -75,26 +75,6 @@ struct RefineAttitudeTests {
         }
     }
 
-    @Test("a new run replaces the rows in its time range only")
-    func replacement() async throws {
-        try await withTurningDevice([.gyroscope, .accelerometer]) { store in
-            let command = ["refine", "attitude", "--device", "left"]
-            #expect(try await lockstep(command, store).status == 0)
-            let range = ["--from", "\(Self.start + 20_000_000)", "--to", "\(Self.start + 30_000_000)"]
-            let second = try await lockstep(command + range + ["--json"], store)
-            #expect(second.text.hasPrefix(#"{"device":"default/left","rows":1000,"parts":1,"#), "\(second.text)")
-            let rows = try rows(store)
-            #expect(rows.map { $0[0] } == (0..<6000).map { Double(Self.start + $0 * 10_000) })
-            #expect(rows.map { $0[8] } == (0..<6000).map { 2000..<3000 ~= $0 ? 2 : 1 })
-            #expect(try await lockstep(command, store).status == 0)
-            // The rows of replaced runs are removed.
-            #expect(try Set(self.rows(store).map { $0[8] }) == [3])
-            let database = try SQLiteDatabase(path: store, mode: .readOnly)
-            #expect(try database.integer("SELECT count(*) FROM _attitude_refined") == 6000)
-            #expect(try database.integer("SELECT count(*) FROM refined_runs") == 1)
-        }
-    }
-
     @Test("a store that is open for writing can be refined, and written afterwards")
     func collector() async throws {
         try await withTurningDevice([.gyroscope, .accelerometer]) { path in

@@ -46,29 +46,6 @@ struct WatchCommandTests {
         }
     }
 
-    @Test("with --device GROUP/DEVICE, only the device of that group is shown")
-    func device() async throws {
-        try await withSystem { system in
-            let client = try await system.connect()
-            for (group, reason) in [("lab", "pocket"), ("field", "bag")] {
-                let published = await client.publish(
-                    "lockstep/\(group)/phone/presence", #"{"phase":"background","at":1,"reason":"\#(reason)"}"#,
-                    isRetained: true)
-                #expect(published)
-            }
-            let run = try await RunningProgram.run(
-                Programs.built("lockstep"),
-                ["watch", "--broker", system.broker.url, "--device", "lab/phone", "--seconds", "2"])
-            #expect(run.status == 0)
-            #expect(run.text.contains("pocket") && !run.text.contains("bag"), "\(run.text)")
-            let contradiction = try await RunningProgram.run(
-                Programs.built("lockstep"),
-                ["watch", "--broker", system.broker.url, "--device", "lab/phone", "--group", "field"])
-            #expect(contradiction.status == 1)
-            #expect(contradiction.text.contains("--device lab/phone is not in the group 'field'"))
-        }
-    }
-
     @Test("an unreachable broker is reported once, and denied access ends the command")
     func brokerErrors() async throws {
         try await withSystem(brokerSettings: ["allow_anonymous false"]) { system in

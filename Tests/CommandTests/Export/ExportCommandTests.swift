@@ -16,32 +16,6 @@ struct ExportCommandTests {
         }
     }
 
-    @Test("a track is exported as NDJSON")
-    func ndjson() async throws {
-        try await withStore { store in
-            let run = try await lockstep(["export", "track", "--device", "left", "--format", "ndjson"], store)
-            #expect(run.status == 0)
-            #expect(
-                run.text == """
-                    {"group":"default","device":"left","stream":"location","t":1700000000000000,"time":"2023-11-14T22:13:20.000000Z",\
-                    "lat":46.5,"lon":7.5,"alt":null,"hacc":null,"vacc":null,"speed":null,"course":null,"fix":3,"at":null}
-
-                    """)
-        }
-    }
-
-    @Test("motion of several devices is exported as wide CSV")
-    func motion() async throws {
-        try await withStore { store in
-            let run = try await lockstep(["export", "motion"], store)
-            let lines = run.text.split(separator: "\n")
-            #expect(lines.count == 4)
-            #expect(lines.first?.hasPrefix("group,device,t,time,device_motion_qw,") == true)
-            #expect(lines.last?.hasPrefix("lab,right,1700000000000000,2023-11-14T22:13:20.000000Z,,") == true)
-            #expect(lines.last?.hasSuffix(",0.5,0.0,-1.0,,,,,,") == true)
-        }
-    }
-
     @Test(
         "the extension of the file selects the format",
         arguments: [

@@ -87,21 +87,6 @@ struct EventTests {
         }
     }
 
-    @Test("a client that reads nothing is disconnected")
-    func stuckReader() async throws {
-        try await withSystem { system in
-            let client = try await system.connect(["none"])
-            let server = try await TestServer(system)
-            let stuck = try RawConnection(port: server.port, receiveBuffer: 4096)
-            stuck.write("GET /api/v1/live?device=*&hz=60 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            try await expectEventually("the subscriber") { try await server.liveSubscribers() == 1 }
-            try await Self.flood(client)
-            try await expectEventually("no subscriber") { try await server.liveSubscribers() == 0 }
-            try await expectEventually("no connection") { try await server.metric("lockstep_serve_connections") == 1 }
-            withExtendedLifetime(stuck) {}
-        }
-    }
-
     @Test("a client that goes away ends its query and its event stream")
     func goneClient() async throws {
         try await withSystem { system in
