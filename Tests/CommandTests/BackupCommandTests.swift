@@ -49,7 +49,7 @@ struct BackupCommandTests {
             }
             try write(IngestGroup(batches: [received(samples, "left", nil)]), to: store)
             let folder = (store as NSString).deletingLastPathComponent + "/small"
-            try await SmallDisk.with(at: folder, megabytes: 1) {
+            try await SmallDisk.with(at: folder, kilobytes: 1024) {
                 let run = try await lockstep(["backup", folder + "/copy"], store)
                 #expect(run.status == 1 && run.text.contains("no space left on the disk of"), "\(run.text)")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)

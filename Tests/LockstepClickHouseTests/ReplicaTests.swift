@@ -195,7 +195,7 @@ struct ReplicaTests {
             try await waitForKeeper(replicas)
             let server = replicas.servers[1]
             await server.stop()
-            try await SmallDisk.with(at: server.dataFolder, megabytes: 32) {
+            try await SmallDisk.with(at: server.dataFolder, kilobytes: 32_768) {
                 try await server.start()
                 let address = try ClickHouseAddress(replicas.url())
                 let store = try open(address)

@@ -4,15 +4,15 @@ import Foundation
 public enum SmallDisk {
     /// Whether this process may mount file systems.
     public static func isAvailable() async -> Bool {
-        (try? await withTemporaryFolder { folder in try await with(at: folder, megabytes: 1) {} }) != nil
+        (try? await withTemporaryFolder { folder in try await with(at: folder, kilobytes: 100) {} }) != nil
     }
 
     /// Calls `body` while the file system is mounted at `folder`, which is created if it does not exist.
     public static func with<Result>(
-        at folder: String, megabytes: Int, _ body: () async throws -> Result
+        at folder: String, kilobytes: Int, _ body: () async throws -> Result
     ) async throws -> Result {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try await run("mount", ["-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", folder])
+        try await run("mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", folder])
         do {
             let result = try await body()
             try await unmount(folder)

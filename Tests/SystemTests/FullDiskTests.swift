@@ -8,18 +8,19 @@ import Testing
 struct FullDiskTests {
     @Test(
         "an agent on a full disk drops and counts the oldest batches, and delivers the others",
-        .enabled("a small file system cannot be mounted here") { await canMount() })
+        .enabled("a small file system cannot be mounted here") { await SmallDisk.isAvailable() })
     func agent() async throws {
         try await withSystem { system in
-            try await withSmallDisk(kilobytes: 700, in: system.folder) { disk in
+            let disk = system.folder + "/disk"
+            try await SmallDisk.with(at: disk, kilobytes: 700) {
                 await system.broker.stop(SIGKILL)
                 let outbox = disk + "/outbox"
                 let agent = try system.start(
                     "lockstep-agent",
                     [
                         "--broker", system.broker.url, "--device", "walker", "--source", "simulate:1", "--outbox",
-                        outbox, "--window", "200ms", "--rate", "motion/accelerometer=500", "--rate",
-                        "motion/gyroscope=500",
+                        outbox, "--window", "200ms", "--rate", "motion/accelerometer=1000", "--rate",
+                        "motion/gyroscope=1000",
                     ])
                 #expect(await agent.waitForOutput("reason=disk-full", within: .seconds(120)))
                 let database = try SQLiteDatabase(path: outbox, mode: .readOnly)
@@ -50,17 +51,16 @@ struct FullDiskTests {
 
     @Test(
         "a collector that is stopped while its disk is full reports that it is offline",
-        .enabled("a small file system cannot be mounted here") { await canMount() })
+        .enabled("a small file system cannot be mounted here") { await SmallDisk.isAvailable() })
     func collector() async throws {
         try await withSystem { system in
-            try await withSmallDisk(kilobytes: 3000, in: system.folder) { disk in
+            let disk = system.folder + "/disk"
+            try await SmallDisk.with(at: disk, kilobytes: 3000) {
                 let collector = try system.start(
                     "lockstep-collector", ["--broker", system.broker.url, "--store", "sqlite:\(disk)/samples.db"])
                 try await system.waitForSubscription()
                 let client = try await system.connect(["lockstep/default/$collector/main"])
-                // It ends with an error when the disk is full.
-                _ = try await RunningProgram.run(
-                    "/bin/dd", ["if=/dev/zero", "of=\(disk)/filler", "bs=4096", "count=1000"])
+                SmallDisk.fill(disk + "/filler")
                 _ = try system.startAgent("walker", ["--window", "200ms"])
                 #expect(
                     await collector.waitForOutput("store not writable", within: .seconds(120)), "\(collector.text)")
@@ -85,28 +85,4 @@ struct FullDiskTests {
             }
         }
     }
-}
-
-/// Calls `body` with a small file system.
-private func withSmallDisk<Result>(
-    kilobytes: Int, in folder: String, _ body: (String) async throws -> Result
-) async throws -> Result {
-    let path = folder + "/disk"
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    let mounted = try await RunningProgram.run(
-        "/bin/mount", ["-t", "tmpfs", "-o", "size=\(kilobytes)k", "none", path])
-    guard mounted.status == 0 else { throw ProgramError(mounted.text) }
-    do {
-        let result = try await body(path)
-        _ = try await RunningProgram.run("/bin/umount", ["-l", path])
-        return result
-    } catch {
-        _ = try? await RunningProgram.run("/bin/umount", ["-l", path])
-        throw error
-    }
-}
-
-private func canMount() async -> Bool {
-    await (try? withTemporaryFolder { folder in try await withSmallDisk(kilobytes: 100, in: folder) { _ in true } })
-        ?? false
 }

@@ -17,9 +17,9 @@ struct PartitionFullNodeTests {
     func fullDisk() async throws {
         try await withTemporaryFolder { folder in
             let disk = folder + "/disk"
-            try await SmallDisk.with(at: disk, megabytes: 4096) {
+            try await SmallDisk.with(at: disk, kilobytes: 4_194_304) {
                 let messages = SeparateHosts.messageFolder(of: Self.node, in: disk)
-                try await SmallDisk.with(at: messages, megabytes: 256) { try await check(in: disk) }
+                try await SmallDisk.with(at: messages, kilobytes: 262_144) { try await check(in: disk) }
             }
         }
     }

@@ -43,7 +43,7 @@ struct PartitionTests {
 
     private func withDiskInMemory(_ body: (_ folder: String) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
-            try await SmallDisk.with(at: folder + "/disk", megabytes: 4096) { try await body(folder + "/disk") }
+            try await SmallDisk.with(at: folder + "/disk", kilobytes: 4_194_304) { try await body(folder + "/disk") }
         }
     }
 
