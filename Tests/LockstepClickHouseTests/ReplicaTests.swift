@@ -42,8 +42,8 @@ struct ReplicaTests {
 
     @Test(
         "a start from which a replica is cut off after any number of requests succeeds, or is repeated until it is back",
-        arguments: [0, 1])
-    func cutStart(replica index: Int) async throws {
+        arguments: [(0, Quorum.replicas(1)), (1, .majority)])
+    func cutStart(replica index: Int, quorum: Quorum) async throws {
         try await withReplicas(2) { replicas in
             try await waitForKeeper(replicas)
             // The number of requests until the cut; nil for no cut.
@@ -58,19 +58,16 @@ struct ReplicaTests {
             var ports = replicas.servers.map(\.port)
             ports[index] = proxy.port
             let hosts = ports.map { "127.0.0.1:\($0)" }.joined(separator: ",")
-            for quorum in [Quorum.replicas(1), .majority] {
-                // Only the first start of a database makes more than about 20 requests, and its tables take seconds.
-                for (requests, database) in [(60, "a"), (100, "b"), (0, "b"), (2, "b"), (5, "b"), (20, "b")] {
-                    let database = database + (quorum == .majority ? "_majority" : "_one")
-                    let address = try ClickHouseAddress("clickhouse://\(hosts)/\(database)")
-                    left.withLock { $0 = requests }
-                    // Anything but this error ends a collector after a few seconds.
-                    let error = failure { _ = try open(address, quorum: quorum) }
-                    #expect(error == nil || error?.code == .unreachable, "\(quorum), \(requests): \(error as Any)")
-                    left.withLock { $0 = nil }
-                    let opens = await eventually { (try? open(address, quorum: quorum)) != nil }
-                    #expect(opens, "\(quorum), \(requests)")
-                }
+            // Only the first start of a database makes more than about 20 requests, and its tables take seconds.
+            for (requests, database) in [(60, "a"), (100, "b"), (0, "b"), (2, "b"), (5, "b"), (20, "b")] {
+                let address = try ClickHouseAddress("clickhouse://\(hosts)/\(database)")
+                left.withLock { $0 = requests }
+                // Anything but this error ends a collector after a few seconds.
+                let error = failure { _ = try open(address, quorum: quorum) }
+                #expect(error == nil || error?.code == .unreachable, "\(quorum), \(requests): \(error as Any)")
+                left.withLock { $0 = nil }
+                let opens = await eventually { (try? open(address, quorum: quorum)) != nil }
+                #expect(opens, "\(quorum), \(requests)")
             }
         }
     }
