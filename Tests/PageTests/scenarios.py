@@ -421,6 +421,12 @@ def nothing_shifts(system, browser):
         page.drain(1.5)
         shift = page.evaluate("window.shifts")
         assert shift < 0.1, f"{view} shifts by {shift:.3f}"
+        # A part may be away for a moment.
+        for hidden in ("false", "true"):
+            page.evaluate(f"(() => {{ const banner = document.getElementById('banner'); banner.hidden = {hidden}; banner.textContent ||= 'A part is away'; }})()")
+            page.drain(0.3)
+        more = page.evaluate("window.shifts") - shift
+        assert more < 0.02, f"the banner shifts {view} by {more:.3f}"
     page.close()
 
 
