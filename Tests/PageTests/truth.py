@@ -114,6 +114,16 @@ def the_promise_is_shown_in_narrow_windows(system, browser):
         page.close()
 
 
+def values_stay_with_their_units(system, browser):
+    """At 320 px, each value of a stream is on one line with its name and its unit."""
+    page = browser.page(320, 640, 2, True)
+    open_view(page, system, "#/device/lab/left", "document.querySelectorAll('.stream-values b').length > 20")
+    page.expect("[...document.querySelectorAll('.stream-values span span')].every((value) => value.getBoundingClientRect().height < 26)", 10, "values on one line")
+    page.expect("document.documentElement.scrollWidth <= 320", 5, "no scrolling sideways")
+    no_errors(page)
+    page.close()
+
+
 def streams(system):
     """The number of event streams that the server sends."""
     lines = system.get("/metrics").decode().splitlines()
@@ -454,6 +464,6 @@ def bouncer_is_under_more(system, browser):
     page.close()
 
 
-ALL = [the_promise_is_shown_in_narrow_windows, a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured, plots_tell_what_was_summarised,
+ALL = [the_promise_is_shown_in_narrow_windows, values_stay_with_their_units, a_link_shows_the_same, ranges_and_zones_are_chosen, bouncer_is_under_more, ten_windows_share_one_connection, windows_without_shared_workers_share_one_connection, live_plots_have_one_curve, the_cursor_shows_what_was_measured, plots_tell_what_was_summarised,
        labels_of_axes_are_complete, ranges_follow_the_time, a_view_is_shown_while_the_server_is_away, a_phase_is_not_changed_by_arrow_keys, a_session_that_ends_is_asked_for_once,
        without_a_store_nothing_is_claimed, parts_that_are_away_are_reported]

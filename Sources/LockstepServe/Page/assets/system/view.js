@@ -36,7 +36,7 @@ export function show(main) {
 function cardsOf({ server, broker, store, system }) {
     const isKnown = (part) => part !== "unknown";
     const cards = [
-        factCard("server", "Server", server !== "away", { ok: "running", away: "not reached", unknown: "connecting" }[server], [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Phones join at", system.join_url ?? "no address; see --join-url"], ["Map tiles", system.tiles ?? "none; the map shows a grid of coordinates"]]),
+        factCard("server", "Server", server !== "away", { ok: "running", away: "not reached", unknown: "connecting" }[server], [["Version", system.version], ["Rights of this session", session.state.rights.join(", ") || "none"], ["Phones join at", system.join_url ?? "no address; see --join-url"], ["Map tiles", system.tiles ?? "none; the map shows coasts and borders"]]),
         factCard("broker", "Broker", broker === "ok", { ok: "connected", away: "not connected", unknown: "not known" }[broker], [["Address", system.broker.address], ...problemRow(isKnown(broker) && system.broker.problem)]),
         factCard("store", "Store", store === "ok" || store === "none", { ok: "readable", none: "none", away: "not readable", unknown: "not known" }[store], [["Past samples", store === "ok" ? "available" : isKnown(store) ? "not available" : "not known"], ["Delivery", fleet.hasLoaded ? parts.promise([...fleet.entries.values()].map(({ device }) => device)).text : UNKNOWN], ...problemRow(isKnown(store) && system.store.problem)]),
     ];
