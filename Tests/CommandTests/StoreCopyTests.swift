@@ -69,9 +69,10 @@ struct StoreCopyTests {
             let database = try SQLiteDatabase(path: path, mode: .readWrite)
             try database.execute(
                 """
-                INSERT INTO events (rule, device_id, t, at, value, text, late, acknowledged)
-                    SELECT 'high', device_id, 5, \(now), 11, 'it''s high', 0, 9 FROM _devices;
-                INSERT INTO events (rule, device_id, t, at, value, text, late) VALUES ('full', 0, 6, \(now), NULL, '', 1);
+                INSERT INTO events (rule, device_id, t, at, value, text, late, severity, acknowledged)
+                    SELECT 'high', device_id, 5, \(now), 11, 'it''s high', 0, 'critical', 9 FROM _devices;
+                INSERT INTO events (rule, device_id, t, at, value, text, late, severity)
+                    VALUES ('full', 0, 6, \(now), NULL, '', 1, 'info');
                 INSERT INTO deliveries (event_id, way, state, attempts, due, error)
                     VALUES (1, 'bus', 'sent', 0, 7, NULL), (1, 'desk', 'dead', 3, 8, 'status 422');
                 INSERT INTO _rule_states VALUES ('high', 'default/left', '{"live":{"isActive":true}}');
@@ -105,8 +106,10 @@ struct StoreCopyTests {
                         try events.events(
                             of: nil, group: nil, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 9,
                             cancellation: nil
-                        ).map { "\($0.rule) \($0.text) \($0.acknowledged?.microseconds ?? 0) \($0.isLate)" }
-                            == ["high it's high 9 false", "full  0 true"])
+                        ).map {
+                            "\($0.rule) \($0.text) \($0.acknowledged?.microseconds ?? 0) \($0.isLate) \($0.severity)"
+                        }
+                            == ["high it's high 9 false critical", "full  0 true info"])
                     let ofGroup = try events.events(
                         of: nil, group: .standard, rule: nil, from: nil, to: nil, after: 0, before: .max, limit: 9,
                         cancellation: nil)

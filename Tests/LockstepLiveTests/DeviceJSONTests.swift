@@ -104,7 +104,7 @@ struct DeviceJSONTests {
         let full = CollectorHealth(
             status: .stalled, at: moment(0).wall, problem: "disk \"full\"", devices: 1, stored: 2, duplicates: 3,
             conflicts: 4, rejected: 5, dropped: 6, version: "1.0", started: moment(-1).wall, memory: 7, memoryPeak: 8,
-            groups: ["lab"], rules: ["hot": "x/air"], severities: ["hot": .critical],
+            groups: ["lab"], rules: ["hot": "x/air"],
             places: ["home": .circle(.init(latitude: 48.1, longitude: 11.5), radius: 80)])
         picture.handle(Message(device("$collector"), "two", full.encoded()), at: 0)
         let will = CollectorHealth(status: .offline, at: moment(0).wall)
@@ -113,10 +113,10 @@ struct DeviceJSONTests {
             String(decoding: picture.collectorsJSON, as: UTF8.self)
                 == #"[{"group":"lab","collector":"one","status":"offline","at":1700000000000000,"problem":null,"#
                 + #""groups":null,"devices":0,"stored":0,"duplicates":0,"conflicts":0,"rejected":0,"dropped":null,"version":null,"#
-                + #""started":null,"memory":null,"memory_peak":null,"space":null,"rules":{},"severities":{},"places":{}},{"group":"lab","collector":"two","#
+                + #""started":null,"memory":null,"memory_peak":null,"space":null,"rules":{},"places":{}},{"group":"lab","collector":"two","#
                 + #""status":"stalled","at":1700000000000000,"problem":"disk \"full\"","groups":["lab"],"#
                 + #""devices":1,"stored":2,"duplicates":3,"conflicts":4,"rejected":5,"dropped":6,"version":"1.0","#
                 + #""started":1699999999000000,"memory":7,"memory_peak":8,"space":null,"rules":{"hot":"x/air"},"#
-                + #""severities":{"hot":"critical"},"places":{"home":{"center":[48.1,11.5],"radius":80}}}]"#)
+                + #""places":{"home":{"center":[48.1,11.5],"radius":80}}}]"#)
     }
 }

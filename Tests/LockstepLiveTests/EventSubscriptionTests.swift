@@ -32,7 +32,7 @@ struct EventSubscriptionTests {
         #expect(
             first[0].data
                 == #"{"id":2,"rule":"hot","device":"lab/left","t":1700000002000000,"at":1700000002500000,"value":31.5,"#
-                + #""text":"too hot","late":false}"#)
+                + #""text":"too hot","late":false,"severity":"warning"}"#)
         publish(5)
         publish(5)
         #expect(subscription.waiting().map(\.id) == ["run-7-5"], "a repeated message is no new event")
@@ -53,7 +53,7 @@ struct EventSubscriptionTests {
         }
         let changes = subscription.waiting()
         #expect(changes.map(\.name) == ["event", "acknowledged"])
-        #expect(changes[0].data.hasSuffix(#""late":false,"acknowledged":1700000009000000}"#))
+        #expect(changes[0].data.hasSuffix(#""severity":"warning","acknowledged":1700000009000000}"#))
         #expect(
             changes[1].data
                 == #"{"id":2,"rule":"hot","device":"lab/left","t":1700000002000000,"acknowledged":1700000009000000}"#)

@@ -128,7 +128,6 @@ struct LiveDevicesTests {
     mutating func rulesAfterLastWill() throws {
         let report = CollectorHealth(
             status: .online, at: moment(0).wall, started: moment(0).wall, rules: ["hot": "x/air"],
-            severities: ["hot": .critical],
             places: ["home": .circle(.init(latitude: 48.1, longitude: 11.5), radius: 80)])
         let will = CollectorHealth(status: .offline, at: moment(1).wall)
         live.handle(Message(device("$collector"), "one", report.encoded()), at: 0)
@@ -139,8 +138,7 @@ struct LiveDevicesTests {
                 return
             }
             #expect(health.status == .offline && health.started == nil)
-            #expect(health.rules == report.rules && health.severities == report.severities)
-            #expect(health.places == report.places)
+            #expect(health.rules == report.rules && health.places == report.places)
             #expect(live.collectors.values.first == health)
         }
         let next = CollectorHealth(status: .online, at: moment(3).wall, started: moment(3).wall)

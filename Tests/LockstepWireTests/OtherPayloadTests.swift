@@ -109,7 +109,8 @@ struct EventJSONTests {
         let event = StoredEvent(
             id: number,
             event: RuleEvent(
-                key: .init(rule: "hot", device: nil, time: time), at: time, value: 1.5, text: "a", isLate: true),
+                key: .init(rule: "hot", device: nil, time: time), at: time, value: 1.5, text: "a", isLate: true,
+                severity: .info),
             acknowledged: time)
         #expect(try EventJSON.decode(Data(EventJSON.encode(event)), of: nil) == event)
     }
@@ -162,7 +163,6 @@ struct CollectorHealthTests {
                     + #""refused":["steps"],"reader":8,"reader_age":9}}"#))
         full.rules = ["low": "pressure", "high": "x/air"]
         #expect(text(full.encoded()).hasSuffix(#","rules":{"high":"x/air","low":"pressure"}}"#))
-        full.severities = ["low": .info]
         full.places = [
             "home": .circle(.init(latitude: 48.1, longitude: -11.5), radius: 100),
             "yard": .polygon([
@@ -171,7 +171,7 @@ struct CollectorHealthTests {
         ]
         #expect(
             text(full.encoded()).hasSuffix(
-                #","severities":{"low":"info"},"places":{"home":{"center":[48.1,-11.5],"radius":100},"#
+                #","places":{"home":{"center":[48.1,-11.5],"radius":100},"#
                     + #""yard":{"polygon":[[1.0,1.0],[1.0,2.0],[2.0,2.0]]}}}"#))
         #expect(try CollectorHealth.decode(Data(full.encoded())) == full)
         var minimal = health
@@ -196,7 +196,6 @@ struct CollectorHealthTests {
             (Self.with(#""places":{"a":{"center":[91,0],"radius":1}}"#), "'places.a.center' is not a latitude"),
             (Self.with(#""places":{"a":{"center":[1,0],"radius":0}}"#), "'places.a.radius' is not above 0"),
             (Self.with(#""places":{"a":{"polygon":[[1,1],[2,2]]}}"#), "'places.a.polygon' has less than three"),
-            (Self.with(#""severities":{"a":"loud"}"#), "'severities.a' has an unknown value"),
         ])
     func rejected(_ payload: String, _ reason: String) {
         let error = #expect(throws: PayloadError.self) { try CollectorHealth.decode(data(payload)) }

@@ -161,6 +161,8 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         open_view(page, ruled, "#/events", f"{rows} === 5")
         choose = lambda label, value: page.evaluate(f"(() => {{ const select = document.querySelector('.events-tools [aria-label={label}]'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()")
         page.expect("[...document.querySelectorAll('.event')].filter((row) => row.querySelector('.event-severity')?.textContent === 'Critical').length === 1", 20, "the severity of a rule")
+        stored = {event["rule"]: event["severity"] for event in ruled.get("/api/v1/events")["events"]}
+        assert stored == {"high": "warning", "higher": "critical"}, stored
         choose("Severity", "critical")
         page.expect(f"{rows} === 1 && /severity=critical/.test(location.hash) && /higher/.test({text('.event-text')})")
         choose("Severity", "warning")
@@ -183,7 +185,7 @@ def events_are_filtered_and_acknowledged_together(system, browser):
         open_view(page, ruled, "#/events", f"{rows} === 5")
         took = page.evaluate("""(async () => {
             const begin = performance.now();
-            const events = Array.from({ length: 10000 }, (_, i) => ({ id: i + 100, rule: `rule ${i % 7}`, device: `lab/device-${i % 50}`, t: Date.now() * 1000 - i * 1e6, at: Date.now() * 1000 - i * 1e6, text: `Event ${i}`, late: false }));
+            const events = Array.from({ length: 10000 }, (_, i) => ({ id: i + 100, rule: `rule ${i % 7}`, device: `lab/device-${i % 50}`, t: Date.now() * 1000 - i * 1e6, at: Date.now() * 1000 - i * 1e6, text: `Event ${i}`, late: false, severity: "info" }));
             const real = window.fetch;
             window.fetch = async (url, options) => (String(url).includes('/events?') ? { ok: true, status: 200, json: async () => ({ events, next: null }) } : real(url, options));
             const older = [...document.querySelectorAll('.events-older button')].find((button) => /older/.test(button.textContent));

@@ -222,6 +222,7 @@ extension RowBinary {
         append(event.value)
         append(event.text)
         append(Int64(event.isLate ? 1 : 0))
+        append(event.severity.rawValue)
         endRow()
     }
 

@@ -36,6 +36,7 @@ struct RuleProgress: Codable, Equatable {
         var value: Double?
         var text: String
         var late: Bool
+        var severity: String
         var ways: [String]
 
         init(_ event: RuleEvent, id: Int64) {
@@ -46,6 +47,7 @@ struct RuleProgress: Codable, Equatable {
             value = event.value.flatMap { $0.isFinite ? $0 : nil }
             text = event.text
             late = event.isLate
+            severity = event.severity.rawValue
             ways = event.ways
         }
 
@@ -54,7 +56,8 @@ struct RuleProgress: Codable, Equatable {
                 id: id,
                 event: RuleEvent(
                     key: .init(rule: rule, device: device, time: Timestamp(microseconds: t)),
-                    at: Timestamp(microseconds: at), value: value, text: text, isLate: late, ways: ways))
+                    at: Timestamp(microseconds: at), value: value, text: text, isLate: late,
+                    severity: Severity(rawValue: severity) ?? .warning, ways: ways))
         }
     }
 

@@ -15,7 +15,7 @@ extension ClickHouseSchema {
             """
             CREATE TABLE IF NOT EXISTS received_events (
                 event_id Int64, rule String, device_id Int64, t Int64, at Int64, value Nullable(Float64), text String,
-                late Int64
+                late Int64, severity String
             ) ENGINE = \(storage.engine("ReplacingMergeTree", of: "received_events")) ORDER BY (device_id, rule, t, event_id)\(storage.clause)
             """,
             """
@@ -54,7 +54,7 @@ extension ClickHouseSchema {
         let acknowledged =
             condition.map { "\nWHERE event_id IN (SELECT event_id FROM received_events WHERE \($0))" } ?? ""
         return """
-            SELECT event_id, rule, device_id, t, at, value, text, late,
+            SELECT event_id, rule, device_id, t, at, value, text, late, severity,
             if(first_acknowledged = 0, NULL, first_acknowledged) AS acknowledged
             FROM (SELECT \(eventColumns.joined(separator: ", ")) FROM received_events\(rows)
             ORDER BY device_id, rule, t, event_id LIMIT 1 BY device_id, rule, t) AS first_rows
@@ -80,7 +80,7 @@ extension ClickHouseSchema {
     static let noDevice: Int64 = -1
 
     /// The columns of `received_events`.
-    static let eventColumns = ["event_id", "rule", "device_id", "t", "at", "value", "text", "late"]
+    static let eventColumns = ["event_id", "rule", "device_id", "t", "at", "value", "text", "late", "severity"]
     /// The columns of `received_deliveries`.
     static let deliveryColumns = [
         "delivery_id", "event_id", "way", "state", "attempts", "due", "error", "version", "device_id",

@@ -41,7 +41,7 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
 /// - Parameter priority: that of the target, or nil for that of the rule's severity.
 func ntfyHeaders(_ event: StoredEvent, token: String?, priority: String?) -> [String] {
     var headers = ["Title: \(headerText(event.rule))", "Content-Type: text/plain; charset=utf-8"]
-    if let priority = priority ?? event.severity?.priority { headers.append("Priority: \(priority)") }
+    if let priority = priority ?? event.severity.priority { headers.append("Priority: \(priority)") }
     if let token { headers.append("Authorization: Bearer \(headerText(token))") }
     return headers
 }

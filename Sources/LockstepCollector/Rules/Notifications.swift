@@ -6,8 +6,6 @@ import LockstepStore
 struct Notifications {
     private(set) var rules = RuleSet()
     private(set) var hasRules = false
-    /// The severity of each rule by its name.
-    private var severities: [String: Severity] = [:]
     /// Whether the notifications that earlier runs have left are still to be read.
     private(set) var needsEarlier = true
     /// Sends by all ways except MQTT; nil without rules.
@@ -42,7 +40,6 @@ struct Notifications {
     mutating func setRules(_ rules: RuleSet) {
         self.rules = rules
         hasRules = true
-        severities = Dictionary(rules.rules.map { ($0.name, $0.severity) }) { first, _ in first }
         notifier?.setWays(rules.ways)
     }
 
@@ -53,22 +50,13 @@ struct Notifications {
     }
 
     mutating func add(_ deliveries: [EventDelivery], at now: Timestamp = Moment.now().wall) {
-        for delivery in deliveries.map(withSeverity) {
+        for delivery in deliveries {
             switch rules.ways[delivery.way] {
             case .mqtt: if Self.isDue(delivery.due, at: now) { queue.append(delivery) } else { refuse(delivery) }
             case .record: records.append(delivery)
             default: notifier?.add(delivery)
             }
         }
-    }
-
-    /// Returns a notification with the severity of its rule, which the store does not have.
-    private func withSeverity(_ delivery: EventDelivery) -> EventDelivery {
-        var event = delivery.event
-        event.event.severity = severities[event.rule]
-        return EventDelivery(
-            id: delivery.id, event: event, way: delivery.way, state: delivery.state, attempts: delivery.attempts,
-            due: delivery.due, error: delivery.error)
     }
 
     mutating func add(_ updates: [DeliveryUpdate]) { results += updates }

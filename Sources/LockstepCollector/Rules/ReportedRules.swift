@@ -6,8 +6,6 @@ import LockstepWire
 struct ReportedRules {
     /// The stream that each rule watches, by the rule's name. Rules without a stream are missing.
     private(set) var streams: [String: String]?
-    /// The severity of each rule, by the rule's name.
-    private(set) var severities: [String: Severity]?
     /// The areas of places that rules name.
     private(set) var places: [String: CollectorHealth.Place]?
 
@@ -16,18 +14,15 @@ struct ReportedRules {
 
     init(_ rules: RuleSet = RuleSet()) {
         var streams: [String: String] = [:]
-        var severities: [String: Severity] = [:]
         var places: [String: CollectorHealth.Place] = [:]
         var corners = 0
         for rule in rules.rules {
             streams[rule.name] = rule.condition.stream?.name
-            severities[rule.name] = rule.severity
             guard case .place(let place) = rule.condition, places[place.name] == nil else { continue }
             corners += place.area.points.count
             if corners <= Self.mostCorners { places[place.name] = place.area.reported }
         }
         self.streams = streams.isEmpty ? nil : streams
-        self.severities = severities.isEmpty ? nil : severities
         self.places = places.isEmpty ? nil : places
     }
 }

@@ -114,8 +114,7 @@ final class HealthReport {
             version: configuration.version, started: started, memory: memory?.current, memoryPeak: memory?.peak,
             store: store, groups: configuration.reportedGroups,
             certificates: times.isEmpty ? nil : times,
-            space: space.map(CollectorHealth.Space.init), rules: rules.streams, severities: rules.severities,
-            places: rules.places)
+            space: space.map(CollectorHealth.Space.init), rules: rules.streams, places: rules.places)
         do {
             if try link.publish(message(health)) != nil { publishedAt = moment.boot }
         } catch {

@@ -157,7 +157,6 @@ extension LiveDevices {
         // A last will does not have what is known of the rules, which the events of the collector still need.
         if health.started == nil, let before {
             health.rules = before.rules
-            health.severities = before.severities
             health.places = before.places
         }
         collectors[address] = health

@@ -164,7 +164,6 @@ extension LiveDevices {
             object.nullMember("space")
         }
         object.member("rules", health.rules ?? [:])
-        object.member("severities", (health.severities ?? [:]).mapValues(\.rawValue))
         object.member("places") { CollectorHealth.Place.write(health.places ?? [:], to: &$0) }
         return object.finish()
     }

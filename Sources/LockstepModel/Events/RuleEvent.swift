@@ -39,16 +39,20 @@ public struct RuleEvent: Sendable, Hashable {
     public var isLate: Bool
     /// The names of the ways out. Neither messages nor the table of events have them.
     public var ways: [String]
-    /// The severity of its rule, in notifications; nil elsewhere, because the table of events does not have it.
-    public var severity: Severity?
+    /// The severity that its rule had.
+    public var severity: Severity
 
     /// Creates an event.
-    public init(key: Key, at: Timestamp, value: Double?, text: String, isLate: Bool, ways: [String] = []) {
+    public init(
+        key: Key, at: Timestamp, value: Double?, text: String, isLate: Bool, severity: Severity = .warning,
+        ways: [String] = []
+    ) {
         self.key = key
         self.at = at
         self.value = value
         self.text = text
         self.isLate = isLate
+        self.severity = severity
         self.ways = ways
     }
 

@@ -177,6 +177,7 @@ extension RuleEvent {
             text = "\(subject): \(rule.name): \(rule.condition.sentence(value))"
         }
         self.init(
-            key: key, at: Timestamp(microseconds: at), value: value, text: text, isLate: isLate, ways: rule.ways)
+            key: key, at: Timestamp(microseconds: at), value: value, text: text, isLate: isLate,
+            severity: rule.severity, ways: rule.ways)
     }
 }

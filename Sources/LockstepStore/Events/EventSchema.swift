@@ -11,6 +11,7 @@ let eventTables = [
         value REAL, -- the value that completed the condition
         text TEXT NOT NULL,
         late INTEGER NOT NULL, -- 1 if the sample arrived late
+        severity TEXT NOT NULL, -- of the rule: info, warning, critical
         acknowledged INTEGER, -- when a person acknowledged it
         UNIQUE (rule, device_id, t)
     )

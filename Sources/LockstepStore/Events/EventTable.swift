@@ -13,7 +13,7 @@ struct EventTable {
         // The same sample cannot notify twice, whatever happened to the state of its rule.
         insert = try database.prepare(
             """
-            INSERT INTO events (rule, device_id, t, at, value, text, late) VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO events (rule, device_id, t, at, value, text, late, severity) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT DO NOTHING
             """, persistent: true)
         insertDelivery = try database.prepare(
@@ -45,6 +45,7 @@ struct EventTable {
         try insert.bind(event.value, at: 5)
         try insert.bind(event.text, at: 6)
         try insert.bind(Int64(event.isLate ? 1 : 0), at: 7)
+        try insert.bind(event.severity.rawValue, at: 8)
         try insert.run()
         guard database.changes > 0 else { return [] }
         let stored = StoredEvent(id: database.lastInsertRowID, event: event)

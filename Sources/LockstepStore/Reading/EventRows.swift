@@ -30,7 +30,8 @@ package struct EventRows {
     ) throws(StoreError) -> [(device: Int64, event: StoredEvent)] {
         let found = try source.rows(
             """
-            SELECT event_id, rule, device_id, t, at, value, text, late, acknowledged FROM \(rows) WHERE \(condition)
+            SELECT event_id, rule, device_id, t, at, value, text, late, severity, acknowledged
+            FROM \(rows) WHERE \(condition)
             ORDER BY event_id \(order) \(limit == .max ? "" : "LIMIT \(max(0, limit))")
             """
         ) { row throws(StoreError) in
@@ -39,10 +40,11 @@ package struct EventRows {
                 rule: row.text(at: 1) ?? "", device: nil, time: Timestamp(microseconds: row.int64(at: 3)))
             let event = RuleEvent(
                 key: key, at: Timestamp(microseconds: row.int64(at: 4)), value: value.isNaN ? nil : value,
-                text: row.text(at: 6) ?? "", isLate: row.int64(at: 7) != 0)
+                text: row.text(at: 6) ?? "", isLate: row.int64(at: 7) != 0,
+                severity: row.text(at: 8).flatMap(Severity.init) ?? .warning)
             return (
                 device: row.int64(at: 2),
-                event: StoredEvent(id: row.int64(at: 0), event: event, acknowledged: timestamp(row, at: 8))
+                event: StoredEvent(id: row.int64(at: 0), event: event, acknowledged: timestamp(row, at: 9))
             )
         }
         let addresses = try address == nil ? lookUp(Set(found.map(\.device))) : [:]

@@ -69,5 +69,3 @@ extension CollectorHealth.Place: JSONReadable {
         return .polygon(corners)
     }
 }
-
-extension Severity: JSONReadable {}

@@ -67,9 +67,6 @@ public struct CollectorHealth: Hashable, Sendable {
     /// The stream that each of its rules watches, by the rule's name; nil without such rules, and from a collector that
     /// does not report them.
     public var rules: [String: String]?
-    /// The severity of each of its rules, by the rule's name; nil without rules, and from a collector that does not
-    /// report them.
-    public var severities: [String: Severity]?
     /// The areas that its rules watch, by the names of their places; nil without any, and from a collector that does not
     /// report them.
     public var places: [String: Place]?
@@ -80,7 +77,7 @@ public struct CollectorHealth: Hashable, Sendable {
         conflicts: Int = 0, rejected: Int = 0, dropped: Int64? = nil, version: String? = nil,
         started: Timestamp? = nil, memory: Int? = nil, memoryPeak: Int? = nil, store: Store? = nil,
         groups: [String]? = nil, certificates: CertificateTimes? = nil, space: Space? = nil,
-        rules: [String: String]? = nil, severities: [String: Severity]? = nil, places: [String: Place]? = nil
+        rules: [String: String]? = nil, places: [String: Place]? = nil
     ) {
         self.status = status
         self.at = at
@@ -100,7 +97,6 @@ public struct CollectorHealth: Hashable, Sendable {
         self.certificates = certificates
         self.space = space
         self.rules = rules
-        self.severities = severities
         self.places = places
     }
 
@@ -130,7 +126,6 @@ public struct CollectorHealth: Hashable, Sendable {
         if let groups { object.member("groups", groups) { $0.string($1) } }
         if let space { object.member("space") { space.write(to: &$0) } }
         if let rules { object.member("rules", rules) }
-        if let severities { object.member("severities", severities.mapValues(\.rawValue)) }
         if let places { object.member("places") { Place.write(places, to: &$0) } }
         object.member(certificates: certificates ?? [:])
         return object.finish()
@@ -156,8 +151,7 @@ public struct CollectorHealth: Hashable, Sendable {
             },
             groups: try object.optional("groups"), certificates: certificates?.valid,
             space: try space.map { space throws(PayloadError) in try Space(space) },
-            rules: try object.optional("rules"), severities: try object.optional("severities"),
-            places: try object.optional("places"))
+            rules: try object.optional("rules"), places: try object.optional("places"))
     }
 }
 

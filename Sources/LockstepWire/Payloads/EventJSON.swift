@@ -2,9 +2,10 @@ public import FoundationEssentials
 public import LockstepModel
 
 /// The JSON encoding of an event of a rule, in MQTT messages, webhooks and the HTTP API: `{"id":7,"rule":"hot",
-/// "device":"lab/left","t":1700000000000000,"at":1700000000100000,"value":31.5,"text":"…","late":false}`.
+/// "device":"lab/left","t":1700000000000000,"at":1700000000100000,"value":31.5,"text":"…","late":false,
+/// "severity":"warning"}`.
 ///
-/// An event that a person has acknowledged also has `acknowledged`, and a notification `severity`.
+/// An event that a person has acknowledged also has `acknowledged`.
 public enum EventJSON {
     /// Encodes an event.
     public static func encode(_ event: StoredEvent) -> [UInt8] {
@@ -23,7 +24,7 @@ public enum EventJSON {
         if let value = event.value, value.isFinite { object.member("value", value) }
         object.member("text", event.text)
         object.member("late", event.isLate)
-        object.member("severity", ifPresent: event.severity?.rawValue)
+        object.member("severity", event.severity.rawValue)
         object.member("acknowledged", ifPresent: event.acknowledged?.microseconds)
     }
 
@@ -36,7 +37,8 @@ public enum EventJSON {
             id: try object.required("id"),
             event: RuleEvent(
                 key: try key(object, of: device), at: try object.required("at"), value: try object.optional("value"),
-                text: try object.required("text"), isLate: try object.optional("late") ?? false),
+                text: try object.required("text"), isLate: try object.optional("late") ?? false,
+                severity: try object.optional("severity") ?? .warning),
             acknowledged: try object.optional("acknowledged"))
         try check(id: event.id, ("t", event.key.time), ("at", event.at), ("acknowledged", event.acknowledged))
         return event
@@ -112,3 +114,5 @@ public enum EventAcknowledgementJSON {
         return confirmation
     }
 }
+
+extension Severity: JSONReadable {}

@@ -32,23 +32,23 @@ struct EventQuery {
         switch format {
         case .text:
             var table = Table([
-                .right("EVENT"), "TIME", "DEVICE", "RULE", .right("VALUE"), "LATE", "ACKNOWLEDGED", "TEXT",
+                .right("EVENT"), "TIME", "DEVICE", "RULE", "SEVERITY", .right("VALUE"), "LATE", "ACKNOWLEDGED", "TEXT",
             ])
             for (id, event, acknowledged) in events {
                 table.rows.append([
                     .init(id.map { "\($0)" } ?? "-"), .init(event.time.shown(decimals: 3)), .init(name(event), .bold),
-                    .init(event.rule), .init(event.value.map(number) ?? "-"), .init(event.isLate ? "late" : ""),
-                    .init(acknowledged?.shown ?? ""), .init(event.text),
+                    .init(event.rule), .init(event.severity.rawValue), .init(event.value.map(number) ?? "-"),
+                    .init(event.isLate ? "late" : ""), .init(acknowledged?.shown ?? ""), .init(event.text),
                 ])
             }
             return events.isEmpty ? ["no events"] : table.lines(for: .output)
         case .csv:
-            return ["event,time,device,rule,value,late,text,acknowledged"]
+            return ["event,time,device,rule,value,late,text,acknowledged,severity"]
                 + events.map { id, event, acknowledged in
                     [
                         id.map { "\($0)" } ?? "", event.time.description, name(event), event.rule,
                         event.value.map { "\($0)" } ?? "", event.isLate ? "1" : "0", quoted(event.text),
-                        acknowledged?.description ?? "",
+                        acknowledged?.description ?? "", event.severity.rawValue,
                     ].joined(separator: ",")
                 }
         case .json:
@@ -65,6 +65,7 @@ struct EventQuery {
                     object.nullMember("value")
                 }
                 object.member("late", event.isLate)
+                object.member("severity", event.severity.rawValue)
                 object.member("text", event.text)
                 object.member("acknowledged", orNull: acknowledged?.microseconds)
                 return String(decoding: object.finish(), as: UTF8.self)

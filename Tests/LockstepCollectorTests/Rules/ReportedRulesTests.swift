@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What a collector reports of its rules")
 struct ReportedRulesTests {
-    @Test("streams, severities and the areas that rules name are reported")
+    @Test("streams and the areas that rules name are reported")
     func reported() throws {
         let yaml = """
             places:
@@ -15,14 +15,13 @@ struct ReportedRulesTests {
               yard: {polygon: [[1, 1], [1, 2], [2, 2]]}
               unused: {center: [0, 0], radius: 1}
             rules:
-              in: {when: {enter: home}, severity: info}
-              out: {when: {leave: home}, severity: warning}
+              in: {when: {enter: home}}
+              out: {when: {leave: home}}
               stay: {when: {dwell: yard, for: 5m}}
-              down: {when: {health: drops, above: 0}, severity: critical}
+              down: {when: {health: drops, above: 0}}
             """
         let rules = ReportedRules(try parseRules(yaml, file: "r.yaml"))
         #expect(rules.streams == ["in": "location", "out": "location", "stay": "location"])
-        #expect(rules.severities == ["in": .info, "out": .warning, "stay": .warning, "down": .critical])
         let corners: [CollectorHealth.Position] = [
             .init(latitude: 1, longitude: 1), .init(latitude: 1, longitude: 2), .init(latitude: 2, longitude: 2),
         ]
@@ -31,7 +30,7 @@ struct ReportedRulesTests {
                 "home": .circle(.init(latitude: 48.1, longitude: 11.5), radius: 80), "yard": .polygon(corners),
             ])
         let none = ReportedRules()
-        #expect(none.streams == nil && none.severities == nil && none.places == nil)
+        #expect(none.streams == nil && none.places == nil)
     }
 
     @Test("areas with too many corners for a report are left out")

@@ -28,16 +28,6 @@ struct NotificationsTests {
             attempts: 0, due: Timestamp(microseconds: 0), error: nil)
     }
 
-    @Test("a notification has the severity of its rule")
-    func severity() {
-        var rule = Rule(name: "a", condition: .shake)
-        rule.severity = .critical
-        var notifications = Notifications()
-        notifications.setRules(RuleSet(rules: [rule], ways: ["broker": .mqtt(isRetained: false)]))
-        notifications.add([delivery(1)])
-        #expect(notifications.unpublished.map(\.event.severity) == [.critical])
-    }
-
     @Test("a notification that cannot be published does not hold up the next ones")
     func failure() {
         var notifications = notifications()

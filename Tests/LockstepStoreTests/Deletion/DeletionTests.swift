@@ -111,7 +111,10 @@ struct DeletionTests {
         }
         try store.write(group)
         try store.database.execute(
-            "INSERT INTO events (rule, device_id, t, at, text, late) VALUES ('r', 1, \(start), 0, '', 0)")
+            """
+            INSERT INTO events (rule, device_id, t, at, text, late, severity)
+                VALUES ('r', 1, \(start), 0, '', 0, 'info')
+            """)
         let run = try RefinedRun(
             path: path, device: device("one"), kind: .location, method: "m", version: 1, parameters: "{}", now: time(0))
         try run.write([RefinedRow(time: start + 4, values: [1, 2, 3, 4, 5, 1, 0])])

@@ -68,8 +68,8 @@ struct RemovalTests {
             \(numbers) INSERT INTO conflicts (device_id, stream, t, stored, received, at)
                 SELECT 1, 'motion/accelerometer', \(start) + max(0, i - \(count / 2)), '', i, 0 FROM n;
             \(numbers) INSERT INTO _clocks SELECT 1, 'c', 'e', \(start) + i, 0, 0, 0, 0, 0 FROM n;
-            \(numbers) INSERT INTO events (rule, device_id, t, at, text, late) SELECT 'r', 1, \(start) + i, 0, '', 0 FROM n;
-            \(numbers) INSERT INTO events (rule, device_id, t, at, text, late) SELECT 'r', 2, \(start) + i, 0, '', 0 FROM n;
+            \(numbers) INSERT INTO events (rule, device_id, t, at, text, late, severity) SELECT 'r', 1, \(start) + i, 0, '', 0, 'info' FROM n;
+            \(numbers) INSERT INTO events (rule, device_id, t, at, text, late, severity) SELECT 'r', 2, \(start) + i, 0, '', 0, 'info' FROM n;
             INSERT INTO deliveries (event_id, way, state, due) SELECT event_id, 'w', 'sent', 0 FROM events;
             """)
         try store.write(deletion(nil))

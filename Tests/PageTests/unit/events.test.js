@@ -1,8 +1,8 @@
-import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, severityOf, streamOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
+import { badge, devicesOf, excess, filtered, grouped, isNews, keyOf, newestFirst, rulesOf, streamOf, unacknowledged } from "../../../Sources/LockstepServe/Page/assets/pure/events.js";
 import { check, equal, test } from "./harness.js";
 
 const NOW = 1e15;
-const event = (change = {}) => ({ id: 1, rule: "hot", device: "lab/left", t: NOW - 2e6, at: NOW - 1e6, text: "too hot", late: false, ...change });
+const event = (change = {}) => ({ id: 1, rule: "hot", device: "lab/left", t: NOW - 2e6, at: NOW - 1e6, text: "too hot", late: false, severity: "warning", ...change });
 
 test("an event is the same whatever number a collector gives it", () => {
     equal(keyOf(event()), keyOf(event({ id: 7, acknowledged: NOW })));
@@ -20,18 +20,6 @@ test("events are ordered by the time that is shown, then by their detection and 
 test("the stream of an event is the one that its rule watches", () => {
     const system = { collectors: [{ group: "yard", groups: ["yard"], rules: { hot: "x/soil" } }, { group: "lab", groups: null, rules: { hot: "x/air" } }, { group: "old", groups: null }] };
     equal([streamOf(event(), system), streamOf(event({ device: "yard/a" }), system), streamOf(event({ rule: "cold" }), system), streamOf(event(), null)], ["x/air", "x/soil", null, null]);
-});
-
-test("the severity of an event is that of its rule, as a collector of its group reports it", () => {
-    const system = { collectors: [{ group: "yard", groups: ["yard"], severities: { hot: "info" } }, { group: "lab", groups: ["lab"], severities: { hot: "critical", full: "critical" } }, { group: "old", groups: null }] };
-    equal([event(), event({ device: "yard/a" }), event({ device: null, rule: "full" })].map((each) => severityOf(each, system)), ["critical", "info", "critical"]);
-});
-
-test("an event has no severity if no collector reports it, or if collectors differ", () => {
-    const collector = (severity, groups = null) => ({ group: "lab", groups, severities: { hot: severity } });
-    const of = (...collectors) => severityOf(event(), { collectors });
-    equal([of(), of({ group: "lab", groups: null }), of(collector("info", ["yard"])), severityOf(event(), null), severityOf(event({ rule: "constructor" }), { collectors: [collector("info")] })], [null, null, null, null, null]);
-    equal([of(collector("warning"), collector("critical")), of(collector("critical"), collector("warning", ["yard"])), of(collector("warning"), collector("warning"))], [null, "critical", "warning"]);
 });
 
 test("only events that nobody has acknowledged are counted", () => {
@@ -53,10 +41,9 @@ test("the oldest events beyond a number are removed", () => {
 });
 
 test("events are chosen by rule, device, severity and time", () => {
-    const events = [event({ id: 1 }), event({ id: 2, rule: "cold" }), event({ id: 3, device: null }), event({ id: 4, t: NOW - 7200e6 })];
-    const ids = (filter) => filtered(events, { rule: "", device: "", severity: "", span: "", ...filter }, NOW, { collectors: [{ group: "lab", groups: null, severities: { cold: "critical", hot: "warning" } }] }).map(({ id }) => id);
+    const events = [event({ id: 1 }), event({ id: 2, rule: "cold", severity: "critical" }), event({ id: 3, device: null }), event({ id: 4, t: NOW - 7200e6 })];
+    const ids = (filter) => filtered(events, { rule: "", device: "", severity: "", span: "", ...filter }, NOW).map(({ id }) => id);
     equal([ids({}), ids({ rule: "cold" }), ids({ device: "lab/left" }), ids({ span: "3600" }), ids({ severity: "critical" }), ids({ severity: "warning" })], [[1, 2, 3, 4], [2], [1, 2, 4], [1, 2, 3], [2], [1, 3, 4]]);
-    equal(filtered(events, { rule: "", device: "", severity: "warning", span: "" }, NOW, null), [], "not known");
     equal([rulesOf(events), devicesOf(events)], [["cold", "hot"], ["lab/left"]]);
 });
 

@@ -16,7 +16,7 @@ struct ClickHouseRuleTests {
         rules:
           high: {when: {value: pressure.pressure, above: 10}, to: bus, late-after: 10m}
           held: {when: {value: pressure.pressure, above: 10, for: 2s}, late-after: 10m}
-          walked: {when: {steps: 100}, to: bus, late-after: 10m}
+          walked: {when: {steps: 100}, to: bus, late-after: 10m, severity: info}
         """
 
     @Test("a collector that is killed again and again has the events of one that is not")
@@ -58,11 +58,12 @@ struct ClickHouseRuleTests {
                     try await server.execute("SELECT count() FROM deliveries WHERE state = 'pending'") == ["0"]
                 }
                 let expected = try reader.events().map {
-                    "\($0.rule)\t\($0.device?.device.rawValue ?? "")\t\($0.time.microseconds)\t\(Int($0.value ?? 0))"
+                    "\($0.rule)\t\($0.device?.device.rawValue ?? "")\t\($0.time.microseconds)\t\(Int($0.value ?? 0))\t"
+                        + $0.severity.rawValue
                 }.sorted()
                 let found = try await server.execute(
                     """
-                    SELECT rule, device, t, toInt64(value) FROM events
+                    SELECT rule, device, t, toInt64(value), severity FROM events
                     ANY LEFT JOIN (SELECT device_id, device FROM devices) AS named USING device_id
                     """)
                 #expect(found.sorted() == expected)

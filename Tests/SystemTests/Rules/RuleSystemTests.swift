@@ -89,6 +89,7 @@ struct RuleSystemTests {
             #expect(server.requests.count == 1)
             #expect(request.headers["lockstep-event"] == "1")
             #expect(request.body.contains(#""rule":"high","device":"lab/left""#))
+            #expect(request.body.contains(#""severity":"warning""#))
             try request.body.write(toFile: system.folder + "/body", atomically: true, encoding: .utf8)
             let digest = try await RunningProgram.run(
                 "/bin/sh", ["-c", "openssl dgst -sha256 -hmac 'let me in' < \(system.folder)/body"])

@@ -7,7 +7,7 @@ import { eventParameters, eventPlot } from "../pure/address.js";
 import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { dateTime, isoTime, nearTime } from "../pure/format.js";
-import { severityOf, streamOf, unacknowledged } from "../pure/events.js";
+import { streamOf, unacknowledged } from "../pure/events.js";
 
 /** The severities that are named; the usual one is not. */
 const SEVERITIES = { critical: "Critical", info: "Info" };
@@ -21,13 +21,12 @@ const LISTED = 100;
 export function eventRow(events, acknowledge) {
     const [event, ...others] = events;
     const open = unacknowledged(events);
-    const severity = severityOf(event, parts.system);
-    return h("li", { class: "event", data: { open: String(open.length > 0), severity: severity ?? "" } },
+    return h("li", { class: "event", data: { open: String(open.length > 0), severity: event.severity } },
         h("span", { class: "event-mark", "aria-hidden": "true" }, icon(open.length ? "bell" : "check")),
         h("div", { class: "event-main" },
             h("p", { class: "event-text" }, event.text),
             h("p", { class: "event-facts" }, deviceLink(event), h("span", { class: "event-rule" }, event.rule),
-                severity && SEVERITIES[severity] && h("span", { class: "event-severity" }, SEVERITIES[severity]),
+                SEVERITIES[event.severity] && h("span", { class: "event-severity" }, SEVERITIES[event.severity]),
                 event.late && h("span", { class: "event-late", title: "The samples arrived late" }, "late")),
             others.length > 0 && othersOf(others)),
         h("time", { class: "event-time num", dateTime: isoTime(event.t), title: dateTime(event.t) }, nearTime(event.t, now())),

@@ -11,7 +11,7 @@ import { session } from "../core/session.js";
 import { store, stored } from "../core/settings.js";
 import { announce } from "../core/shell.js";
 import { counted } from "../pure/format.js";
-import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, severityOf, streamOf, unacknowledged } from "../pure/events.js";
+import { devicesOf, filtered, grouped, keyOf, newestFirst, rulesOf, streamOf, unacknowledged } from "../pure/events.js";
 import { eventRow } from "./row.js";
 
 /** Rows that are drawn at once: more are drawn on demand. */
@@ -73,7 +73,7 @@ export function show(main, { query }) {
         setText(count, known.length ? `${counted(ruleEvents.openCount, "event")} not acknowledged` : "");
         rule.update(rulesOf(known), filter.rule);
         device.update(devicesOf(known), filter.device);
-        shown = newestFirst(filtered(filter.show === "open" ? open : known, filter, now(), parts.system));
+        shown = newestFirst(filtered(filter.show === "open" ? open : known, filter, now()));
         updateAll();
         const canLoad = hasOlder && known.length >= SENT && parts.value.store === "ok";
         if (!shown.length) {
@@ -87,7 +87,7 @@ export function show(main, { query }) {
         const next = new Map();
         for (const group of groups.slice(0, portions * PORTION)) {
             const key = keyOf(group[0]);
-            const signature = `${group.length} ${unacknowledged(group).length} ${streamOf(group[0], parts.system)} ${severityOf(group[0], parts.system)}`;
+            const signature = `${group.length} ${unacknowledged(group).length} ${streamOf(group[0], parts.system)}`;
             const before = rows.get(key);
             next.set(key, before?.signature === signature ? before : { signature, element: eventRow(group, acknowledge) });
         }

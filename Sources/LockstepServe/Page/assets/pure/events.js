@@ -4,7 +4,7 @@
  * @typedef {object} RuleEvent
  * @property {number} id @property {string} rule @property {string|null} device GROUP/DEVICE; null for the collector
  * @property {number} t µs @property {number} at µs @property {number} [value] @property {string} text
- * @property {boolean} late @property {number} [acknowledged] µs
+ * @property {boolean} late @property {"info"|"warning"|"critical"} severity @property {number} [acknowledged] µs
  */
 
 /** An event that is older than this when it arrives was missed, for example because the server started later. */
@@ -33,11 +33,11 @@ export function unacknowledged(events) {
 /**
  * Returns the events that filters choose.
  * @param {Iterable<RuleEvent>} events @param {{rule: string, device: string, severity: string, span: string}} filter empty for all; `span` in s
- * @param {number} now µs @param {System} system
+ * @param {number} now µs
  */
-export function filtered(events, { rule, device, severity, span }, now, system) {
+export function filtered(events, { rule, device, severity, span }, now) {
     const since = span ? now - Number(span) * 1e6 : -Infinity;
-    return [...events].filter((event) => (!rule || event.rule === rule) && (!device || event.device === device) && event.t >= since && (!severity || severityOf(event, system) === severity));
+    return [...events].filter((event) => (!rule || event.rule === rule) && (!device || event.device === device) && event.t >= since && (!severity || event.severity === severity));
 }
 
 /** Returns the events of each rule and device, in the order of the first ones. @param {RuleEvent[]} events in their order */
@@ -65,26 +65,15 @@ export function devicesOf(events) {
 
 /**
  * What collectors report of their rules.
- * @typedef {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>, severities?: Record<string, string>}[]}|null} System
+ * @typedef {{collectors: {group: string, groups: string[]|null, rules?: Record<string, string>}[]}|null} System
  */
 
-/** Returns what the collectors of the device report of a rule, once. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system @param {"rules"|"severities"} what */
-function reported({ device, rule }, system, what) {
+/** Returns the stream that the rule of an event watches; null if it has none, or is not known. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
+export function streamOf({ device, rule }, system) {
     const group = (device ?? "").split("/")[0];
     // An event without a device is about the machine of a collector, whichever groups it has.
     const collectors = (system?.collectors ?? []).filter(({ groups }) => !device || !groups || groups.includes(group));
-    return [...new Set(collectors.flatMap((collector) => (Object.hasOwn(collector[what] ?? {}, rule) ? (collector[what]?.[rule] ?? []) : [])))];
-}
-
-/** Returns the stream that the rule of an event watches; null if it has none, or is not known. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
-export function streamOf(event, system) {
-    return reported(event, system, "rules")[0] ?? null;
-}
-
-/** Returns the severity that the rule of an event has now; null if no collector reports it, or several report rules of this name that differ. @param {Pick<RuleEvent, "device"|"rule">} event @param {System} system */
-export function severityOf(event, system) {
-    const severities = reported(event, system, "severities");
-    return severities.length === 1 ? severities[0] : null;
+    return collectors.find(({ rules }) => Object.hasOwn(rules ?? {}, rule))?.rules?.[rule] ?? null;
 }
 
 /** The oldest events beyond a number. @param {Iterable<RuleEvent>} events @param {number} limit */
