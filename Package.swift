@@ -158,8 +158,8 @@ let package = Package(
         // The HTTP server: its routes, rights and limits.
         module(
             "Serve",
-            "CSodium Model Wire MQTT SQLite Store Transfer ClickHouse Export Live HTTP HTTPTypes Hummingbird "
-                + "HummingbirdCore Logging NIOCore ServiceLifecycle", exclude: ["Page"]),
+            "CSodium Model Wire MQTT SQLite Store Transfer ClickHouse Export Motion Rules Live HTTP HTTPTypes "
+                + "Hummingbird HummingbirdCore Logging NIOCore ServiceLifecycle", exclude: ["Page"]),
         // Shared by the programs: settings, rule files, errors, terminal output.
         module(
             "CommandLine",

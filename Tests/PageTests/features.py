@@ -510,6 +510,60 @@ def areas_of_rules_are_on_the_map(system, browser):
         leave(page)
 
 
+def an_area_is_drawn_and_tested(system, browser):
+    """A circle and a polygon, by clicks and by typing; the text is one that `lockstep rules test` reads, with the same events."""
+    with System(system.programs) as own:
+        own.wait(lambda: "online" in json.dumps(own.get("/api/v1/system") or {}), "the collector is online")
+        now = int(time.time() * 1e6)
+        # Three visits of a place, and a device that is far from it.
+        lats = [52.5, 52.52, 52.5, 52.52, 52.5, 52.52]
+        own.publish("lockstep/lab/left/location", json.dumps({"v": 1, "epoch": "e", "seq": 1, "t": now - 3600_000_000, "dt": 60_000_000, "lat": lats, "lon": [13.405] * 6}))
+        own.publish("lockstep/lab/right/location", json.dumps({"v": 1, "epoch": "e", "seq": 1, "t": now, "lat": [52.51], "lon": [13.5]}))
+        page = browser.page()
+        open_view(page, own, "#/map?lat=52.51&lon=13.405&zoom=13", "document.querySelectorAll('.map-list li').length === 2 && document.querySelector('.map-new button:not([hidden])')")
+        assert not any("draft.js" in url for url in page.requests), "it is loaded before it is needed"
+        page.evaluate("document.querySelector('.map-new button').focus()")
+        page.key("Enter")
+        page.expect("document.activeElement === document.querySelector('.map-draft input')", 20, "the focus in the form")
+        fields = "[...document.querySelectorAll('.map-draft-circle input')]"
+        page.expect(f"{fields}[0].value === '52.51' && {fields}[1].value === '13.405' && {fields}[2].value > 100", 10, "a circle in the middle of the map")
+        for label, value in (("Name", "yard"), ("Latitude", "52.52"), ("Radius in m", "500")):
+            page.evaluate(f"(() => {{ const field = [...document.querySelectorAll('.map-draft label')].find((each) => each.firstChild.textContent === '{label}').querySelector('input'); field.value = '{value}'; field.dispatchEvent(new Event('input')); }})()")
+        rule = text(".map-draft-rule")
+        page.expect(f"/yard:\\s+center: \\[52.52, 13.405\\]\\s+radius: 500/.test({rule})")
+        status = text(".map-draft [role=status]")
+
+        def check(count):
+            page.evaluate("document.querySelector('.map-draft form').requestSubmit()")
+            page.expect(f"/^Would have notified {count} times in the past 7 d/.test({status})", 20, "the number of events")
+            (own.folder / "draft.yaml").write_text(page.evaluate(rule))
+            found = subprocess.run([own.programs / "lockstep", "rules", "test", own.folder / "draft.yaml", "--store", own.store, "--json"], capture_output=True, text=True, timeout=60)
+            assert len(found.stdout.splitlines()) == count, found
+
+        # The first fix inside counts only if the device was outside before.
+        check(3)
+        page.expect(f"/lab\\/left 3/.test({status}) && !/right/.test({status})", 5, "the devices")
+        page.evaluate("(() => { const select = document.querySelector('.map-draft [aria-label=Condition]'); select.value = 'leave'; select.dispatchEvent(new Event('change')); })()")
+        page.expect(f"{status} === '' && {rule}.includes('yard-leave')", 5, "no number of another draft")
+        check(2)
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        page.evaluate("document.querySelector('.map-draft [data-value=polygon]').click()")
+        box = page.evaluate("(() => { const { left, top, width, height } = document.querySelector('.map-canvas').getBoundingClientRect(); return [left, top, width, height]; })()")
+        for x, y in ((0.3, 0.1), (0.7, 0.1), (0.7, 0.5), (0.3, 0.5)):
+            for kind in ("mousePressed", "mouseReleased"):
+                page.call("Input.dispatchMouseEvent", type=kind, x=box[0] + x * box[2], y=box[1] + y * box[3], button="left", clickCount=1)
+            page.evaluate(LATER)
+        page.expect("document.querySelectorAll('.map-handle').length === 4", 10, "a corner for each click")
+        check(2)
+        page.evaluate("(() => { const list = document.querySelector('.map-draft textarea'); list.value = '52.51, 13.4\\n52.51, 13.41\\n52.53, 13.41\\n52.53, 13.4'; list.dispatchEvent(new Event('input')); })()")
+        check(2)
+        page.evaluate("[...document.querySelectorAll('.map-draft button')].find((button) => button.textContent === 'Close').click()")
+        page.expect("!document.querySelector('.map-draft, .map-handle') && document.activeElement === document.querySelector('.map-new button')", 5, "the map as before")
+        no_errors(page)
+        leave(page)
+
+
 def many_devices_are_grouped_on_the_map(system, browser):
     """230 devices: groups that zoom in, a list that says how many are not in it, and a link to the part of the world."""
     with System(system.programs) as own:
@@ -628,4 +682,4 @@ def a_retired_device_is_forgotten(system, browser):
         leave(page)
 
 
-ALL = [areas_of_rules_are_on_the_map, many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_page_can_be_installed, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]
+ALL = [an_area_is_drawn_and_tested, areas_of_rules_are_on_the_map, many_devices_are_grouped_on_the_map, a_link_keeps_the_plots_of_the_device, the_state_bar_follows_the_past, activities_are_shown_over_time, a_mean_is_that_of_the_samples, all_open_events_are_counted, several_devices_share_a_plot, a_selection_is_deleted_after_a_preview, a_retired_device_is_forgotten, maps_without_tiles_show_the_world, the_page_can_be_installed, the_first_view_is_fast, events_are_filtered_and_acknowledged_together, the_fleet_is_arranged, what_is_shown_is_downloaded, streams_are_listed, one_cursor_moves_everything, a_selection_is_measured]

@@ -97,6 +97,7 @@ struct ServerParts: Sendable {
         let history = HistoryRoutes(store: store, picture: feed.picture, knownStreams: knownStreams)
         DeviceHistoryRoutes(history: history).add(to: &routes)
         history.add(to: &routes)
+        RehearsalRoute(store: store).add(to: &routes)
         DeletionRoutes(feed: feed, history: history, root: configuration.root, logger: logger).add(to: &routes)
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
         ForgetRoute(feed: feed, logger: logger).add(to: &routes)

@@ -1,5 +1,6 @@
 /** A map of all devices that have a position. */
 
+import { request } from "../core/api.js";
 import { arrange, emptyState, h, setText } from "../core/dom.js";
 import { fleet } from "../core/fleet-store.js";
 import { now } from "../core/clock.js";
@@ -34,10 +35,12 @@ export function show(main, { query }) {
     const list = h("ul", { class: "map-list", "aria-label": "Devices with a position" });
     const rest = h("p", { class: "map-note map-rest", hidden: true });
     const areas = h("div", { class: "map-areas", hidden: true });
+    const newArea = h("button", { class: "button", type: "button", hidden: true, onclick: openDraft }, "New area");
+    let draft = null;
     let shownAreas = "";
     const notice = h("div", { class: "overlay", hidden: true });
-    main.append(h("div", { class: "view view-map" }, h("h1", { class: "visually-hidden" }, "Map"), h("div", { class: "map-frame" }, element, notice),
-        h("aside", { class: "map-side" }, h("h2", null, "Positions"), note, list, rest, areas)));
+    const side = h("aside", { class: "map-side" }, h("h2", null, "Positions"), note, list, rest, areas, h("div", { class: "map-new" }, newArea));
+    main.append(h("div", { class: "view view-map" }, h("h1", { class: "visually-hidden" }, "Map"), h("div", { class: "map-frame" }, element, notice), side));
     /** @type {Map<string, any>} */
     const markers = new Map();
     /** Marks of several devices, by the names of these. @type {Map<string, any>} */
@@ -63,6 +66,7 @@ export function show(main, { query }) {
         map.setView(chosen ? [chosen.lat, chosen.lon] : [0, 0], chosen?.zoom ?? 2);
         isFitted = chosen !== null;
         isMovedByPage = false;
+        newArea.hidden = false;
         // After the view, the map may still be on its way. In a window of another size, the map shows another part of the world.
         let isResized = false;
         map.on("resize", () => { isResized = true; });
@@ -150,7 +154,10 @@ export function show(main, { query }) {
         if (!marker) {
             marker = L.circleMarker([lat, lon], style).addTo(map);
             marker.bindTooltip("", { direction: "top", offset: [0, -8], className: "map-tip" });
-            marker.on("click", () => { location.hash = routeTo("device", device.group, device.device); });
+            marker.on("click", () => {
+                // Otherwise it is a click on the place.
+                if (!draft) location.hash = routeTo("device", device.group, device.device);
+            });
             markers.set(key, marker);
         }
         marker.setLatLng([lat, lon]);
@@ -191,6 +198,21 @@ export function show(main, { query }) {
         areas.hidden = !places.length;
         areas.replaceChildren(h("h2", null, "Areas of rules"), h("ul", null, ...places.map((place) => h("li", null, h("button", { class: "map-item", type: "button", onclick: () => map?.fitBounds(shapeOf(L, place).addTo(map).remove().getBounds(), { padding: [30, 30], maxZoom: 18 }) },
             h("span", { class: "map-item-name" }, place.name), h("span", { class: "map-item-text num" }, place.polygon ? counted(place.polygon.length, "corner") : `${length(place.radius)} around ${position(place.center[0], place.center[1], 4)}`))))));
+    }
+
+    /** Begins an area that a rule may watch. Few people need it, so it is loaded with the first one. */
+    async function openDraft() {
+        newArea.disabled = true;
+        const module = await import("/assets/map/draft.js").catch(() => null);
+        newArea.disabled = false;
+        if (isOver || !module) return;
+        draft = module.openDraft(L, map, { request, shapeOf, colour: colours.warn, onclose: () => {
+            draft.close();
+            draft = null;
+            newArea.focus();
+        } });
+        side.append(draft.element);
+        draft.focus();
     }
 
     function focusOn(key) {
