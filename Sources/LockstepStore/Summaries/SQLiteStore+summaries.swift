@@ -15,6 +15,14 @@ struct SummaryRound {
     var next = 0
 }
 
+/// How far ``SQLiteStore/rebuildSummaries(while:)`` has got, as a share of what a step does, from 0 to 1.
+public enum RebuildProgress: Hashable, Sendable {
+    /// Old summaries are deleted.
+    case deleting(Double)
+    /// New ones are made.
+    case making(Double)
+}
+
 extension SQLiteStore {
     /// Whether a round of summaries is under way or due.
     var needsSummaries: Bool { !summaries.devices.isEmpty || summaries.due <= .now }
@@ -39,24 +47,30 @@ extension SQLiteStore {
     }
 
     /// Makes all summaries of minutes again from the samples, except those of minutes whose samples have left: nothing else has
-    /// these. If it is interrupted after the first share is done, the next start of the collector goes on; until then, rows are
+    /// these. If it is interrupted when the old ones are deleted, the next start of the collector goes on; until then, rows are
     /// read. Before, old summaries stay that were not reached.
-    /// - Parameter goesOn: is called between slices of some milliseconds, with the share that is done, from 0 to 1.
+    /// - Parameter goesOn: is called between slices of some milliseconds.
     /// - Returns: the numbers of summaries that were made, and of those that stay.
     /// - Throws: ``StoreError`` if the store cannot be written.
     public func rebuildSummaries(
-        while goesOn: (_ done: Double) -> Bool
+        while goesOn: (RebuildProgress) -> Bool
     ) throws(StoreError) -> (made: Int64, kept: Int64) {
         do {
             let ids = devices.addresses.keys.sorted()
             let summarised = tables.indices.filter { tables[$0].minutes != nil && tables[$0].knowsAllColumns }
-            for table in summarised.map({ tables[$0] }) {
-                for device in ids {
+            // How long a stream of a device takes is not known before it is read.
+            func share(_ table: Int, _ device: Int) -> Double {
+                let series =
+                    summarised.count { $0 < table } * ids.count + (summarised.contains(table) ? device : 0)
+                return Double(series) / Double(max(1, summarised.count * ids.count))
+            }
+            for table in summarised {
+                for (index, device) in ids.enumerated() {
                     var next: Int64? = .min
-                    while let position = next, goesOn(0) {
+                    while let position = next, goesOn(.deleting(share(table, index))) {
                         next = try summaryTransaction {
-                            try table.minutes?.discard(
-                                of: device, from: position, limit: table.kept[Int(device)] ?? .min)
+                            try tables[table].minutes?.discard(
+                                of: device, from: position, limit: tables[table].kept[Int(device)] ?? .min)
                         }
                         if needsCheckpoint { checkpoint() }
                     }
@@ -64,14 +78,7 @@ extension SQLiteStore {
             }
             let kept = try summaryCount()
             summaries = SummaryRound(due: .now + limits.summaryInterval, devices: ids)
-            // How long a stream of a device takes is not known before it is read.
-            func done() -> Double {
-                let series =
-                    summarised.count { $0 < summaries.table } * ids.count
-                    + (summarised.contains(summaries.table) ? summaries.next : 0)
-                return Double(series) / Double(max(1, summarised.count * ids.count))
-            }
-            while !summaries.devices.isEmpty, goesOn(done()) {
+            while !summaries.devices.isEmpty, goesOn(.making(share(summaries.table, summaries.next))) {
                 summaries = try summaryTransaction { try summarise(until: .now + limits.slice) }
                 if needsCheckpoint { checkpoint() }
             }

@@ -64,18 +64,23 @@ struct CompactCommand: ParsableCommand {
         defer { store.close() }
         let interrupt = Interrupt(wakeup: Wakeup())
         var progress = ProgressLine()
-        var share = 0.0
+        var last = RebuildProgress.deleting(0)
         let (made, kept) = try {
             defer { progress.end() }
-            return try store.rebuildSummaries { done in
-                share = done
-                progress.show("\(percentage(done))  making summaries of \(path)")
-                return !interrupt.isSet
+            return try store.rebuildSummaries { now in
+                guard !interrupt.isSet else { return false }
+                last = now
+                switch now {
+                case .deleting(let share): progress.show("\(percentage(share))  deleting old summaries of \(path)")
+                case .making(let share): progress.show("\(percentage(share))  making summaries of \(path)")
+                }
+                return true
             }
         }()
         if let signal = interrupt.signal {
+            let wereDeleted = if case .making = last { true } else { false }
             Terminal.writeError(
-                share > 0
+                wereDeleted
                     ? "interrupted: the collector makes the other summaries"
                     : "interrupted: run the command again, because summaries that it has not reached stay as they are")
             throw ExitCode(128 + signal)
