@@ -70,7 +70,8 @@ public struct StoreBackup {
             // A person may have deleted that file.
             let databaseLock = access(target, F_OK) == 0 ? try DatabaseLock(path: target) : nil
             defer { withExtendedLifetime((lock, databaseLock)) {} }
-            removePart()
+            let partLock = try lockPart()
+            defer { withExtendedLifetime(partLock) {} }
             do {
                 try copy(progress)
                 let summary = try check()
@@ -149,6 +150,18 @@ public struct StoreBackup {
         guard descriptor >= 0 else { throw systemError("cannot open", path) }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else { throw systemError("cannot write", path) }
+    }
+
+    /// Creates the file of the copy, empty. One that was killed has left its file; one that is being made has it locked.
+    private func lockPart() throws(StoreError) -> DatabaseLock {
+        do {
+            if access(part, F_OK) == 0 { _ = try DatabaseLock(path: part) }
+            removePart()
+            return try DatabaseLock(path: part)
+        } catch {
+            guard case .held = error else { throw StoreError(error, path: target) }
+            throw StoreError(.inUse, "another copy into \(target) is being made: wait for its end")
+        }
     }
 
     private func removePart() { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(part + suffix) } }

@@ -129,6 +129,22 @@ struct StoreBackupTests {
         #expect(try reader.devices().first?.samples == 1 && reader.integrityCheck().isEmpty)
     }
 
+    @Test("what a killed copy has left is replaced, and the file of a copy that is being made is not")
+    func killed() throws {
+        let (store, path) = try newStore()
+        try store.write(received(acceleration(1...5000), seq: 1))
+        try Data("left".utf8).write(to: URL(fileURLWithPath: copy + ".part"))
+        try Data("left".utf8).write(to: URL(fileURLWithPath: copy + ".part-journal"))
+        var error: StoreError?
+        let summary = try StoreBackup(of: path, to: copy).run(replacing: false) { _, _ in
+            guard error == nil else { return }
+            error = try storeError { _ = try StoreBackup(of: path, to: copy).run(replacing: false) { _, _ in } }
+        }
+        #expect(error?.code == .inUse && summary.samples == 5000)
+        #expect(try files() == ["copy.db"])
+        #expect(try StoreReader(path: copy).integrityCheck().isEmpty)
+    }
+
     @Test("a copy that fails or is cancelled leaves nothing")
     func cancelled() throws {
         let (store, path) = try newStore()
