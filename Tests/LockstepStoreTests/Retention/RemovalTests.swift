@@ -248,7 +248,7 @@ struct RemovalTests {
 }
 
 /// The free space of a disk that a test sets.
-private final class FreeSpace: Sendable {
+final class FreeSpace: Sendable {
     private let bytes = Atomic<Int64>(1 << 40)
 
     var free: Int64 { bytes.load(ordering: .relaxed) }
