@@ -26,6 +26,8 @@ DAY = 86_400_000_000
 YEAR = 365 * DAY
 # The interval of the device with half of the samples.
 DENSE = 10_000
+# The samples of each of the devices that send theirs at once.
+BACKLOG = 200_000
 
 
 def free_port():
@@ -194,12 +196,17 @@ class Years:
             timed("SQL, max(t)", lambda: database.execute("SELECT max(t) FROM accelerometer WHERE device_id = 3").fetchone())
         deletion = ("delete", *store, "--broker", self.broker, "--device", "years/d4", "--from", middle, "--to", middle + DAY, "--yes")
         timed("delete a day", lambda: self.lockstep(*deletion))
+        times["bytes a row"] = os.path.getsize(self.store) / self.rows
+        # As fast as 20 other devices can send, in batches of 100.
+        simulation = ("simulate", "--broker", self.broker, "--devices", DEVICES, "--sample-rate", 100, "--seconds", 1)
+        timed("ingest", lambda: self.lockstep(*simulation, "--backlog", BACKLOG // 100, "--backlog-rate", "1000M"))
+        times["ingest, samples/s"] = DEVICES * BACKLOG / times.pop("ingest")
         self.stop(collector)
         half = START + YEAR // 2
-        timed("retention of half", lambda: (self.start_collector("--keep", "*=182d", "--confirm-retention"), wait_until("retention", lambda: self.is_removed(half - 15 * DAY), 7200)))
+        age = f"{int(time.time() - half / 1e6)}s"
+        timed("retention of half", lambda: (self.start_collector("--keep", f"years/*/*={age}", "--confirm-retention"), wait_until("retention", lambda: self.is_removed(half - 15 * DAY), 7200)))
         timed("backup", lambda: self.lockstep("backup", *store, self.folder / "backup.db"))
         timed("verify --file", lambda: self.lockstep("verify", *store, "--file"))
-        times["bytes a row"] = os.path.getsize(self.store) / self.rows
         return times
 
 
@@ -228,8 +235,8 @@ def main():
     print("|---|" + "---|" * len(columns))
     for name in next(iter(columns.values())):
         cells = [times[name] for times in columns.values()]
-        digits = 1 if name == "bytes a row" else 2
-        print(f"| {name} | " + " | ".join("–" if cell is None else f"{cell:.{digits}f}" for cell in cells) + " |")
+        digits = 0 if "samples/s" in name else 1 if name == "bytes a row" else 2
+        print(f"| {name} | " + " | ".join("–" if cell is None else f"{cell:,.{digits}f}" for cell in cells) + " |")
 
 
 if __name__ == "__main__":
