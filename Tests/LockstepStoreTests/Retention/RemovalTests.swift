@@ -1,3 +1,4 @@
+import Glibc
 import LockstepModel
 import LockstepSQLite
 import LockstepTestSupport
@@ -175,6 +176,40 @@ struct RemovalTests {
         try store.database.execute("DROP TRIGGER refuse")
         store.applyRetention()
         #expect(try store.database.integer("SELECT count(*) FROM _attitude_refined") == 0)
+    }
+
+    @Test("a commit that fails leaves out no refined rows")
+    func failedCommit() throws {
+        let clock = SimulatedClock()
+        let options = SQLiteStore.Options.retaining(["motion/*": 10 * day], clock)
+        let path = try {
+            let (store, path) = try newStore(options)
+            try store.write(received(acceleration([0, 30 * day])))
+            try refineAttitude(path, at: Array(0..<5000))
+            try store.mergeAll()
+            return path
+        }()
+        // A map of pages that is damaged, which is read when others move to free pages: by the commit.
+        try SQLiteDatabase(path: path, mode: .readWrite).execute(
+            """
+            CREATE TABLE others AS SELECT t, zeroblob(100) AS content FROM _attitude_refined;
+            PRAGMA auto_vacuum = FULL;
+            VACUUM
+            """)
+        let size = Int(try SQLiteDatabase(path: path, mode: .readOnly).integer("PRAGMA page_size"))
+        let file = try #require(fopen(path, "r+"))
+        fseek(file, size, SEEK_SET)
+        fwrite([UInt8](repeating: 0, count: size), 1, size, file)
+        fclose(file)
+        let store = try SQLiteStore(path: path, options: options)
+        clock.set(start + 30 * day)
+        store.retention.due = .now
+        store.retention.rulesDue = .now
+        while store.needsRemoval { store.performRemoval(maxDuration: .zero) }
+        #expect(store.retention.hasFailed && store.retention.unreadable.isEmpty)
+        #expect(try store.database.integer("SELECT count(*) FROM _attitude_refined") == 5000)
+        // It was not the commit of the sample, which has left before.
+        #expect(try store.database.integer("SELECT count(*) FROM _accelerometer") == 1)
     }
 
     @Test(
