@@ -16,7 +16,7 @@ struct ArchiveFiles {
     func write(
         _ entry: ArchiveEntry, of stream: SensorStream, from reader: StoreReader, atLeast known: Int64
     ) throws -> ArchiveEntry? {
-        var writer = CSVWriter(columns: stream.columns.map(ExportColumn.init))
+        var writer = CSVWriter(columns: stream.columns.map(ExportColumn.init), stream: stream.name)
         return try write(entry, atLeast: known, begin: { writer.begin(into: &$0) }) { add in
             try reader.query(
                 stream: stream, detail: .samples, group: entry.device.group, devices: [entry.device.device],

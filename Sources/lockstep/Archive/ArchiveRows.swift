@@ -49,8 +49,10 @@ final class ArchiveRows {
     private let stream: SensorStream
     private let device: DeviceAddress
     private var rest: [UInt8] = []
-    /// The index of the stream's column in each field, from the fifth field on; nil before the header.
+    /// The index of the stream's column in each field after that of the time; nil before the header.
     private var columns: [Int?]?
+    /// The number of fields up to that of the time. Files of earlier builds have no field of the stream.
+    private var leading = 0
     private var rows: [SampleRow] = []
     private var position = 0
     private var isAtEnd = false
@@ -80,14 +82,15 @@ final class ArchiveRows {
             let fields = Self.fields(rest[start..<end])
             start = end + 1
             guard let columns else {
-                self.columns = fields.dropFirst(4).map { name in stream.columns.firstIndex { $0.name == name } }
+                leading = (fields.firstIndex(of: "time") ?? 0) + 1
+                self.columns = fields.dropFirst(leading).map { name in stream.columns.firstIndex { $0.name == name } }
                 continue
             }
-            guard fields.count == columns.count + 4, let time = Int64(fields[2]) else {
+            guard leading > 1, fields.count == leading + columns.count, let time = Int64(fields[leading - 2]) else {
                 throw CommandFailure("the line '\(fields.joined(separator: ","))' of an archive is not a sample")
             }
             var values = [Double](repeating: .nan, count: stream.columns.count)
-            for (field, column) in zip(fields.dropFirst(4), columns) {
+            for (field, column) in zip(fields.dropFirst(leading), columns) {
                 guard let column, !field.isEmpty else { continue }
                 let words = stream.columns[column].kind.words
                 values[column] =
