@@ -9,6 +9,8 @@ import LockstepWire
 final class SessionExchange {
     /// The time that a broker, and then a collector, has to answer.
     private static let patience = Duration.seconds(10)
+    /// The time after which a request is sent again. A request that arrives twice is carried out once.
+    private static let repetition = Duration.seconds(2)
 
     private let exchange: BrokerExchange
     private let root: TopicRoot
@@ -42,7 +44,12 @@ final class SessionExchange {
         _ request: SessionRequest, to key: RecordingSession.Key, until isDone: (RecordingSession?) -> Bool
     ) throws {
         let message = MQTTMessage(topic: root.topic(key, request.verb), payload: SessionJSON.encode(request))
-        guard try exchange.send(message, until: .now + Self.patience, for: { try check(isDone(sessions[key])) }) else {
+        let deadline = ContinuousClock.now + Self.patience
+        // A collector that connects for the first time receives nothing from before that.
+        while try !exchange.send(
+            message, until: min(deadline, .now + Self.repetition), for: { try check(isDone(sessions[key])) })
+        {
+            guard .now >= deadline else { continue }
             if let error = exchange.connectionError { throw error }
             throw CommandFailure(
                 "the broker has the request, but no collector has carried it out: check with 'lockstep doctor' that the "

@@ -102,6 +102,19 @@ struct SessionSystemTests {
         }
     }
 
+    @Test("a request that no collector has received, because it connects for the first time, is sent again")
+    func lateCollector() async throws {
+        try await withSystem { system in
+            let client = try await system.connect()
+            let start = try system.start(
+                "lockstep", ["record", "start", "walk", "--at", "-1s", "--broker", system.broker.url])
+            await client.expectMessage { $0.topic == "lockstep/default/$session/walk/start" }
+            _ = try system.startCollector()
+            #expect(await start.waitForExit() == 0, "\(start.text)")
+            #expect(try await system.reader().sessions().first?.name == "walk")
+        }
+    }
+
     @Test("ten devices, of which one is killed and one returns after the end, are complete with each sample once")
     func tenDevices() async throws {
         try await withSystem { system in
