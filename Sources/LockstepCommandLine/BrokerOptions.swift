@@ -91,7 +91,11 @@ extension Options<BrokerSettings> {
         }
         // If the files were ignored, the user would believe that the connection is encrypted.
         guard try options == TLSOptions() || (settings.value(self.broker)?.usesTLS ?? false) else {
-            throw CommandFailure("--ca-file, --cert-file and --key-file require TLS: use mqtts:// in --broker")
+            // A variable of an earlier session overrides the file that 'lockstep certs' has made.
+            let place =
+                settings.place(of: self.broker) == .environment
+                ? "LOCKSTEP_BROKER, which overrides a settings file" : "--broker"
+            throw CommandFailure("--ca-file, --cert-file and --key-file require TLS: use mqtts:// in \(place)")
         }
         return options
     }

@@ -126,6 +126,9 @@ struct SecretTests {
         #expect(
             failure { _ = try plain.tls(try settings()) }
                 == "--ca-file, --cert-file and --key-file require TLS: use mqtts:// in --broker")
+        let fromFile = try BrokerOptions.parse(["--ca-file", "/ca.pem"])
+        let reason = failure { _ = try fromFile.tls(try settings(["LOCKSTEP_BROKER": "mqtt://host"])) }
+        #expect(reason?.hasSuffix("use mqtts:// in LOCKSTEP_BROKER, which overrides a settings file") == true)
     }
 
     private func settings(_ environment: [String: String] = [:], file: String? = nil) throws -> Settings {
