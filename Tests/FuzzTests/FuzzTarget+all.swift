@@ -236,26 +236,23 @@ extension FuzzTarget {
         name: "recording as MCAP",
         corpus: [false, true].map { isChunk in
             var example = MCAPExample()
-            example.channel(1, "/lab/arm/pressure", schema: "lockstep.pressure", device: ("lab", "arm"))
-            example.message(1, 1_700_000_000_000_000_000, #"{"pressure":1013}"#)
+            for (channel, stream) in [(1, "pressure"), (2, "altitude")] as [(UInt16, String)] {
+                example.channel(channel, "/lab/arm/\(stream)", schema: "lockstep.\(stream)", device: ("lab", "arm"))
+            }
+            for index in 0..<3 as Range<UInt64> {
+                let time = 1_700_000_000_000_000_000 + index * 1_000_000
+                example.message(1, time, #"{"timestamp":{"sec":1,"nsec":2},"pressure":1013}"#)
+                example.message(2, time, #"{"altitude":-1.5}"#)
+            }
             if isChunk { example.pack() }
             example.end()
             return example.bytes
         }
     ) { bytes in
-        var records = MCAPRecords()
-        var rest = bytes.dropFirst(MCAPFile.magic.count).dropLast(MCAPFile.magic.count)
-        do {
-            while let message = try records.nextMessage(in: &rest) { _ = try JSONParser.parse(Array(message.data)) }
-            // The content of a chunk comes after the head of its record.
-            if let chunk = bytes.firstIndex(of: MCAPRecords.Opcode.chunk) {
-                var inner = (try? MCAPRecords.records(ofChunk: bytes[(chunk + 1)...].dropFirst(8))) ?? []
-                while try records.nextMessage(in: &inner) != nil {}
-            }
-            return .accepted
-        } catch {
-            return .rejected
-        }
+        let file = FileManager.default.temporaryDirectory.path + "/lockstep-fuzz-\(UUID().uuidString).mcap"
+        defer { unlink(file) }
+        try Data(bytes).write(to: URL(filePath: file))
+        return (try? Recording(file: file)) == nil ? .rejected : .accepted
     }
 
     private static let gpsd = reader(
