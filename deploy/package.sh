@@ -37,10 +37,10 @@ absolute_folder() {
     folder=${2%/}
 }
 
-# release_notes VERSION: prints the section of docs/changelog.md of a version, whose Debian revision is ignored.
+# release_notes VERSION: prints the section of docs/changelog.md of a version.
 release_notes() {
-    awk -v "heading=## ${1%%-*}" '$0 == heading { found = 1 } /^## / { shown = $0 == heading } shown; END { exit !found }' \
-        "$root/docs/changelog.md" || fail "docs/changelog.md has no section '## ${1%%-*}'"
+    awk -v "heading=## $1" '$0 == heading { found = 1 } /^## / { shown = $0 == heading } shown; END { exit !found }' \
+        "$root/docs/changelog.md" || fail "docs/changelog.md has no section '## $1'"
 }
 
 # source_archive FOLDER: packs the sources of the commit, with the same bytes each time, and a file with its checksum.
