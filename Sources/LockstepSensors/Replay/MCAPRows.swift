@@ -27,8 +27,10 @@ struct MCAPRows: ~Copyable {
     private var ahead: Row?
     /// The error behind ``ahead``.
     private var failure: ReplayError?
-    /// The latest time so far of the channels that are read, and its channel.
-    private var latest: (time: UInt64, channel: UInt16)?
+    /// The last message that was read.
+    private var previous: MCAPMessage?
+    /// The number of messages so far that were earlier than one of another channel just before them.
+    private var stepsBack = 0
 
     private struct Row {
         let message: Int
@@ -147,15 +149,16 @@ struct MCAPRows: ~Copyable {
         return nil
     }
 
-    /// Refuses a message that is earlier than one of another channel. Within a channel, a step back may be a wrong time,
-    /// which is left out; an export has its devices one after another, and is refused because there are several.
+    /// Refuses a file whose channels are not in order of time to each other, because too many samples would be left out. A
+    /// few steps back may be wrong times, which are left out as in other files; an export has its devices one after
+    /// another, and is refused because there are several.
     private mutating func checkOrder(of message: MCAPMessage) throws(ReplayError) {
-        guard let latest, message.time < latest.time, device(of: message.channel) == device(of: latest.channel)
-        else {
-            latest = (message.time, message.channel)
-            return
-        }
-        guard message.channel == latest.channel else {
+        defer { previous = message }
+        guard let previous, message.time < previous.time, message.channel != previous.channel,
+            device(of: message.channel) == device(of: previous.channel)
+        else { return }
+        stepsBack += 1
+        guard stepsBack <= RecordingReader.maxEarlierRows else {
             throw ReplayError(file: file.file, line: nil, reason: "message \(file.count): \(Self.notInOrder)")
         }
     }

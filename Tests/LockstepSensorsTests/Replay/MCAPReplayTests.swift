@@ -63,23 +63,40 @@ struct MCAPReplayTests {
         #expect(recording.samples(of: .location)?.times == [Int64(Self.start / 1000)])
     }
 
-    @Test("a step back in time between two channels is refused with advice, and so is one that stays in one channel")
+    @Test("steps back in time between two channels are refused with advice, and so is one that stays in one channel")
     func notInOrder() async {
+        let advice = "the messages are not in order of time: 'mcap sort FILE -o NEW'"
+        var two = MCAPExample()
+        two.channel(1, "/baro")
+        two.channel(2, "/other")
+        for index in 0...UInt64(RecordingReader.maxEarlierRows) {
+            two.message(1, Self.start + (2 * index + 1) * 1_000_000, #"{"p":1013}"#)
+            two.message(2, Self.start + 2 * index * 1_000_000, #"{"q":1}"#)
+        }
+        #expect(await error(two, map: ["baro.p=pressure.pressure"]).contains(".mcap: message 22: \(advice)"))
+        // Not a single row that is too late.
+        var one = MCAPExample()
+        one.channel(1, "/baro")
+        for _ in 1...2 { one.message(1, Self.start + 1_000_000, #"{"p":1013}"#) }
+        for _ in 0...RecordingReader.maxEarlierRows { one.message(1, Self.start, #"{"p":1013}"#) }
+        #expect(await error(one, map: ["p=pressure.pressure"]).contains(advice))
+    }
+
+    @Test(
+        "a wrong time in a file of several channels is left out and counted",
+        arguments: [-1_000_000_000, 1_000_000_000])
+    func wrongTimeAmongChannels(error: Int64) async throws {
         var example = MCAPExample()
         example.channel(1, "/baro")
         example.channel(2, "/other")
-        example.channel(3, "/image", encoding: "cdr")
-        example.message(3, Self.start + 5_000_000, "")
-        example.message(1, Self.start + 1_000_000, #"{"p":1013}"#)
-        var one = example
-        example.message(2, Self.start, #"{"q":1}"#)
-        let advice = "the messages are not in order of time: 'mcap sort FILE -o NEW'"
-        let map = ["baro.p=pressure.pressure"]
-        #expect(await error(example, map: map).contains(".mcap: message 3: \(advice)"))
-        // Not a single row that is too late.
-        one.message(1, Self.start + 1_000_000, #"{"p":1013}"#)
-        for _ in 0...RecordingReader.maxEarlierRows { one.message(1, Self.start, #"{"p":1013}"#) }
-        #expect(await error(one, map: ["p=pressure.pressure"]).contains(advice))
+        for index in 0..<40 as Range<Int64> {
+            let time = index * 1_000_000 + (index == 20 ? error : 0)
+            example.message(index % 2 == 0 ? 1 : 2, UInt64(Int64(Self.start) + time), #"{"p":\#(index)}"#)
+        }
+        let recording = try await read(example, map: ["baro.p=pressure.pressure"])
+        let values = stride(from: 0.0, to: 40, by: 2).filter { $0 != 20 }
+        #expect(recording.samples(of: .pressure)?.columns == [values])
+        #expect(recording.skipped.count == 1 && recording.skipped.line == 21)
     }
 
     @Test("a single wrong time in a channel is left out, and the last time is the latest of the channels that are read")
