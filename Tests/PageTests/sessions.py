@@ -241,7 +241,7 @@ def two_sessions_are_laid_over_each_other(system, browser):
 
 
 def a_comparison_is_loaded_again(system, browser):
-    """A second session that could not be loaded is asked for again; one that does not exist is named. Either comparison can be ended."""
+    """A second session that could not be loaded is asked for again, and so is one that changes; one that does not exist is named. Either comparison can be ended."""
     recorded(system, "played")
     recorded(system, "again", ("left", "hip"))
     page = browser.page(height=2400)
@@ -252,6 +252,10 @@ def a_comparison_is_loaded_again(system, browser):
     page.expect(f"/With again, which could not be loaded/.test({text('.compared')}) && {end}", 20, "the problem")
     page.evaluate("window.restore()")
     page.expect(f"document.querySelectorAll('.legend-label').length === 2 && /With again, aligned at their starts/.test({text('.compared')})", 20, "the comparison")
+    # A change of the second session is shown, too.
+    for name in ("renamed", "again"):
+        post(system, "lab/again/edit", {"name": name})
+        page.expect(f"/With {name}, aligned at their starts/.test({text('.compared')})", 20, "the new name of the second session")
     page.evaluate("location.hash = '#/sessions/lab/played?with=lab/none'")
     page.expect(f"/With none, which does not exist/.test({text('.compared')}) && {end} && document.querySelectorAll('.chart').length === 2", 20, "the first session alone")
     no_errors(page, (*ALLOWED, "404"))

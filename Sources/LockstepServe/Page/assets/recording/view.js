@@ -93,6 +93,7 @@ export function show(main, { group, id, query }) {
             session = next;
             if (isPollProblem) problem.hidden = true;
             isPollProblem = false;
+            if (isBuilt && second) await loadSecond(signal);
             draw();
             // Without its start, nothing can be aligned with it.
             if (!isBuilt && next.devices.length && (!withKey || next.start !== undefined)) build(next, signal);
@@ -162,7 +163,7 @@ export function show(main, { group, id, query }) {
         if (!session) return;
         tick();
         // The rates of devices change without the session. A session that has ended is at rest.
-        const content = JSON.stringify([session, sent]);
+        const content = JSON.stringify([session, sent, second]);
         if (content === drawn && !canStop(session)) return;
         drawn = content;
         missing.replaceChildren();
@@ -200,6 +201,7 @@ export function show(main, { group, id, query }) {
             second = await request(sessionPath(withKey.group, withKey.id), { signal });
         } catch (error) {
             const isUnknown = error.status === 404;
+            if (isUnknown) second = null;
             if (!signal.aborted) setText(comparison, `With ${withKey.id}, which ${isUnknown ? "does not exist, or was deleted" : `could not be loaded: ${error.message}`}`);
             return isUnknown;
         }
