@@ -15,6 +15,7 @@ struct SessionExportTests {
         session.labels = ["subject": "7"]
         session.devices[DeviceID(unchecked: "left")] = .init(joined: session.created)
         session.devices[DeviceID(unchecked: "left")]?.clockBound = 310
+        session.devices[DeviceID(unchecked: "left")]?.calibration = #"{"positions":9}"#
         session.add(
             .init(id: "a", time: Timestamp(microseconds: 1_500_000), clock: .client, text: "turn, left", value: 2))
         session.add(
@@ -78,6 +79,7 @@ struct SessionExportTests {
         #expect(chunks[1].text.contains("<channel_format>string</channel_format>"))
         let left = chunks[5].text
         #expect(left.contains("<name>lab/left/motion/accelerometer</name>") && left.contains("<clock_bound_us>310<"))
+        #expect(left.contains(#"<calibration>{"positions":9}</calibration>"#))
         #expect(left.contains("<channel_count>3</channel_count>") && left.contains("<nominal_srate>0<"))
         // Stream, count, then a time and three numbers for each sample.
         let samples = Array(chunks[11].content)
@@ -113,6 +115,7 @@ struct SessionExportTests {
                 #"{"timestamp":{"sec":1,"nsec":500000000},"text":"turn, left","clock":"client","value":2.0}"#))
         #expect(text.contains(#""text":"ä","clock":"arrival","duration_s":0.5}"#))
         #expect(text.contains("/lab/left/motion/accelerometer") && text.contains("clock_bound_us"))
+        #expect(text.contains(#"{"positions":9}"#))
     }
 
     @Test("markers as CSV have a header, quotes where needed, and empty fields for what is not known")

@@ -1,5 +1,6 @@
 import LockstepModel
 import LockstepStore
+import LockstepWire
 
 /// The decisions about one recorded session: requests, what devices send, and times in; requests to devices out.
 ///
@@ -238,7 +239,11 @@ struct SessionMachine {
             guard session.end != nil, let newest = reply.newest else { return }
             session.devices[device]?.lastNumbers = newest
             observed[device]?.needsNumbers = true
-        case .phase, .described, .calibrated: break
+        case .described(let description):
+            session.devices[device]?.calibration = description.calibration.map {
+                String(decoding: CalibrationJSON.encode($0), as: UTF8.self)
+            }
+        case .phase, .calibrated: break
         }
     }
 
@@ -413,6 +418,8 @@ struct SessionMachine {
             let isOver = session.end != nil
             let isUnanswered = isOver ? device.lastNumbers == nil : !observation.hasAnswered
             observed[id]?.nextRequest = moment.boot + (isUnanswered ? Self.retry : Self.renewal)
+            // For its calibration. It comes first, so that what it refuses of the others is said.
+            if !isOver { add(.describe) }
             for (name, rate) in session.rates.sorted(by: { $0.key < $1.key }) {
                 guard let stream = StreamCatalog.builtIn.reference(named: name) else { continue }
                 add(.lease(RateLease(stream: stream, rate: isOver ? 0 : rate, duration: Self.leaseLength)))

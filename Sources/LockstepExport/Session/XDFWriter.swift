@@ -183,6 +183,7 @@ extension RecordingSession.Device {
         var properties = [("missing_batches", "\(missing)"), ("batches_on_their_way", "\(onItsWay)")]
         if let clockBound { properties.append(("clock_bound_us", "\(clockBound)")) }
         if let problem { properties.append(("problem", problem)) }
+        if let calibration { properties.append(("calibration", calibration)) }
         return properties
     }
 }

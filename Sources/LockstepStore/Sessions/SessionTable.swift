@@ -60,6 +60,7 @@ package enum SessionTable: String, CaseIterable, Sendable {
                 Column("missing", .integer, "batches that will never be stored"),
                 Column("first_numbers", .optionalText, "number of the first batch by epoch, as JSON"),
                 Column("last_numbers", .optionalText, "number of the last batch by epoch, as JSON"),
+                Column("calibration", .optionalText, "of accelerometer and gyroscope, as JSON"),
             ]
         case .markers:
             return key + [
@@ -117,6 +118,7 @@ package enum SessionTable: String, CaseIterable, Sendable {
                 .text(id.rawValue), .integer(device.joined.microseconds), .integer(device.hasSamples ? 1 : 0),
                 .text(device.problem), .integer(device.clockBound), .integer(device.onItsWay),
                 .integer(device.missing), .text(device.firstNumbers.map(json)), .text(device.lastNumbers.map(json)),
+                .text(device.calibration),
             ]
         }
     }
@@ -172,6 +174,7 @@ package enum SessionTable: String, CaseIterable, Sendable {
                 device.missing = row.int64(at: 8)
                 device.firstNumbers = numbers(row.text(at: 9))
                 device.lastNumbers = numbers(row.text(at: 10))
+                device.calibration = row.text(at: 11)
                 return (key(row), DeviceID(unchecked: row.text(at: 2) ?? ""), device)
             })
         { sessions[key]?.devices[id] = device }

@@ -29,6 +29,12 @@ package struct JSONObjectWriter {
         raw(Int64(exactly: value).map(String.init) ?? value.description)
     }
 
+    /// Writes a member whose value is JSON already.
+    package mutating func member(_ name: String, json: String) {
+        key(name)
+        raw(json)
+    }
+
     /// Writes a member with true or false.
     package mutating func member(_ name: String, _ value: Bool) {
         key(name)

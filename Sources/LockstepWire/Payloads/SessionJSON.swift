@@ -74,6 +74,7 @@ public enum SessionJSON {
                 object.member("has_samples", device.hasSamples)
                 object.member("on_its_way", device.onItsWay)
                 object.member("missing", device.missing)
+                if let calibration = device.calibration { object.member("calibration", json: calibration) }
             }
         }
         object.member("marker_count", Int64(session.markers.count))
@@ -125,6 +126,10 @@ public enum SessionJSON {
             device.hasSamples = try member.required("has_samples")
             device.onItsWay = try member.required("on_its_way")
             device.missing = try member.required("missing")
+            let calibration: JSONMembers? = try member.optional("calibration")
+            device.calibration = try calibration.map { object throws(PayloadError) in
+                String(decoding: CalibrationJSON.encode(try CalibrationJSON.decode(object)), as: UTF8.self)
+            }
             session.devices[try deviceID(try member.required("device"))] = device
         }
         let markers: [JSONMembers] = try object.required("markers")

@@ -47,7 +47,7 @@ struct SessionRegistryTests {
         #expect(!registry.hasChanges)
         registry.commit()
         messages = takeMessages()
-        #expect(messages.commands == 1 && messages.states.map { $0?.name } == ["walk"])
+        #expect(messages.commands == 2 && messages.states.map { $0?.name } == ["walk"])
     }
 
     @Test("a rolled back transaction leaves nothing, and the same requests lead to the same session")

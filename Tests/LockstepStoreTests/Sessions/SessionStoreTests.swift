@@ -1,4 +1,5 @@
 import LockstepModel
+import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
@@ -59,6 +60,22 @@ struct SessionStoreTests {
         #expect(try StoreReader(path: path).sessions().count == 1)
     }
 
+    @Test("a store of sessions without calibrations gets them, and keeps what it has")
+    func withoutCalibration() throws {
+        let path = TemporaryFolder.path + "/store"
+        var session = exampleSession("walk")
+        for id in session.devices.keys { session.devices[id]?.calibration = nil }
+        do {
+            let store = try SQLiteStore(path: path)
+            try store.write(sessionGroup([session]))
+            try store.database.execute("ALTER TABLE session_devices DROP COLUMN calibration")
+        }
+        let store = try SQLiteStore(path: path)
+        #expect(try store.sessions() == [session])
+        try store.write(sessionGroup([exampleSession("walk")]))
+        #expect(try StoreReader(path: path).sessions() == [exampleSession("walk")])
+    }
+
     @Test("batch numbers of a device include those that wait")
     func numbers() throws {
         let (store, _) = try newStore()
@@ -94,6 +111,7 @@ func exampleSession(_ id: String) -> RecordingSession {
     device.firstNumbers = [Epoch(unchecked: "e1"): 4]
     device.lastNumbers = [Epoch(unchecked: "e1"): 9, Epoch(unchecked: "e2"): 3]
     (device.onItsWay, device.missing, device.clockBound) = (1, 2, 300)
+    device.calibration = #"{"positions":9}"#
     session.devices = [
         DeviceID(unchecked: "left"): device, DeviceID(unchecked: "right"): .init(joined: session.created),
     ]
