@@ -100,6 +100,7 @@ final class CollectorLoop {
         intake.collector = configuration.id
         intake.sessions = SessionRegistry(
             try writer.sessions().filter { scope.containsGroup($0.key.group) }, at: .now())
+        for (device, snapshot) in known where snapshot.last?.isDeparture == true { intake.sessions.didLeave(device) }
         return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
     }
 

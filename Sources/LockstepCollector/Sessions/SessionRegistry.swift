@@ -205,13 +205,10 @@ struct SessionRegistry {
             }
             for clock in group.clocks { observe(clock.device) { $0.receive(clock.point, of: clock.device.device) } }
             for change in group.transitions {
-                let (to, reason) = (change.transition.to, change.transition.reason)
-                observe(change.device) { machine in
-                    if to == .active || to == .resumed {
-                        machine.didReturn(change.device.device)
-                    } else if to == .terminated || ["connection-lost", "silent"].contains(reason) {
-                        machine.didLeave(change.device.device)
-                    }
+                if [.active, .resumed].contains(change.transition.to) {
+                    observe(change.device) { $0.didReturn(change.device.device) }
+                } else if change.transition.isDeparture {
+                    didLeave(change.device)
                 }
             }
             for key in group.reports.keys { observe(key.device) { $0.didReport(key.device.device) } }
@@ -235,6 +232,9 @@ struct SessionRegistry {
             change(key) { $0.receive(reply, of: device.device, at: moment) }
         }
     }
+
+    /// The connection of a device has ended, also before the start of this process.
+    mutating func didLeave(_ device: DeviceAddress) { observe(device) { $0.didLeave(device.device) } }
 
     private mutating func observe(_ device: DeviceAddress, _ body: (inout SessionMachine) -> Void) {
         for key in open[device.group] ?? [] where machines[key]?.concerns(device.device) == true { change(key, body) }
@@ -358,6 +358,11 @@ struct SessionRegistry {
         open[key.group]?.remove(key)
         if open[key.group]?.isEmpty == true { open[key.group] = nil }
     }
+}
+
+extension LifecycleTransition {
+    /// Whether nothing more comes from the device before it returns.
+    var isDeparture: Bool { to == .terminated || ["connection-lost", "silent"].contains(reason) }
 }
 
 extension RecordingSession {

@@ -219,6 +219,21 @@ struct SessionRegistryTests {
         #expect(registry[sessionKey]?.labels.count == 60 && registry[otherKey] == nil)
     }
 
+    @Test("after a restart, a session does not wait for a device that was offline before")
+    mutating func restoredOffline() throws {
+        var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
+        session.state = .stopping
+        (session.start, session.end) = (time(1), time(2))
+        session.devices[pi] = .init(joined: time(0))
+        for isOffline in [false, true] {
+            registry = SessionRegistry([session], at: moment(3))
+            if isOffline { registry.didLeave(DeviceAddress(group: sessionKey.group, device: pi)) }
+            // Its batch numbers are read in the first.
+            for seconds in [3.0, 5.0] { tick(seconds) }
+            #expect(registry[sessionKey]?.state == (isOffline ? .incomplete : .stopping))
+        }
+    }
+
     @Test("a restored session goes on: it asks again for leases, and for the end of those that had stopped")
     mutating func restoring() throws {
         var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
