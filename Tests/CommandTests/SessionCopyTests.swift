@@ -1,3 +1,4 @@
+import Foundation
 import LockstepClickHouse
 import LockstepExport
 import LockstepModel
@@ -39,6 +40,8 @@ struct SessionCopyTests {
         session.rates = ["motion/accelerometer": 10]
         session.devices[left.device] = .init(joined: session.created)
         session.devices[left.device]?.lastNumbers = [Epoch(unchecked: "e1"): 7]
+        session.devices[left.device]?.calibration =
+            #"{"t":1,"matrix":[1,0,0,0,1,0,0,0,1],"offset":[0.08,0,0],"positions":9,"error_before":0.08,"error_after":0.001}"#
         session.add(
             .init(
                 id: "m", time: Timestamp(microseconds: Self.start + 3_000_000), clock: .client, text: "turn", value: 2))
@@ -88,6 +91,48 @@ struct SessionCopyTests {
             for (name, reason) in [("now", "has not ended"), ("none", "there is no session 'none'")] {
                 let run = try await copy(from, to, name)
                 #expect(run.status == 1 && run.text.contains(reason), "\(run.text)")
+            }
+        }
+    }
+
+    @Test("the folder of an exported session is copied into a store, with its labels, markers, devices and samples")
+    func folder() async throws {
+        try await withTemporaryFolder { folder in
+            var session = try prepare(folder + "/a.db")
+            let exported = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                ["export", "session", "walk 3", "--store", "sqlite:\(folder)/a.db", "--out", folder + "/walk-3"])
+            #expect(exported.status == 0, "\(exported.text)")
+            func copy(to store: String) async throws -> (status: Int32, text: String) {
+                try await RunningProgram.run(
+                    Programs.built("lockstep"),
+                    ["copy", "--from", folder + "/walk-3", "--to", "sqlite:\(folder)/\(store)"])
+            }
+            let run = try await copy(to: "b.db")
+            #expect(run.status == 0 && run.text.contains("50 samples, 50 copied now"), "\(run.text)")
+            // Its batch numbers are not exported. Its times are on the collector's clock.
+            session.devices[left.device]?.lastNumbers = nil
+            let found = try content("sqlite:\(folder)/b.db")
+            #expect(found.sessions == [session])
+            #expect(found.samples.count == 50 && found.samples[0] == [2_000_000, 20, 0, -1])
+            for store in ["a.db", "b.db"] {
+                let again = try await copy(to: store)
+                #expect(again.status == 1 && again.text.contains("has the session 'walk-3' already"), "\(again.text)")
+            }
+            let line = "default,left,motion/accelerometer,later,,1,2,3,\n"
+            for (name, text, reason) in [
+                (
+                    "accelerometer.csv", "group,device,stream,t,time,x,y,z,bound_us\n" + line,
+                    "line 2: this is no sample"
+                ),
+                ("session.json", "{}", "is not a session"), ("session.csv", "", "that the target does not know"),
+            ] {
+                let path = "\(folder)/walk-3/\(name)"
+                let before = try? String(contentsOfFile: path, encoding: .utf8)
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+                let refused = try await copy(to: "c.db")
+                #expect(refused.status == 1 && refused.text.contains(reason), "\(refused.text)")
+                try before?.write(toFile: path, atomically: true, encoding: .utf8)
             }
         }
     }

@@ -140,6 +140,18 @@ public enum SessionJSON {
         return session
     }
 
+    /// Decodes what ``encodeWithKey(_:markers:streams:)`` wrote, without streams.
+    /// - Throws: ``PayloadError`` with the reason.
+    package static func decodeWithKey(_ payload: Data) throws(PayloadError) -> RecordingSession {
+        let object = try JSONMembers(payload)
+        let (group, id): (String, String) = (try object.required("group"), try object.required("id"))
+        let key: RecordingSession.Key
+        do { key = .init(group: try GroupID(validating: group), id: try SessionID(validating: id)) } catch {
+            throw PayloadError("\(error)")
+        }
+        return try decode(payload, of: key)
+    }
+
     // MARK: Requests
 
     /// Encodes a request.

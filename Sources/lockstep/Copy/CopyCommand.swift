@@ -25,18 +25,25 @@ struct CopyCommand: ParsableCommand {
             running collector of the target shows the session after its next start; that of an SQLite store has to be \
             stopped meanwhile.
 
+            A folder that 'lockstep export session' has written is read, too. Its samples keep the times of the collector's \
+            clock, so a store that has the session is refused. Use --session to copy between stores that you can reach.
+
             EXAMPLES
               lockstep copy --from sqlite:samples.db --to clickhouse://db.example/lockstep
               lockstep copy --from sqlite:samples.db --to sqlite:walks.db --session "walk 3"
+              lockstep copy --from walk-3 --to sqlite:walks.db
             """)
 
     @Option(
-        help: "Store to read: sqlite:PATH; with --session also clickhouse://[user@]host[:port][,host…]/database.")
+        help: """
+            Store to read: sqlite:PATH; with --session also clickhouse://[user@]host[:port][,host…]/database; or the folder of \
+            an exported session.
+            """)
     var from: String
 
     @Option(
         help: """
-            Store to write: clickhouse://[user@]host[:port][,host…]/database; with --session also sqlite:PATH. It is \
+            Store to write: clickhouse://[user@]host[:port][,host…]/database; for a session also sqlite:PATH. It is \
             created if it does not exist.
             """)
     var to: String
@@ -75,6 +82,10 @@ struct CopyCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(of: [StorePasswordSettings.self], file: file.config, ignoresUnknownKeys: true)
+        if let folder = try SessionFolder(at: from) {
+            guard session == nil else { throw CommandFailure("\(from) is one session: leave out --session") }
+            return try copySession(settings, .builtIn) { try $0.run(folder) }
+        }
         if let session { return try copy(session: session, settings) }
         guard case .sqlite(let path) = try StoreAddress(from) else {
             throw CommandFailure("--from is not an SQLite store: use sqlite:PATH")
@@ -102,31 +113,36 @@ struct CopyCommand: ParsableCommand {
     }
 
     private func copy(session name: String, _ settings: Settings) throws {
-        let password = try storePassword.read(settings)
-        let (from, to) = (
-            try StoreAddress(from).with(password: password), try StoreAddress(to).with(password: password)
-        )
-        guard from != to else { throw CommandFailure("--from and --to are the same store") }
+        let from = try StoreAddress(from).with(password: try storePassword.read(settings))
         let source = try from.reader()
         let session = try source.sessions().filter { (group ?? $0.key.group) == $0.key.group }.only(name)
+        try copySession(settings, from: from, source.catalog()) { try $0.run(session, in: source) }
+    }
+
+    /// Copies a session to the target, which is created if it does not exist.
+    private func copySession(
+        _ settings: Settings, from: StoreAddress? = nil, _ catalog: StreamCatalog,
+        _ body: (SessionCopy) throws -> SessionCopy.Report
+    ) throws {
+        let to = try StoreAddress(to).with(password: try storePassword.read(settings))
+        guard from != to else { throw CommandFailure("--from and --to are the same store") }
         let target: SessionCopy.Target
         switch to {
         case .sqlite(let path):
             var options = SQLiteStore.Options()
             options.isCollector = false
-            target = .sqlite(try SQLiteStore(path: path, options: options, catalog: source.catalog()))
+            target = .sqlite(try SQLiteStore(path: path, options: options, catalog: catalog))
         case .clickHouse(let address):
             target = .clickHouse(
                 try CopyTarget(
-                    address, survivesPowerLoss: sync == "full", quorum: quorum.flatMap { Quorum($0) },
-                    catalog: source.catalog()))
+                    address, survivesPowerLoss: sync == "full", quorum: quorum.flatMap { Quorum($0) }, catalog: catalog)
+            )
         }
         defer { if case .sqlite(let store) = target { store.close() } }
         var progress = ProgressLine()
         defer { progress.end() }
-        let report = try SessionCopy(source: source, target: target, check: try to.reader()) {
-            progress.show(counted($0.samples, "sample"))
-        }.run(session)
+        let report = try body(
+            SessionCopy(target: target, check: try to.reader()) { progress.show(counted($0.samples, "sample")) })
         progress.end()
         Terminal.output.write(json ? Self.json(report) : Self.text(report))
         if !report.isComplete { throw ExitCode(1) }

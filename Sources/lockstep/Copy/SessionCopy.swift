@@ -4,8 +4,8 @@ import LockstepExport
 import LockstepModel
 import LockstepStore
 
-/// Copies a session that has ended to another store: its labels, devices and markers, the samples of its devices between its
-/// start and its end, as these have sent them, and the estimates of their clocks.
+/// Copies a session that has ended from a store, or from a folder, to another store: its labels, devices and markers, the samples of its devices between its
+/// start and its end, as these have sent them, and the estimates of their clocks. A folder has samples on the collector's clock, and no estimates.
 ///
 /// Batch numbers, states and everything else of the devices stay: the target does not know what else they have sent. So the
 /// same copy may be repeated, and devices may send to the target later.
@@ -33,22 +33,17 @@ struct SessionCopy {
     /// The maximum number of samples that are copied at once.
     private static let maxSamples = 10_000
 
-    let source: StoreReader
     let target: Target
     /// Reads the target.
     let check: StoreReader
     /// Is called after each part.
     let update: (Report) -> Void
 
-    func run(_ session: RecordingSession) throws -> Report {
+    func run(_ session: RecordingSession, in source: StoreReader) throws -> Report {
         guard !session.isRunning, let start = session.start, let end = session.end else {
             throw CommandFailure("the session '\(session.key.id)' has not ended: stop it first")
         }
-        if let other = try check.sessions().first(where: { $0.key == session.key }), other.created != session.created {
-            throw CommandFailure(
-                "the target has another session with the id '\(session.key.id)' in the group '\(session.key.group)', "
-                    + "'\(other.name)': delete it first")
-        }
+        _ = try known(session)
         var report = Report(session: session.key)
         var converter = try CollectorTime(of: session.addresses, from: start, to: end, in: source)
         let streams = try source.catalog().streams
@@ -72,6 +67,30 @@ struct SessionCopy {
         }
         try insert(session)
         return report
+    }
+
+    /// Copies what an export has. Its times are on the collector's clock, so a target that has the session already would get
+    /// its samples twice, if the clocks of the devices differ from it.
+    func run(_ folder: SessionFolder) throws -> Report {
+        guard try known(folder.session) == nil else {
+            throw CommandFailure("the target has the session '\(folder.session.key.id)' already")
+        }
+        var report = Report(session: folder.session.key)
+        try folder.read(streams: try check.catalog().streams, maxSamples: Self.maxSamples) { block, device in
+            try copy(block, of: device, &report)
+        }
+        try insert(folder.session)
+        return report
+    }
+
+    /// Returns the same session in the target, or nil.
+    /// - Throws: ``CommandFailure`` if it has another one with the id.
+    private func known(_ session: RecordingSession) throws -> RecordingSession? {
+        let found = try check.sessions().first { $0.key == session.key }
+        guard let found, found.created != session.created else { return found }
+        throw CommandFailure(
+            "the target has another session with the id '\(session.key.id)' in the group '\(session.key.group)', "
+                + "'\(found.name)': delete it first")
     }
 
     private func copy(_ block: SampleBlock, of device: DeviceAddress, _ report: inout Report) throws {
