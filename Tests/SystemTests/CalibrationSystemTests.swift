@@ -12,18 +12,26 @@ private struct WrongRecording {
     ]
 
     /// Returns the text of a recording at 50 Hz with each position for 3 s.
-    static func text(repetitions: Int = 1) -> String {
+    /// - Parameters:
+    ///   - start: the time of the first sample, in µs.
+    ///   - isCalibrated: whether the samples are right.
+    static func text(repetitions: Int = 1, start: Int64 = 0, isCalibrated: Bool = false) -> String {
         var lines = ["t_us,x_g,y_g,z_g,gx_rad_s,gy_rad_s,gz_rad_s"]
         var index = 0
         for position in Array(repeating: positions, count: repetitions).joined() {
             for _ in 0..<150 {
                 // ±2 mg, in the place of noise.
                 let noise = index % 2 == 0 ? 0.002 : -0.002
+                let time = start + Int64(index) * 20_000
+                index += 1
+                if isCalibrated {
+                    lines.append("\(time),\(position.x + noise),\(position.y + noise),\(position.z - noise),0,0,0")
+                    continue
+                }
                 let x = 1.05 * position.x + 0.03 * position.y + 0.08 + noise
                 let y = 0.97 * position.y - 0.02 * position.z - 0.05 + noise
                 let z = 1.02 * position.z + 0.03 * position.x + 0.03 - noise
-                lines.append("\(index * 20_000),\(x),\(y),\(z),\(0.05 + noise),\(-0.03),\(0.01 - noise)")
-                index += 1
+                lines.append("\(time),\(x),\(y),\(z),\(0.05 + noise),\(-0.03),\(0.01 - noise)")
             }
         }
         return lines.joined(separator: "\n") + "\n"
@@ -128,6 +136,50 @@ struct CalibrationSystemTests {
                     && refused.text.contains("did not lie still on these sides: landscapeLeft, landscapeRight"),
                 "\(refused.text)")
             #expect(try await run(system, ["--show"]).text.hasPrefix("calibrated "))
+        }
+    }
+
+    @Test("Ctrl-C ends the guidance, ends its leases, and changes nothing")
+    func interruption() async throws {
+        try await withSystem { system in
+            _ = try system.startAgent("walker")
+            let client = try await system.connect()
+            await client.expectMessage { $0.topic.hasSuffix("motion/accelerometer") }
+            let guidance = try system.start("lockstep", ["calibrate", "walker", "--broker", system.broker.url])
+            #expect(await guidance.waitForOutput("1 of 9: "))
+            func leases(_ text: String) -> [TestClient.Message] {
+                client.messages.filter { $0.topic == "lockstep/default/walker/command" && $0.text.contains(text) }
+            }
+            // Nine positions of three minutes at most.
+            #expect(leases(#""hz":50,"lease_s":1620"#).count == 2)
+            guidance.signal(SIGINT)
+            #expect(await guidance.waitForExit() == 130, "\(guidance.text)")
+            #expect(leases(#""hz":0"#).count == 2)
+            #expect(try await run(system, ["--show"]).text == "not calibrated\n")
+        }
+    }
+
+    @Test("a recording that began after a calibration counts as recorded with it, and the command says so")
+    func laterRecording() async throws {
+        try await withSystem { system in
+            let (raw, later) = (system.folder + "/raw.csv", system.folder + "/later.csv")
+            try WrongRecording.text().write(toFile: raw, atomically: true, encoding: .utf8)
+            let tomorrow = Moment.now().wall.microseconds + 86_400_000_000
+            try WrongRecording.text(start: tomorrow, isCalibrated: true)
+                .write(toFile: later, atomically: true, encoding: .utf8)
+            _ = try system.startAgent("walker")
+            let client = try await system.connect()
+            await client.expectMessage { $0.topic.hasSuffix("motion/accelerometer") }
+            let note = "the recording began after the calibration of "
+            var offsets: [SIMD3<Double>] = []
+            // One from before the calibration has raw values.
+            for (recording, isNoted) in [(raw, false), (raw, false), (later, true)] {
+                let stored = try await run(system, ["--from", recording])
+                #expect(stored.status == 0 && stored.text.contains(note) == isNoted, "\(stored.text)")
+                let shown = try await run(system, ["--show", "--json"])
+                offsets.append(try CalibrationJSON.decode(Data(shown.text.utf8)).offset)
+            }
+            for axis in 0..<3 { #expect(abs(offsets[2][axis] - offsets[0][axis]) < 0.002, "\(offsets)") }
         }
     }
 }
