@@ -137,6 +137,23 @@ struct SessionCopyTests {
         }
     }
 
+    @Test("the folder of a session may have Parquet files")
+    func parquet() async throws {
+        try await withTemporaryFolder { folder in
+            try prepare(folder + "/a.db")
+            let out = folder + "/walk.3"
+            let exported = try await RunningProgram.run(
+                Programs.built("lockstep"),
+                [
+                    "export", "session", "walk 3", "--store", "sqlite:\(folder)/a.db", "--format", "parquet", "--out",
+                    out,
+                ])
+            #expect(exported.text == "\(out): accelerometer.parquet, markers.csv, session.json\n")
+            let file = try Data(contentsOf: URL(filePath: out + "/accelerometer.parquet"))
+            #expect(file.starts(with: Data("PAR1".utf8)) && file.count > 1000)
+        }
+    }
+
     @Test("all estimates of a clock that is an hour ahead are copied that belong to the time of the session")
     func clocks() async throws {
         try await withTemporaryFolder { folder in

@@ -16,7 +16,7 @@ struct ExportCommand: ParsableCommand {
               steps_refined, attitude_refined, location_refined
                        what 'lockstep refine' has computed (csv, ndjson and parquet; location_refined also geojson and gpx)
               session  all samples of a session of 'lockstep record', whose name follows, on the collector's clock, with its
-                       labels, markers and clock bounds: a folder with csv files, or one file as mcap or xdf
+                       labels, markers and clock bounds: a folder with csv or parquet files, or one file as mcap or xdf
 
             With --resample, several streams may be given, separated by commas. Each column is named after its device, table and \
             column, such as default/left/accelerometer_x. Numbers lie on the straight line between two samples, attitudes and \
@@ -74,7 +74,7 @@ struct ExportCommand: ParsableCommand {
             valueName: "hz"))
     var resample: Double?
 
-    @Option(help: "File to write (default: standard output); with csv, the folder of a session.")
+    @Option(help: "File to write (default: standard output); with csv and parquet, the folder of a session.")
     var out: String?
 
     @Option(
@@ -126,10 +126,10 @@ struct ExportCommand: ParsableCommand {
         let found = try reader.sessions().filter { (group ?? $0.key.group) == $0.key.group }.only(session)
         let export = try SessionExport(found, in: reader, now: Moment.now().wall)
         let format = try format ?? Self.format(of: out)
-        guard [.csv, .mcap, .xdf].contains(format) else {
-            throw CommandFailure("a session can be exported as csv, mcap or xdf, not as \(format.rawValue)")
+        guard [.csv, .mcap, .parquet, .xdf].contains(format) else {
+            throw CommandFailure("a session can be exported as csv, mcap, parquet or xdf, not as \(format.rawValue)")
         }
-        if format == .csv { return try export.writeFolder(out, replaces: force) }
+        if format == .csv || format == .parquet { return try export.writeFolder(out, format, replaces: force) }
         try export.write(format, to: ExportFile(path: out, replaces: force))
     }
 

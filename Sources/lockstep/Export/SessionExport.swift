@@ -36,9 +36,9 @@ struct SessionExport {
         return try selection.run(gap: 1, to: .file(file), isPart: isPart)
     }
 
-    /// Writes a folder with a CSV file for each stream, the markers, and the session itself. It appears under its name only
+    /// Writes a folder with a file for each stream, the markers as CSV, and the session itself. It appears under its name only
     /// when it is complete.
-    func writeFolder(_ path: String, replaces: Bool) throws {
+    func writeFolder(_ path: String, _ format: ExportFormat, replaces: Bool) throws {
         guard !replaces else { throw CommandFailure("--force is not for folders: remove \(path), or use another name") }
         var status = stat()
         guard stat(path, &status) != 0 else { throw CommandFailure("\(path) exists: use another name") }
@@ -49,10 +49,10 @@ struct SessionExport {
         var names: [String] = []
         do {
             for stream in samples.streams {
-                let name = "\(stream.table).csv"
+                let name = "\(stream.table).\(format.rawValue)"
                 // The nearest samples of a slow stream may be before the start or after the end.
                 let file = try ExportFile(path: "\(part)/\(name)", replaces: false)
-                if try write(.stream(stream), .csv, to: file, isPart: true) { names.append(name) }
+                if try write(.stream(stream), format, to: file, isPart: true) { names.append(name) }
             }
             for (name, text) in [
                 ("markers.csv", markerCSV(samples.session.markers)),
