@@ -44,14 +44,6 @@ extension ClickHouseSchema {
                 try addColumns(of: stream, to: tables(client), client)
             }
         }
-        // Sessions may have been recorded before devices were asked for their calibration.
-        let devices = SessionTable.devices.received
-        if found[devices]?["calibration"] == nil {
-            do { try client.execute("ALTER TABLE \(devices) ADD COLUMN calibration Nullable(String)") } catch {
-                // Another collector may have added it since.
-                guard try tables(client)[devices]?["calibration"] != nil else { throw error }
-            }
-        }
         try syncTables(client)
         // The server does not keep the text of a view unchanged, so that the texts cannot be compared.
         let fingerprint = views.reduce(into: StableHash()) { $0.combine("\($1.name)\n\($1.select)\n") }.value

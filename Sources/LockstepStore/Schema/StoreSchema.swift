@@ -46,11 +46,6 @@ enum StoreSchema {
             try StreamTable.register(streams.filter(\.isDeclared), in: database)
             for stream in streams { try addColumns(of: stream, in: database) }
             for stream in streams { try stream.addMinuteColumns(in: database) }
-            // Stores of sessions that were recorded before devices were asked for their calibration.
-            let known = try columns(of: "session_devices", in: database)
-            if !known.isEmpty, !known.contains("calibration") {
-                try database.execute("ALTER TABLE session_devices ADD COLUMN calibration TEXT")
-            }
             for view in storeViews { try replace(view, in: database) }
             // It may be missing in a file that was salvaged from a damaged one.
             try database.execute("INSERT INTO _merge SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM _merge)")

@@ -49,8 +49,10 @@ extension SQLiteStore {
     }
 
     private func write(_ row: [SessionTable.Value], to table: SessionTable) throws(SQLiteError) {
+        let columns = table.columns.map(\.name).joined(separator: ", ")
+        let values = row.map { _ in "?" }.joined(separator: ", ")
         let insert = try database.prepare(
-            "INSERT OR REPLACE INTO \(table.rawValue) VALUES (\(row.map { _ in "?" }.joined(separator: ", ")))")
+            "INSERT OR REPLACE INTO \(table.rawValue) (\(columns)) VALUES (\(values))")
         for (index, value) in row.enumerated() {
             switch value {
             case .text(let text): try insert.bind(text, at: index + 1)

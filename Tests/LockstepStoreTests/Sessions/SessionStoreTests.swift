@@ -1,5 +1,4 @@
 import LockstepModel
-import LockstepSQLite
 import LockstepTestSupport
 import Testing
 
@@ -58,22 +57,6 @@ struct SessionStoreTests {
         #expect(try StoreReader(path: path).sessions().isEmpty)
         try store.write(sessionGroup([exampleSession("walk")]))
         #expect(try StoreReader(path: path).sessions().count == 1)
-    }
-
-    @Test("a store of sessions without calibrations gets them, and keeps what it has")
-    func withoutCalibration() throws {
-        let path = TemporaryFolder.path + "/store"
-        var session = exampleSession("walk")
-        for id in session.devices.keys { session.devices[id]?.calibration = nil }
-        do {
-            let store = try SQLiteStore(path: path)
-            try store.write(sessionGroup([session]))
-            try store.database.execute("ALTER TABLE session_devices DROP COLUMN calibration")
-        }
-        let store = try SQLiteStore(path: path)
-        #expect(try store.sessions() == [session])
-        try store.write(sessionGroup([exampleSession("walk")]))
-        #expect(try StoreReader(path: path).sessions() == [exampleSession("walk")])
     }
 
     @Test("batch numbers of a device include those that wait")
