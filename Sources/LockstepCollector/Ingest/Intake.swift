@@ -454,6 +454,7 @@ struct Intake {
         if presence.phase != .lost {
             group.seen[device] = moment.wall
             droppedSamples[device] = presence.droppedSamples > 0 ? presence.droppedSamples : nil
+            sessions.receive(presence.calibration, of: device)
         }
         registry.handle(.presence(presence), of: device, at: moment, into: &group)
     }

@@ -136,13 +136,14 @@ struct SessionMachine {
 
     // MARK: Observations
 
-    /// Adds a device of the group, which has just sent something.
-    mutating func join(_ device: DeviceID, at moment: Moment) {
+    /// Adds a device of the group, which has just sent something, with the calibration that it has announced last.
+    mutating func join(_ device: DeviceID, _ calibration: InertialCalibration?, at moment: Moment) {
         guard session.includesGroup, session.devices[device] == nil, session.devices.count < Self.maxDevices,
             [.preparing, .armed, .recording].contains(session.state)
         else { return }
         session.devices[device] = .init(joined: moment.wall)
         observed[device] = Observation()
+        didCalibrate(device, calibration)
     }
 
     /// The device can be reached again, or has restarted: it does not know its leases.
@@ -151,6 +152,15 @@ struct SessionMachine {
         observed[device]?.attempts = 0
         observed[device]?.isOffline = false
         didReport(device)
+    }
+
+    /// The device has announced the calibration that it applies, or none.
+    mutating func didCalibrate(_ device: DeviceID, _ calibration: InertialCalibration?) {
+        // A later one says nothing about the samples of the session.
+        guard session.end == nil else { return }
+        session.devices[device]?.calibration = calibration.map {
+            String(decoding: CalibrationJSON.encode($0), as: UTF8.self)
+        }
     }
 
     /// The connection of the device has ended.
@@ -239,11 +249,7 @@ struct SessionMachine {
             guard session.end != nil, let newest = reply.newest else { return }
             session.devices[device]?.lastNumbers = newest
             observed[device]?.needsNumbers = true
-        case .described(let description):
-            session.devices[device]?.calibration = description.calibration.map {
-                String(decoding: CalibrationJSON.encode($0), as: UTF8.self)
-            }
-        case .phase, .calibrated: break
+        case .phase, .described, .calibrated: break
         }
     }
 
@@ -418,8 +424,6 @@ struct SessionMachine {
             let isOver = session.end != nil
             let isUnanswered = isOver ? device.lastNumbers == nil : !observation.hasAnswered
             observed[id]?.nextRequest = moment.boot + (isUnanswered ? Self.retry : Self.renewal)
-            // For its calibration. It comes first, so that what it refuses of the others is said.
-            if !isOver { add(.describe) }
             for (name, rate) in session.rates.sorted(by: { $0.key < $1.key }) {
                 guard let stream = StreamCatalog.builtIn.reference(named: name) else { continue }
                 add(.lease(RateLease(stream: stream, rate: isOver ? 0 : rate, duration: Self.leaseLength)))

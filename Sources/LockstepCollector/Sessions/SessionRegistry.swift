@@ -34,6 +34,8 @@ struct SessionRegistry {
     /// What was written of each session last.
     private var written: [RecordingSession.Key: RecordingSession] = [:]
     private var commands: [Command] = []
+    /// The calibration that each device announced last, for sessions that it becomes part of.
+    private var calibrations: [DeviceAddress: InertialCalibration] = [:]
     /// The sessions whose state is to be published.
     private var unpublished: Set<RecordingSession.Key>
     private var (nextTick, nextRead, nextFigures): (Int64, Int64, Int64) = (.min, .min, .min)
@@ -85,8 +87,10 @@ struct SessionRegistry {
             }
             // What is over cannot wait for devices.
             if session.start != nil { session.state = .recording }
+            var machine = SessionMachine(session, at: moment)
+            for device in session.addresses { machine.didCalibrate(device.device, calibrations[device]) }
             before[key] = .some(nil)
-            machines[key] = SessionMachine(session, at: moment)
+            machines[key] = machine
             index(session)
             touched.insert(key)
             nextTick = .min
@@ -197,8 +201,11 @@ struct SessionRegistry {
                         machines[key]?.receive(run, at: moment)
                         continue
                     }
+                    let calibration = calibrations[run.device]
                     change(key) { machine in
-                        if run.batches.last?.isLive == true { machine.join(run.device.device, at: moment) }
+                        if run.batches.last?.isLive == true {
+                            machine.join(run.device.device, calibration, at: moment)
+                        }
                         machine.receive(run, at: moment)
                     }
                 }
@@ -231,6 +238,12 @@ struct SessionRegistry {
         for key in keys where id.hasPrefix(SessionMachine.client(key.id) + "/") {
             change(key) { $0.receive(reply, of: device.device, at: moment) }
         }
+    }
+
+    /// Receives the calibration in the presence of a device.
+    mutating func receive(_ calibration: InertialCalibration?, of device: DeviceAddress) {
+        calibrations[device] = calibration
+        observe(device) { $0.didCalibrate(device.device, calibration) }
     }
 
     /// The connection of a device has ended, also before the start of this process.

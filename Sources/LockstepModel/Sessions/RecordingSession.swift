@@ -73,8 +73,8 @@ public struct RecordingSession: Hashable, Sendable {
         public var missing: Int64 = 0
         /// The largest possible error of the device's time, in µs, or nil if it is unknown.
         public var clockBound: Int64?
-        /// The calibration of accelerometer and gyroscope that the device applied when it was asked last during the session, as the
-        /// JSON object of presences; nil without one.
+        /// The calibration of accelerometer and gyroscope in the last presence of the device before the end, as its JSON
+        /// object; nil without one.
         public var calibration: String?
         /// The rates at which streams arrive, in samples per second. They are not stored.
         public var rates: [String: Double] = [:]

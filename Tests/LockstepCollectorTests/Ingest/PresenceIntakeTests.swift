@@ -39,6 +39,23 @@ struct PresenceIntakeTests {
         #expect(ingest(presence).reports.isEmpty)
     }
 
+    @Test("the calibration in a presence becomes part of a session, and a last will does not remove it")
+    mutating func calibration() {
+        let key = RecordingSession.Key(group: device.group, id: SessionID(unchecked: "walk"))
+        var session = RecordingSession(key: key, name: "walk", created: time(1))
+        session.devices[device.device] = .init(joined: time(1))
+        intake.sessions = SessionRegistry([session], at: moment(2))
+        let calibration = InertialCalibration(
+            time: time(0), matrix: InertialCalibration.identity, offset: [0.08, 0, 0], positions: 9, errorBefore: 0.08,
+            errorAfter: 0.001)
+        let presence = Presence(
+            epoch: epoch, session: 1, phase: .foreground, at: time(9), calibration: calibration)
+        let stored = ingest(presence).sessions.first?.devices[device.device]?.calibration
+        #expect(stored == String(decoding: CalibrationJSON.encode(calibration), as: UTF8.self))
+        _ = ingest(Presence(epoch: epoch, session: 1, phase: .lost, at: time(9)))
+        #expect(intake.sessions[key]?.devices[device.device]?.calibration == stored)
+    }
+
     @Test("only a heartbeat without changes can wait for a commit")
     mutating func deferrable() {
         let first = ingest(Presence(epoch: epoch, session: 1, phase: .foreground, at: time(9)))

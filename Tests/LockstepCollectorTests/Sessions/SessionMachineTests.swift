@@ -80,8 +80,7 @@ struct SessionMachineTests {
         tick(0)
         #expect(machine.devicesWithoutNumbers.sorted() == [left, right])
         for id in [left, right] { read(id, received: [1...9]) }
-        #expect(requests.map(\.device) == [left, left, right, right])
-        #expect(problem(left) == "the store has not answered")
+        #expect(requests.map(\.device) == [left, right] && problem(left) == "the store has not answered")
         tick(1)
         #expect(problem(left) == "does not answer" && requests.isEmpty)
         grant(left, 1)
@@ -111,7 +110,7 @@ struct SessionMachineTests {
         tick(0)
         tick(5)
         // Those that have not answered are asked again.
-        #expect(requests.map(\.device) == [left, left, right, right])
+        #expect(requests.count == 2)
         tick(29.9)
         #expect(session.state == .preparing)
         tick(30)
@@ -142,28 +141,6 @@ struct SessionMachineTests {
         machine.receive(point(900), of: left)
         tick(2)
         #expect(session.state == .armed && session.devices[left]?.clockBound == 900)
-    }
-
-    @Test("each device is asked for its calibration, until the end, without hiding what it has refused")
-    mutating func calibration() {
-        tick(0)
-        #expect(requests.filter { $0.request.action == .describe }.map(\.device) == [left, right])
-        var description = AgentDescription(
-            epoch: epoch, phase: .foreground, streams: [], leases: [], sources: [:], outboxBatches: 0, outboxBytes: 0,
-            droppedSamples: 0)
-        description.calibration = InertialCalibration(
-            time: time(0), matrix: InertialCalibration.identity, offset: [0.08, 0, 0], positions: 9, errorBefore: 0.08,
-            errorAfter: 0.001)
-        read(left, received: [])
-        machine.receive(AgentReply(outcome: .described(description)), of: left, at: moment(0.5))
-        grant(left, hz: 50, 0.5)
-        tick(1)
-        #expect(problem(left)?.contains("gives 50 of 100 Hz") == true)
-        #expect(session.devices[left]?.calibration?.contains(#""offset":[0.08,0,0]"#) == true)
-        #expect(session.devices[right]?.calibration == nil)
-        machine.stop(at: moment(10))
-        tick(11)
-        #expect(!requests.isEmpty && !requests.contains { $0.request.action == .describe })
     }
 
     @Test("it is complete when each device has reported its newest batch and all up to it are stored")
@@ -420,11 +397,11 @@ struct SessionMachineTests {
         tick(59)
         #expect(requests.isEmpty)
         tick(61)
-        #expect(requests.map(\.device) == [left, left, right, right])
+        #expect(requests.map(\.device) == [left, right])
         machine.didReturn(left)
         tick(62)
-        #expect(requests.map(\.device) == [left, left])
-        #expect(Set(requests.map(\.request.id)).count == 2 && requests[0].request.client == "session/walk")
+        #expect(requests.map(\.device) == [left])
+        #expect(Set(requests.map(\.request.id)).count == 1 && requests[0].request.client == "session/walk")
     }
 
     @Test("batches of an epoch that the device does not have any more are missing, those it has are on their way")

@@ -47,7 +47,7 @@ struct SessionRegistryTests {
         #expect(!registry.hasChanges)
         registry.commit()
         messages = takeMessages()
-        #expect(messages.commands == 2 && messages.states.map { $0?.name } == ["walk"])
+        #expect(messages.commands == 1 && messages.states.map { $0?.name } == ["walk"])
     }
 
     @Test("a rolled back transaction leaves nothing, and the same requests lead to the same session")
@@ -217,6 +217,37 @@ struct SessionRegistryTests {
         } catch { errors.append("\(error)") }
         #expect(errors.count == 2 && errors[0].contains("100 labels") && errors[1].contains("1001 devices"))
         #expect(registry[sessionKey]?.labels.count == 60 && registry[otherKey] == nil)
+    }
+
+    @Test("a session has the last calibration that each device has announced before the end")
+    mutating func calibration() throws {
+        func announced(_ device: DeviceID, _ offset: Double?) {
+            let calibration = offset.map {
+                InertialCalibration(
+                    time: time(0), matrix: InertialCalibration.identity, offset: [$0, 0, 0], positions: 9,
+                    errorBefore: 0.08, errorAfter: 0.001)
+            }
+            registry.receive(calibration, of: DeviceAddress(group: sessionKey.group, device: device))
+        }
+        func isStored(_ device: DeviceID, _ offset: Double) -> Bool {
+            let text = registry[sessionKey]?.devices[device]?.calibration
+            return text?.contains(#""offset":[\#(offset),0,0]"#) == true
+        }
+        let late = DeviceID(unchecked: "late")
+        for device in [pi, late] { announced(device, 0.08) }
+        try send(.start, #"{"name":"walk"}"#)
+        #expect(isStored(pi, 0.08))
+        _ = take([sessionRun(1, late, seq: 1)], 1)
+        #expect(isStored(late, 0.08))
+        registry.commit()
+        announced(late, nil)
+        announced(pi, 0.05)
+        #expect(take().sessions.count == 1 && isStored(pi, 0.05))
+        #expect(registry[sessionKey]?.devices[late]?.calibration == nil)
+        registry.commit()
+        try send(.stop, "", 9)
+        announced(pi, 0.02)
+        #expect(isStored(pi, 0.05), "what is announced after the end is not of the session")
     }
 
     @Test("after a restart, a session does not wait for a device that was offline before")

@@ -50,7 +50,7 @@ struct SessionRuleTests {
         #expect(commit().sessions.count == 1)
         registry.tick(at: moment(103), isInTransaction: false) { _ in [:] }
         _ = commit()
-        #expect(registry.takeMessages().commands.map(\.device) == [pi, pi])
+        #expect(registry.takeMessages().commands.map(\.device) == [pi])
         registry.tick(at: moment(116), isInTransaction: false) { _ in [:] }
         #expect(session("fall-of-pi")?.end == time(115) && session("fall-of-pi")?.state == .stopping)
     }
