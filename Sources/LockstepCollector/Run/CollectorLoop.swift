@@ -98,10 +98,12 @@ final class CollectorLoop {
             scope: scope, limits: configuration.limits, maxFuture: configuration.maxFuture,
             maxDevices: configuration.maxDevices, devices: known.keys)
         intake.collector = configuration.id
+        let now = Moment.now()
+        let registry = LifecycleRegistry(known, timing: configuration.timing, at: now)
         intake.sessions = SessionRegistry(
-            try writer.sessions().filter { scope.containsGroup($0.key.group) }, at: .now())
-        for (device, snapshot) in known where snapshot.last?.isDeparture == true { intake.sessions.didLeave(device) }
-        return (intake, LifecycleRegistry(known, timing: configuration.timing, at: .now()))
+            try writer.sessions().filter { scope.containsGroup($0.key.group) }, at: now)
+        for device in known.keys where !registry.isOnline(device, at: now) { intake.sessions.didLeave(device) }
+        return (intake, registry)
     }
 
     /// Runs until the collector is to stop.

@@ -212,9 +212,10 @@ struct SessionRegistry {
             }
             for clock in group.clocks { observe(clock.device) { $0.receive(clock.point, of: clock.device.device) } }
             for change in group.transitions {
-                if [.active, .resumed].contains(change.transition.to) {
+                let (to, reason) = (change.transition.to, change.transition.reason)
+                if to == .active || to == .resumed {
                     observe(change.device) { $0.didReturn(change.device.device) }
-                } else if change.transition.isDeparture {
+                } else if to == .terminated || ["connection-lost", "silent"].contains(reason) {
                     didLeave(change.device)
                 }
             }
@@ -371,11 +372,6 @@ struct SessionRegistry {
         open[key.group]?.remove(key)
         if open[key.group]?.isEmpty == true { open[key.group] = nil }
     }
-}
-
-extension LifecycleTransition {
-    /// Whether nothing more comes from the device before it returns.
-    var isDeparture: Bool { to == .terminated || ["connection-lost", "silent"].contains(reason) }
 }
 
 extension RecordingSession {
