@@ -23,7 +23,7 @@ struct SessionRegistry {
     }
 
     private var machines: [RecordingSession.Key: SessionMachine]
-    /// The sessions that are neither complete nor deleted, by group.
+    /// The sessions that can still change by themselves, by group.
     private var open: [GroupID: Set<RecordingSession.Key>] = [:]
     /// The changed machines of the current transaction as they were before it; nil for a new one.
     private var before: [RecordingSession.Key: SessionMachine?] = [:]
@@ -49,7 +49,7 @@ struct SessionRegistry {
         }
     }
 
-    /// Whether a session is not complete.
+    /// Whether a session can still change by itself.
     var isActive: Bool { !open.isEmpty }
 
     /// Whether something is to be written.
@@ -361,7 +361,9 @@ struct SessionRegistry {
     }
 
     private mutating func index(_ session: RecordingSession) {
-        if session.state == .complete || session.state == .deleted {
+        // Of an imported session that is incomplete, nobody knows which batches belong to it.
+        let isFinal = session.state == .incomplete && session.devices.values.allSatisfy { $0.firstNumbers == nil }
+        if session.state == .complete || session.state == .deleted || isFinal {
             close(session.key)
         } else {
             open[session.key.group, default: []].insert(session.key)

@@ -288,6 +288,28 @@ struct SessionRegistryTests {
         #expect(registry[sessionKey]?.state == .complete)
     }
 
+    @Test("an imported session that is incomplete stays so: its batch numbers are unknown")
+    mutating func imported() throws {
+        var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
+        session.state = .incomplete
+        (session.start, session.end) = (time(1), time(2))
+        session.devices[pi] = .init(joined: time(0))
+        session.devices[pi]?.hasSamples = true
+        session.devices[pi]?.problem = "2 batches missing"
+        registry = SessionRegistry([session], at: moment(100))
+        try send(.edit, #"{"name":"walk"}"#, 100)
+        tick(100)
+        _ = take()
+        registry.commit()
+        #expect(takeMessages().commands == 0)
+        let reply = AgentReply(id: "session/walk/1", outcome: .flushed(batches: 0), newest: [epoch: 2])
+        registry.receive(reply, of: DeviceAddress(group: sessionKey.group, device: pi), at: moment(101))
+        var numbers = BatchNumbers()
+        numbers.received = SequenceSet([1...2])
+        for seconds in [102.0, 104] { tick(seconds, [epoch: numbers]) }
+        #expect(registry[sessionKey] == session)
+    }
+
     /// Random histories: what is committed survives, what is rolled back does not, and the end is the same.
     @Test("random histories with rollbacks and restarts end complete, with all markers once", arguments: 1...200)
     mutating func random(seed: UInt64) throws {
