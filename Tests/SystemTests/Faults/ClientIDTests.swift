@@ -28,6 +28,7 @@ struct ClientIDTests {
                 }
                 try await system.broker.start()
             }
+            for program in [collector, agent] { #expect(program.text.contains("mqtt=3.1.1"), "\(program.text)") }
             for warning in Self.warnings {
                 #expect(!collector.text.contains(warning), "\(collector.text)")
                 #expect(!agent.text.contains(warning), "\(agent.text)")

@@ -15,6 +15,7 @@ struct EmptyBrokerTests {
             let gone = try system.startAgent("gone", source: "simulate:2")
             #expect(await collector.waitForState("active", of: "default/walker"))
             #expect(await collector.waitForState("active", of: "default/gone"))
+            for program in [collector, walker] { #expect(program.text.contains("mqtt=5"), "\(program.text)") }
             await gone.stop()
             #expect(await collector.waitForState("terminated", of: "default/gone", from: "active"))
             let reader = try await system.reader()
