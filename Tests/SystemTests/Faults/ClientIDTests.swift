@@ -13,7 +13,7 @@ struct ClientIDTests {
         try await withSystem(isPersistent: true) { system in
             let collector = try system.startCollector(["--mqtt", "3.1.1"])
             let agent = try system.startAgent("walker", ["--mqtt", "3.1.1"])
-            for connections in 1...3 {
+            for connections in 1...4 {
                 for program in [collector, agent] {
                     await expectEventually(program.text, within: .seconds(120)) {
                         program.text.components(separatedBy: "connected to").count > connections
