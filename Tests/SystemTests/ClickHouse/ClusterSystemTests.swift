@@ -12,8 +12,7 @@ struct ClusterSystemTests {
     private static let groups = ["--group", "north", "--group", "south", "--group", "east", "--group", "west:2"]
     private static let shares = ["north", "south", "east", "west:0-2", "west:1-2"]
 
-    // NATSLeaseSystemTests kills and drains collectors.
-    @Test("every sample is stored once and states are told once, though a collector is added and one hangs")
+    @Test("every sample is stored once and states are told once, though collectors are killed, stopped and drained")
     func failures() async throws {
         try await withClickHouse { server in
             try await withSystem { system in
@@ -59,15 +58,22 @@ struct ClusterSystemTests {
         try await data.expectProgress("lease server restarted", collectors)
         #expect(collectors.mapValues { $0.text.split(separator: "share lost").count } == losses)
 
-        // One hangs, and continues after others have taken over.
+        // One is killed and one hangs; both continue after the third has taken over.
+        await collectors["a"]?.stop(SIGKILL)
         collectors["b"]?.signal(SIGSTOP)
         let stopped = ContinuousClock.now
-        try await expectOwned(by: ["a", "c"])
-        print("shares of a collector that hangs were claimed after \(ContinuousClock.now - stopped)")
+        try await expectOwned(by: ["c"])
+        print("shares of collectors that do not answer were claimed after \(ContinuousClock.now - stopped)")
         try await data.expectProgress("stopped", collectors)
+        try start("a")
         collectors["b"]?.signal(SIGCONT)
         try await expectOwned(by: ["a", "b", "c"])
         try await data.expectProgress("continued", collectors)
+
+        // One is drained.
+        await collectors["c"]?.stop(SIGTERM)
+        try await expectOwned(by: ["a", "b"])
+        try await data.expectProgress("drained", collectors)
 
         for agent in agents { await agent.stop(SIGTERM) }
         try await drain(Self.devices, in: system)
