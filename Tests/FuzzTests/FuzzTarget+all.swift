@@ -31,10 +31,12 @@ extension FuzzTarget {
             block.append(time: Timestamp(microseconds: time), values: values)
         }
         let position = BatchPosition(epoch: Epoch(unchecked: "72fb8639bfae3695"), seq: 42)
+        var random = SeededGenerator(seed: 1)
+        let long = Batch.random(of: stream, counts: 100...100, using: &random)
         let limits = PayloadLimits(bytes: 1 << 16, samples: 1000)
         return codec(
             "batch of \(stream) in \(encoding)",
-            [Batch(position: position, samples: block), Batch(position: nil, isLive: false, samples: block)],
+            [Batch(position: position, samples: block), Batch(position: nil, isLive: false, samples: block), long],
             encode: encoding.encode,
             decode: {
                 try BatchEncoding.decode($0, contentType: encoding.contentType, stream: stream, limits: limits)

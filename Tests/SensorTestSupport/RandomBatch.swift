@@ -1,17 +1,20 @@
-import LockstepModel
+package import LockstepModel
 
 extension Batch {
     /// Returns a valid batch of a random stream.
-    static func random(using random: inout some RandomNumberGenerator) -> Batch {
+    package static func random(using random: inout some RandomNumberGenerator) -> Batch {
         .random(of: SensorStream.builtIn.randomElement(using: &random) ?? .steps, using: &random)
     }
 
     /// Returns a valid batch of `stream`.
-    static func random(of stream: SensorStream, using random: inout some RandomNumberGenerator) -> Batch {
+    /// - Parameter counts: the possible numbers of samples.
+    package static func random(
+        of stream: SensorStream, counts: ClosedRange<Int> = 1...12, using random: inout some RandomNumberGenerator
+    ) -> Batch {
         let interval: Int64? = Bool.random(using: &random) ? .random(in: 1...1_000_000, using: &random) : nil
         var time = Int64.random(in: 0...2_000_000_000_000_000, using: &random)
         var block = SampleBlock(stream: stream)
-        for _ in 0..<Int.random(in: 1...12, using: &random) {
+        for _ in 0..<Int.random(in: counts, using: &random) {
             block.append(
                 time: Timestamp(microseconds: time),
                 values: stream.columns.map { value(of: $0, using: &random) })
@@ -37,7 +40,7 @@ extension Batch {
 
     /// Returns a batch that resembles sensor data: up to 300 samples with the same number of decimals, small changes
     /// from one sample to the next, and rare outliers.
-    static func series(using random: inout some RandomNumberGenerator) -> Batch {
+    package static func series(using random: inout some RandomNumberGenerator) -> Batch {
         let count = Int.random(in: 1...300, using: &random)
         let power = Double.random(in: 0...12, using: &random).rounded(.down)
         let divisor = (0..<Int(power)).reduce(1.0) { product, _ in product * 10 }
