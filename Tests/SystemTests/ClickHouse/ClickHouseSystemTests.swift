@@ -46,7 +46,9 @@ struct ClickHouseSystemTests {
                 #expect(rows.text.split(separator: "\n").count - 1 == Int(count.first ?? ""))
 
                 try await server.removeSamples(1)
-                #expect(try await lockstep(["verify"] + journals, server).status == 1)
+                let incomplete = try await lockstep(["verify"] + journals, server)
+                #expect(incomplete.status == 1, "\(incomplete.text)")
+                #expect(incomplete.text.contains("1 accepted sample missing"), "\(incomplete.text)")
             }
         }
     }
@@ -119,8 +121,13 @@ struct ClickHouseSystemTests {
 extension TestClickHouse {
     /// Removes the first samples of a stream, as a fault of the server would.
     func removeSamples(_ count: Int) async throws {
-        try await execute("CREATE TABLE rest AS received_accelerometer ENGINE = MergeTree ORDER BY t")
-        try await execute("INSERT INTO rest SELECT * FROM received_accelerometer ORDER BY t LIMIT \(count), 1000000")
+        try await execute("CREATE TABLE rest AS received_accelerometer")
+        // A sample can have several rows that have not been merged yet.
+        try await execute(
+            """
+            INSERT INTO rest SELECT * FROM received_accelerometer
+            WHERE (device_id, t) NOT IN (SELECT device_id, t FROM accelerometer ORDER BY t, device_id LIMIT \(count))
+            """)
         try await execute("DROP TABLE received_accelerometer")
         try await execute("RENAME TABLE rest TO received_accelerometer")
     }
