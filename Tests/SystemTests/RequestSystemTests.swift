@@ -108,6 +108,8 @@ struct RequestSystemTests {
             #expect(leased.text.hasPrefix("motion/gyroscope is published at 200 Hz, leased until "))
             let phase = try await ask("--phase", "inactive", "--json")
             #expect(phase.text.hasSuffix("\"ok\":true,\"phase\":\"inactive\"}\n"))
+            let flushed = try await ask("--flush")
+            #expect(flushed.text.hasSuffix(" written to the outbox and published\n"), "\(flushed.text)")
             let none = try await ask("--rate", "nose=3")
             #expect(none.status != 0 && none.text.contains("unknown stream 'nose'"))
             let nobody = try await RunningProgram.run(
