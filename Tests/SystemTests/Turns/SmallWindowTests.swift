@@ -51,8 +51,9 @@ struct SmallWindowTests {
             let configuration = CollectorConfiguration(
                 id: try CollectorID(validating: "window"), broker: system.broker.address)
             try await CommitLog.of(configuration, store: system.storePath) { _ in
-                await expectEventually { client.messages.count == devices }
+                await expectEventually { Set(client.messages.map(\.topic)).count == devices }
             }
+            #expect(client.messages.allSatisfy { $0.text.contains(#""state":"terminated""#) })
             let times = client.messages.map(\.at)
             try expectNoRest(
                 between: stride(from: 0, to: times.count, by: Self.window).map { times[$0] })
