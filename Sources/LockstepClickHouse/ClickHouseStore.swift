@@ -258,7 +258,7 @@ public final class ClickHouseStore: SampleStore {
     public func performMaintenance() {
         // If this fails, it is tried again an hour later, and at the next start.
         if expiry.isDue {
-            expiry.performPiece(devices, streams, version: nextVersion())
+            expiry.performPiece(devices, streams)
         } else if isDeletionDue {
             performDeletion()
         } else {

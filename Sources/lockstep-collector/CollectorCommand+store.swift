@@ -115,6 +115,11 @@ extension CollectorCommand {
             throw CommandFailure(
                 "--max-store is only for SQLite stores: limit the disk of the ClickHouse server instead")
         }
+        guard settings.place(of: options.keepSummaries) == nil else {
+            throw CommandFailure(
+                "--keep-summaries is only for SQLite stores: with ClickHouse, summaries of minutes leave with their samples"
+            )
+        }
         store.retention = try retention(settings)
         try settings.assign(options.keepRejected, to: &store.rejectedLimit)
         try settings.assign(options.keepConflicts, to: &store.conflictLimit)

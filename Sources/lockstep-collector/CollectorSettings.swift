@@ -100,8 +100,8 @@ struct CollectorSettings: SettingGroup {
         "keep-summaries", placeholder: "pattern=age",
         """
         Age from which the summaries of minutes leave whose samples have left by --keep or --max-store: STREAM=AGE or \
-        GROUP/DEVICE/STREAM=AGE, such as 'motion/*=365d'; at least 1h; may be repeated; see docs/retention.md (default: \
-        they leave with the samples).
+        GROUP/DEVICE/STREAM=AGE, such as 'motion/*=365d'; at least 1h; may be repeated. Only for SQLite, see \
+        docs/retention.md (default: they leave with the samples).
         """
     ) { $0 }
     let confirmRetention = Setting.flag(

@@ -184,62 +184,6 @@ struct AverageTests {
         }
     }
 
-    @Test(
-        "summaries that are kept outlive their samples, also of minutes that had no valid one, and leave by their own age",
-        arguments: ["motion/*", "lab/one/motion/accelerometer"])
-    func kept(pattern: String) async throws {
-        try await withClickHouse { server in
-            let day: Int64 = 86_400_000_000
-            let now = Minute.start(of: Moment.now().wall.microseconds)
-            let old = now - 5 * day
-            let store = try Self.open(server)
-            for minute in Int64(0)..<4 {
-                let times = [0, 5].map { old + minute * Minute.length + $0 }
-                try store.write(Self.group(Self.devices[0], times, value: Double(minute)))
-            }
-            try store.write(Self.group(Self.devices[0], [now], value: 1))
-            Self.summarise(store)
-            // One is not valid any more, and two have none.
-            try store.write(Self.group(Self.devices[0], [old + 9], value: 6))
-            for time in [old + 2 * day, old - 7 * day] {
-                try store.write(Self.group(Self.devices[0], [time, time + 7], value: 2))
-            }
-            store.close()
-            let address = try ClickHouseAddress(server.url())
-            let reader = try StoreReader(address)
-            let before = try Self.averages(reader, span: Minute.length, from: old - 8 * day)
-            #expect(before.count == 7)
-            func open(summaryAge: Int64?) throws -> ClickHouseStore {
-                var options = ClickHouseStore.Options()
-                options.survivesPowerLoss = false
-                options.retention.rules = try KeepRules([(StreamPattern("motion/*"), day)])
-                options.retention.isConfirmed = true
-                if let summaryAge {
-                    options.retention.summaryRules = try KeepRules([(StreamPattern(pattern), summaryAge)])
-                }
-                return try ClickHouseStore(address, options: options)
-            }
-            let rows = "SELECT count() FROM received_accelerometer"
-            let next = try open(summaryAge: 100 * day)
-            try await expectEventually { try await server.execute(rows) == ["1"] }
-            #expect(try Self.averages(reader, span: Minute.length, from: old - 8 * day) == before)
-            let late = try next.write(Self.group(Self.devices[0], [old + 9, old + 11], value: 8))
-            #expect(late.devices[Self.devices[0]]?.expired == 2)
-            next.expiry.lastSearch = nil
-            while next.needsMaintenance { next.performMaintenance() }
-            #expect(try Self.averages(reader, span: Minute.length, from: old - 8 * day) == before)
-            next.close()
-            _ = try open(summaryAge: 10 * day)
-            try await expectEventually {
-                try Self.averages(reader, span: Minute.length, from: old - 8 * day) == Array(before.dropFirst())
-            }
-            _ = try open(summaryAge: nil)
-            try await expectEventually {
-                try Self.averages(reader, span: Minute.length, from: old - 8 * day) == Array(before.suffix(1))
-            }
-        }
-    }
-
     @Test("late samples that follow each other mark their minute once, and still count")
     func markedOnce() async throws {
         try await withClickHouse { server in

@@ -69,6 +69,13 @@ struct RetentionSystemTests {
             #expect(try await lockstep("compact").contains(", 0.0 MB free"))
             #expect(try await lockstep("hold", "--list").contains("a fall"))
             await confirmed.stop()
+            let refused = try await RunningProgram.run(
+                Programs.built("lockstep-collector"),
+                [
+                    "--broker", system.broker.url, "--store", "clickhouse://localhost/lockstep", "--keep-summaries",
+                    "steps=365d",
+                ])
+            #expect(refused.status != 0 && refused.text.contains("--keep-summaries is only for SQLite stores"))
         }
     }
 }

@@ -9,14 +9,12 @@ extension ClickHouseStore {
     /// time. After it, an earlier owner marks all minutes as changed.
     private static let maxTransaction = Duration.seconds(20)
 
-    /// Records the minutes of a run that the transaction changes. Samples that are too late change none: a summary may be all that is
-    /// left of theirs.
+    /// Records the minutes of a run that the transaction changes.
     func recordMinutes(of run: SampleRun, _ key: SeriesKey) {
         if transaction.began == nil { transaction.began = .now }
         var minutes = transaction.minutes.removeValue(forKey: key) ?? [:]
         var (start, end, count) = (Int64(0), Int64(0), 0)
-        let limit = expiry.limits[run.samples.stream.name]?[devices[key.device].id] ?? .min
-        for time in run.samples.times where !KeepRules.isExpired(time, before: limit, held: []) {
+        for time in run.samples.times {
             if time < start || time >= end {
                 if count > 0 { minutes[start, default: 0] += count }
                 start = Minute.start(of: time)

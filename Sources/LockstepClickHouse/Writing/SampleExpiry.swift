@@ -3,23 +3,11 @@ import LockstepStore
 
 /// Deletes samples by the rules of retention: in whole partitions where it can, which takes milliseconds in every version of
 /// ClickHouse, and otherwise by a mutation, for which the server writes the other rows of the partition again.
-///
-/// Summaries of minutes that are kept are valid without samples, because nothing is stored in their minutes any more. Those that
-/// are missing are made before the samples leave.
 struct SampleExpiry {
-    private enum Piece {
-        case statement(String)
-        /// Minutes of a device that have no valid summary.
-        case summaries(SensorStream, device: Int64, minutes: [Int64])
-    }
-
     /// The time between two searches.
     private static let interval = Duration.seconds(3600)
     /// The greatest number of devices in a condition: the server limits the size of a statement.
     private static let maxDevices = 5000
-    /// The greatest number of minutes of a piece, and the time in which they are.
-    private static let maxMinutes = 100
-    private static let maxSpan: Int64 = 86_400_000_000
 
     let client: ClickHouseClient
     let retention: Retention
@@ -29,8 +17,8 @@ struct SampleExpiry {
     var lastSearch: ContinuousClock.Instant?
     /// The time before which the samples of each device have left, by stream.
     private(set) var limits: [String: [Int64: Int64]] = [:]
-    /// What is still to be done.
-    private var remaining: [Piece] = []
+    /// The statements that are still to be executed.
+    private var remaining: [String] = []
     /// The statements whose error was reported; an empty one stands for the search.
     private var reported: Set<String> = []
     private var refused: Set<String> = []
@@ -40,8 +28,7 @@ struct SampleExpiry {
     init(client: ClickHouseClient, retention: Retention, isForAllDevices: Bool) throws(StoreError) {
         self.client = client
         self.retention = retention
-        areRulesForAll =
-            isForAllDevices && retention.rules.areForAllDevices && retention.summaryRules.areForAllDevices
+        areRulesForAll = isForAllDevices && retention.rules.areForAllDevices
         for row in try client.rows("SELECT device_id, stream, from_t FROM expired") {
             guard let device = row[0].flatMap({ Int64($0) }), let stream = row[1],
                 let time = row[2].flatMap({ Int64($0) })
@@ -50,36 +37,27 @@ struct SampleExpiry {
         }
     }
 
-    /// Whether there is something to do, or a search is due.
+    /// Whether there is a statement to execute, or a search is due.
     var isDue: Bool {
         guard !retention.rules.keepsEverything else { return false }
         guard remaining.isEmpty, let lastSearch else { return true }
         return ContinuousClock.now - lastSearch >= Self.interval
     }
 
-    /// Searches for expired samples of all streams, or does one piece.
+    /// Searches for expired samples of all streams, or executes one statement.
     ///
-    /// A statement that the server refuses is skipped until the next search. Its error is reported once. If a summary cannot be made,
-    /// the samples stay until then.
-    /// - Parameter version: the version of new rows.
-    mutating func performPiece(_ devices: [DeviceRecord], _ streams: [SensorStream], version: UInt64) {
+    /// A statement that the server refuses is skipped until the next search. Its error is reported once.
+    mutating func performPiece(_ devices: [DeviceRecord], _ streams: [SensorStream]) {
         guard !remaining.isEmpty else {
             lastSearch = .now
             do { try search(devices, streams) } catch { report(error, of: "") }
             return
         }
-        switch remaining.removeFirst() {
-        case .statement(let statement):
-            do { try client.execute(statement) } catch {
-                report(error, of: statement)
-                // Each attempt would block the store until the time limit of a request.
-                if error.code == .unreachable { remaining = [] }
-            }
-        case .summaries(let stream, let device, let minutes):
-            do { try summarise(stream, device, minutes, version) } catch {
-                report(error, of: stream.minuteTable)
-                remaining = []
-            }
+        let statement = remaining.removeFirst()
+        do { try client.execute(statement) } catch {
+            report(error, of: statement)
+            // Each attempt would block the store until the time limit of a request.
+            if error.code == .unreachable { remaining = [] }
         }
     }
 
@@ -90,9 +68,8 @@ struct SampleExpiry {
                 collector: min(retention.wallTime(), server * 1_000_000), newest: devices.compactMap(\.lastSample))
         else { return }
         for stream in streams {
+            var conditions: [String] = []
             var new: [Int64: Int64] = [:]
-            // The times before which summaries leave.
-            var summaries: [Int64: Int64] = [:]
             var isFar = false
             for device in devices {
                 guard let age = retention.rules.age(of: stream.name, device.address) else { continue }
@@ -102,33 +79,26 @@ struct SampleExpiry {
                 if let known, known > limit { continue }
                 if known.map({ limit - $0 > age / 2 }) ?? true { isFar = true }
                 new[device.id] = limit
-                summaries[device.id] = retention.summaryLimit(of: stream.name, device.address, at: now, samples: limit)
             }
             guard !new.isEmpty else { continue }
-            try expire(stream, new, summaries, isFar: isFar)
-        }
-    }
-
-    /// Returns the condition for rows before the limits of devices.
-    private func condition(_ limits: [Int64: Int64]) -> String {
-        var conditions: [String] = []
-        if areRulesForAll {
-            conditions = limits.values.min().map { ["t < \($0)"] } ?? []
-        } else {
-            for (limit, ids) in Dictionary(grouping: limits.keys, by: { limits[$0] ?? 0 }) {
-                conditions += ids.sorted().chunks(of: Self.maxDevices).map { part in
-                    "(device_id IN (\(part.map { "\($0)" }.joined(separator: ", "))) AND t < \(limit))"
+            if areRulesForAll {
+                conditions = new.values.min().map { ["t < \($0)"] } ?? []
+            } else {
+                for (limit, ids) in Dictionary(grouping: new.keys, by: { new[$0] ?? 0 }) {
+                    conditions += ids.sorted().chunks(of: Self.maxDevices).map { part in
+                        "(device_id IN (\(part.map { "\($0)" }.joined(separator: ", "))) AND t < \(limit))"
+                    }
                 }
             }
+            let condition = "t >= \(KeepRules.earliest) AND (\(conditions.sorted().joined(separator: " OR ")))"
+            try expire(stream, new, condition, isFar: isFar)
         }
-        return "t >= \(KeepRules.earliest) AND (\(conditions.sorted().joined(separator: " OR ")))"
     }
 
     /// Records what leaves, and adds the statements that delete it.
     private mutating func expire(
-        _ stream: SensorStream, _ new: [Int64: Int64], _ summaries: [Int64: Int64], isFar: Bool
+        _ stream: SensorStream, _ new: [Int64: Int64], _ condition: String, isFar: Bool
     ) throws(StoreError) {
-        let condition = condition(new)
         let rows = try client.rows(
             "SELECT device_id, uniqExact(t) FROM \(stream.receivedTable) WHERE \(condition) GROUP BY device_id")
         var counts: [(device: Int64, samples: Int)] = []
@@ -159,31 +129,14 @@ struct SampleExpiry {
                 guard try client.rows("EXISTS TABLE \(kind.table)").first?[0] == "1",
                     try client.rows("SELECT count() FROM \(kind.table) WHERE \(condition)").first?[0] != "0"
                 else { continue }
-                remaining.append(.statement("ALTER TABLE \(kind.table) DELETE WHERE \(condition)"))
+                remaining.append("ALTER TABLE \(kind.table) DELETE WHERE \(condition)")
             } catch {
                 // Each attempt would block the store until the time limit of a request.
                 if error.code == .unreachable { throw error }
                 report(error, of: kind.table)
             }
         }
-        if samples > 0 {
-            if summaries != new { try addMissingSummaries(of: stream, where: condition) }
-            try record(stream, new, counts)
-            try delete(from: stream.receivedTable, new)
-            retention.report?(.expired(samples: samples, isForSpace: false))
-        }
-        let table = stream.minuteTable
-        if !summaries.isEmpty,
-            try client.rows("SELECT count() FROM \(table) WHERE \(self.condition(summaries))").first?[0] != "0"
-        {
-            try delete(from: table, summaries)
-        }
-    }
-
-    /// Records that samples leave.
-    private func record(
-        _ stream: SensorStream, _ new: [Int64: Int64], _ counts: [(device: Int64, samples: Int)]
-    ) throws(StoreError) {
+        guard samples > 0 else { return }
         // First, so that nothing is stored that the statements do not delete. If they fail, the next search finds it again.
         var expired = RowBinary()
         for (device, count) in counts {
@@ -195,54 +148,15 @@ struct SampleExpiry {
         }
         try client.insert(
             expired.bytes, into: "received_expired", columns: ["device_id", "stream", "from_t", "samples"])
-    }
-
-    /// Adds the statements that delete the rows of a table before the limits of devices.
-    private mutating func delete(from table: String, _ limits: [Int64: Int64]) throws(StoreError) {
-        if areRulesForAll, let limit = limits.values.min() {
-            remaining += try partitions(of: table, before: limit).map {
-                .statement("ALTER TABLE \(table) DROP PARTITION \($0)")
+        for table in [stream.receivedTable, stream.minuteTable] {
+            if areRulesForAll, let limit = new.values.min() {
+                remaining += try partitions(of: table, before: limit).map {
+                    "ALTER TABLE \(table) DROP PARTITION \($0)"
+                }
             }
+            remaining.append("ALTER TABLE \(table) DELETE WHERE \(condition)")
         }
-        remaining.append(.statement("ALTER TABLE \(table) DELETE WHERE \(condition(limits))"))
-    }
-
-    /// Adds the minutes that have samples, but no valid summary.
-    private mutating func addMissingSummaries(of stream: SensorStream, where condition: String) throws(StoreError) {
-        let rows = try client.rows(
-            """
-            SELECT DISTINCT device_id, \(Minute.expression) AS _minute FROM \(stream.receivedTable)
-            WHERE \(condition) AND (device_id, _minute) NOT IN (
-                SELECT device_id, t FROM (\(stream.summaries([], by: "device_id, t", where: condition)))
-                WHERE latest.1 = changes AND latest.2 > 0)
-            ORDER BY device_id, _minute
-            """)
-        var (device, minutes): (Int64, [Int64]) = (0, [])
-        func piece() -> [Piece] { minutes.isEmpty ? [] : [.summaries(stream, device: device, minutes: minutes)] }
-        for row in rows {
-            guard let id = row[0].flatMap({ Int64($0) }), let minute = row[1].flatMap({ Int64($0) }) else { continue }
-            if id != device || minutes.count == Self.maxMinutes
-                || minutes.first.map({ minute - $0 > Self.maxSpan }) ?? false
-            {
-                remaining += piece()
-                (device, minutes) = (id, [])
-            }
-            minutes.append(minute)
-        }
-        remaining += piece()
-    }
-
-    private func summarise(
-        _ stream: SensorStream, _ device: Int64, _ minutes: [Int64], _ version: UInt64
-    ) throws(StoreError) {
-        guard let first = minutes.first, let last = minutes.last else { return }
-        let writer = MinuteWriter(client: client, stream: stream)
-        let rows = try writer.summaries(
-            where: """
-                device_id = \(device) AND t >= \(first) AND t < \(last + Minute.length)
-                AND \(Minute.expression) IN (\(minutes.map { "\($0)" }.joined(separator: ", ")))
-                """)
-        try writer.insert(rows, version: version)
+        retention.report?(.expired(samples: samples, isForSpace: false))
     }
 
     /// Returns the partitions of a table in which every sample is before a time, the oldest first.

@@ -38,9 +38,7 @@ public struct Retention: Sendable {
 
     /// Returns the time before which summaries of minutes leave whose samples have left, or nil if all of them stay.
     /// - Parameter limit: the time before which the samples have left.
-    package func summaryLimit(
-        of stream: String, _ device: DeviceAddress, at now: Int64, samples limit: Int64
-    ) -> Int64? {
+    func summaryLimit(of stream: String, _ device: DeviceAddress, at now: Int64, samples limit: Int64) -> Int64? {
         guard keepsSummaries(of: stream, device) else { return limit }
         return summaryRules.age(of: stream, device).map { min(limit, KeepRules.limit(ofAge: $0, at: now)) }
     }
