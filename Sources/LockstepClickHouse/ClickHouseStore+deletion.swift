@@ -44,11 +44,10 @@ struct DeletionRecord {
                 done: done ?? stored.done), deviceID: deviceID)
     }
 
-    /// Returns the condition of the rows of its times, in SQL. The summary of a minute has the time of its start.
-    func condition(in table: String) -> String {
+    /// Returns the condition of the rows of its times, in SQL.
+    func condition(in table: DeletionTable) -> String {
         let times = stored.deletion.times
-        let isMinutes = table.hasPrefix("minutes_")
-        let first = isMinutes ? Minute.start(of: times.lowerBound) : times.lowerBound
+        let first = table.hasMinutes ? Minute.start(of: times.lowerBound) : times.lowerBound
         return "device_id = \(deviceID) AND t >= \(first) AND t < \(times.upperBound)"
     }
 
@@ -71,11 +70,18 @@ struct DeletionRecord {
     }
 }
 
+/// A table with rows that a deletion deletes.
+struct DeletionTable: Hashable {
+    let name: String
+    /// Whether its rows are summaries of minutes. They have the times of the starts of these.
+    var hasMinutes = false
+}
+
 /// The deletion that is under way.
 struct DeletionProgress {
     let request: String
     /// The tables with rows to delete, the current one first; nil while they are not known.
-    var tables: [String]?
+    var tables: [DeletionTable]?
     /// Whether the mutation of the current table was begun.
     var isMutating = false
     /// The time of the next step.
@@ -188,13 +194,13 @@ extension ClickHouseStore {
             return
         }
         if !progress.isMutating {
-            try client.execute("ALTER TABLE \(table) DELETE WHERE \(record.condition(in: table))")
+            try client.execute("ALTER TABLE \(table.name) DELETE WHERE \(record.condition(in: table))")
             progress.isMutating = true
         } else {
             let open = try client.rows(
                 """
                 SELECT count() FROM system.mutations
-                WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
+                WHERE database = currentDatabase() AND table = '\(table.name)' AND is_done = 0
                 """)
             if open.first?[0] == "0" {
                 progress.isMutating = false
@@ -207,28 +213,33 @@ extension ClickHouseStore {
 
     /// Returns the tables with rows of a deletion, and the number of its samples. Summaries come after the samples: of a
     /// minute without one, everything is computed from the samples.
-    func tables(of record: DeletionRecord) throws(StoreError) -> (tables: [String], samples: Int64) {
+    func tables(of record: DeletionRecord) throws(StoreError) -> (tables: [DeletionTable], samples: Int64) {
         let deletion = record.stored.deletion
-        var candidates: [(table: String, isSamples: Bool)] = []
+        var candidates: [(table: DeletionTable, isSamples: Bool)] = []
         let covered = try StreamDefinition.catalog(client).streams.filter(deletion.covers)
-        candidates += covered.map { ($0.receivedTable, true) } + covered.map { ($0.minuteTable, false) }
+        candidates += covered.map { (DeletionTable(name: $0.receivedTable), true) }
+        candidates += covered.map { (DeletionTable(name: $0.minuteTable, hasMinutes: true), false) }
         for kind in RefinedKind.allCases where deletion.stream.map({ kind.sources.contains($0) }) ?? true {
-            candidates.append((kind.table, false))
+            candidates.append((DeletionTable(name: kind.table), false))
         }
-        if deletion.isWhole { candidates += [("received_clocks", false), ("received_events", false)] }
-        var (tables, samples): ([String], Int64) = ([], 0)
+        if deletion.isWhole {
+            candidates += ["received_clocks", "received_events"].map { (DeletionTable(name: $0), false) }
+        }
+        var (tables, samples): ([DeletionTable], Int64) = ([], 0)
         // Minutes may be summarised while their samples are being deleted.
         var minutes: Set<String> = []
         for (table, isSamples) in candidates {
-            guard try client.rows("EXISTS TABLE \(table)").first?[0] == "1" else { continue }
-            let rows = try client.rows("SELECT uniqExact(t) FROM \(table) WHERE \(record.condition(in: table))")
-            guard let count = rows.first?[0].flatMap({ Int64($0) }), count > 0 || minutes.contains(table) else {
+            guard try client.rows("EXISTS TABLE \(table.name)").first?[0] == "1" else { continue }
+            let rows = try client.rows("SELECT uniqExact(t) FROM \(table.name) WHERE \(record.condition(in: table))")
+            guard let count = rows.first?[0].flatMap({ Int64($0) }), count > 0 || minutes.contains(table.name) else {
                 continue
             }
             tables.append(table)
             guard isSamples else { continue }
             samples += count
-            if let stream = covered.first(where: { $0.receivedTable == table }) { minutes.insert(stream.minuteTable) }
+            if let stream = covered.first(where: { $0.receivedTable == table.name }) {
+                minutes.insert(stream.minuteTable)
+            }
         }
         return (tables, samples)
     }

@@ -184,6 +184,42 @@ struct AverageTests {
         }
     }
 
+    @Test(
+        "a deletion that begins within a minute deletes its summary, also if its samples have left before",
+        arguments: [true, false], [true, false])
+    func deletedWithinMinute(byCopy: Bool, withSamples: Bool) async throws {
+        try await withClickHouse { server in
+            let store = try Self.open(server)
+            for minute in Int64(0)..<3 {
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000], value: 1))
+                try store.write(Self.group(Self.devices[0], [minute * 60_000_000 + 5], value: 3))
+            }
+            Self.summarise(store)
+            if !withSamples { try await server.execute("ALTER TABLE received_accelerometer DROP PARTITION 600") }
+            let address = try ClickHouseAddress(server.url())
+            let reader = try StoreReader(address)
+            let both = ["0 2.0 2.0", "60000000 2.0 2.0"]
+            #expect(try Self.averages(reader, span: Minute.length, to: 120_000_000) == both)
+            let deletion = Deletion(
+                id: "a", device: Self.devices[0], stream: "motion/accelerometer", times: 5..<30,
+                at: Timestamp(microseconds: 9), who: "anna")
+            if byCopy {
+                let target = try CopyTarget(address, survivesPowerLoss: false, quorum: nil, catalog: .builtIn)
+                let done = Timestamp(microseconds: 10)
+                try target.insert([StoredDeletion(deletion: deletion, count: 1, refused: 0, done: done)])
+            } else {
+                var group = IngestGroup()
+                group.deletions = [deletion]
+                try store.write(group)
+            }
+            try await expectEventually("the end of the deletion") {
+                while store.needsMaintenance { store.performMaintenance() }
+                return try Self.averages(reader, span: Minute.length, to: 120_000_000)
+                    == (withSamples ? ["0 1.0 1.0"] : []) + both.dropFirst()
+            }
+        }
+    }
+
     @Test("late samples that follow each other mark their minute once, and still count")
     func markedOnce() async throws {
         try await withClickHouse { server in

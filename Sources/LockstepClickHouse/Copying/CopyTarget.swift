@@ -153,7 +153,7 @@ extension CopyTarget {
             let hasDeleted = stored.count > 0 || stored.done != stored.deletion.at
             if hasDeleted, !known.contains(stored.deletion.id) {
                 for table in try store.tables(of: record).tables {
-                    try client.delete(from: table, where: record.condition(in: table))
+                    try client.delete(from: table.name, where: record.condition(in: table))
                 }
             }
             // More were refused at a later copy; a collector of this database has higher versions.
