@@ -25,6 +25,9 @@ public struct StoreBackup {
     private let source: String
     private let target: String
     private var part: String { target + ".part" }
+    private var folder: String {
+        target.lastIndex(of: "/").map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? "."
+    }
 
     /// - Parameters:
     ///   - source: the path of the store.
@@ -46,9 +49,8 @@ public struct StoreBackup {
             throw StoreError(.other, "\(target) is the store itself: choose another file for the copy")
         }
         // A file that does not exist has no real path, but its folder has.
-        let parts = target.split(separator: "/", omittingEmptySubsequences: false)
-        let folder = parts.dropLast().joined(separator: "/")
-        let place = realPath(parts.count == 1 ? "." : folder + "/") + "/" + (parts.last ?? "")
+        let name = target.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        let place = realPath(folder + "/") + "/" + name
         for suffix in ["-wal", "-shm", "-journal", ".lock", ".part"] {
             guard place != realPath(source) + suffix, realPath(source) != place + suffix else {
                 throw StoreError(
@@ -142,7 +144,7 @@ public struct StoreBackup {
         // A log of the replaced file would be applied to the copy. Without it, the replaced file is only older.
         for suffix in ["-wal", "-shm", "-journal"] { unlink(target + suffix) }
         guard rename(part, target) == 0 else { throw systemError("cannot rename \(part) to", target) }
-        try sync(target.lastIndex(of: "/").map { $0 == target.startIndex ? "/" : String(target[..<$0]) } ?? ".")
+        try sync(folder)
     }
 
     private func sync(_ path: String) throws(StoreError) {
@@ -154,6 +156,10 @@ public struct StoreBackup {
 
     /// Creates the file of the copy, empty. One that was killed has left its file; one that is being made has it locked.
     private func lockPart() throws(StoreError) -> DatabaseLock {
+        // Copies that start at the same time look one after the other. Where a folder cannot be locked, they do not.
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
         do {
             if access(part, F_OK) == 0 { _ = try DatabaseLock(path: part) }
             removePart()

@@ -145,6 +145,30 @@ struct StoreBackupTests {
         #expect(try StoreReader(path: copy).integrityCheck().isEmpty)
     }
 
+    @Test("copies into one file that start together do not take it from each other")
+    func together() async throws {
+        let (store, path) = try newStore()
+        try store.write(received(acceleration(1...5000), seq: 1))
+        for _ in 0..<30 {
+            let copy = copy
+            let errors = await withTaskGroup(of: StoreError?.self) { copies in
+                for _ in 0..<2 {
+                    copies.addTask {
+                        do {
+                            _ = try StoreBackup(of: path, to: copy).run(replacing: true) { _, _ in }
+                            return nil
+                        } catch { return error as? StoreError ?? StoreError(.other, "\(error)") }
+                    }
+                }
+                return await copies.reduce(into: []) { $0.append($1) }
+            }
+            #expect(errors.contains(nil) && errors.allSatisfy { [nil, .inUse].contains($0?.code) }, "\(errors)")
+            #expect(try files() == ["copy.db"])
+            #expect(try StoreReader(path: copy).devices().first?.samples == 5000)
+            unlink(copy)
+        }
+    }
+
     @Test("a copy that fails or is cancelled leaves nothing")
     func cancelled() throws {
         let (store, path) = try newStore()
