@@ -535,7 +535,7 @@ def an_area_is_drawn_and_tested(system, browser):
 
         def check(count):
             page.evaluate("document.querySelector('.map-draft form').requestSubmit()")
-            page.expect(f"/^Would have notified {count} times in the past 7 d/.test({status})", 20, "the number of events")
+            page.expect(f"/^{count} times in 7 positions of 2 devices since /.test({status})", 20, "the number of events")
             (own.folder / "draft.yaml").write_text(page.evaluate(rule))
             found = subprocess.run([own.programs / "lockstep", "rules", "test", own.folder / "draft.yaml", "--store", own.store, "--json"], capture_output=True, text=True, timeout=60)
             assert len(found.stdout.splitlines()) == count, found

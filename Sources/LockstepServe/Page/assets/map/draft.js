@@ -6,21 +6,22 @@
 
 import { h, segmented, select, setText } from "../core/dom.js";
 import { cornerOf, cornersOf, edgeOf, isArea, ruleText } from "../pure/draft.js";
+import { counted } from "../pure/format.js";
 
 const TIMES = [{ value: "-7d", text: "the past 7 d" }, { value: "-1d", text: "the past 24 h" }];
 
 /**
  * @param {any} L @param {any} map
- * @param {{request: typeof import("../core/api.js").request, shapeOf: typeof import("./areas.js").shapeOf, colour: string, onclose: () => void}} page
+ * @param {{request: typeof import("../core/api.js").request, shapeOf: typeof import("./areas.js").shapeOf, timeText: (micros: number) => string, colour: string, onclose: () => void}} page
  */
-export function openDraft(L, map, { request, shapeOf, colour, onclose }) {
+export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose }) {
     /** @type {import("../pure/draft.js").Draft} */
     const draft = { name: "area", corners: [cornerOf(map.getCenter())], radius: radiusInView(), when: "enter" };
     const layer = L.layerGroup().addTo(map);
     let shape = null;
     let time = TIMES[0];
-    /** Counts the changes, so that the result of an earlier draft is not shown. */
-    let version = 0;
+    /** The test that runs: a change cancels it. @type {AbortController|null} */
+    let running = null;
 
     const field = (label, props) => {
         const input = h("input", { class: "field num", required: true, oninput: read, ...props });
@@ -70,7 +71,8 @@ export function openDraft(L, map, { request, shapeOf, colour, onclose }) {
 
     /** @param {boolean} [isTyped] whether the fields have it already @param {boolean} [isDragged] whether a handle is on its way */
     function changed(isTyped = false, isDragged = false) {
-        version += 1;
+        running?.abort();
+        running = null;
         const isCircle = draft.radius !== null;
         circle.hidden = !isCircle;
         corners.hidden = isCircle;
@@ -107,16 +109,29 @@ export function openDraft(L, map, { request, shapeOf, colour, onclose }) {
     }
 
     async function run() {
-        const tested = version;
-        const words = time.text;
-        result.replaceChildren(`Testing ${words}`);
+        const own = new AbortController();
+        running = own;
+        test.disabled = true;
+        result.replaceChildren(`Testing ${time.text}`);
+        let found;
         try {
-            const { count, devices } = await request("/rules/test", { query: { corners: draft.corners.join(","), radius: draft.radius, when: draft.when, from: time.value } });
-            if (tested === version) result.replaceChildren(h("p", null, `Would have notified ${count === 1 ? "once" : `${count} times`} in ${words}`),
-                h("ul", null, ...devices.slice(0, 50).map(({ device, count: own }) => h("li", null, h("a", { href: `#/device/${device}` }, device), ` ${own}`)), devices.length > 50 && h("li", null, `and ${devices.length - 50} more`)));
+            found = resultOf(await request("/rules/test", { query: { corners: draft.corners.join(","), radius: draft.radius, when: draft.when, from: time.value }, signal: own.signal }));
         } catch (error) {
-            if (tested === version) result.replaceChildren(h("p", { class: "message", data: { kind: "bad" } }, error.message));
+            found = [h("p", { class: "message", data: { kind: "bad" } }, error.message)];
         }
+        if (running !== own) return;
+        running = null;
+        test.disabled = false;
+        result.replaceChildren(...found);
+        if (document.activeElement === document.body) test.focus();
+    }
+
+    /** @param {{count: number, positions: number, first: number, is_cut: boolean, devices: {device: string, count: number}[]}} found */
+    function resultOf({ count, positions, first, is_cut: isCut, devices }) {
+        if (!positions) return [h("p", null, isCut ? "Too many positions in this time" : "No positions in this time")];
+        const own = devices.filter((device) => device.count);
+        return [h("p", null, `${counted(count, "time")} in ${counted(positions, "position")} of ${counted(devices.length, "device")} since ${timeText(first)}${isCut ? ". There are too many to read the earlier ones" : ""}`),
+            h("ul", null, ...own.slice(0, 50).map(({ device, count: times }) => h("li", null, h("a", { href: `#/device/${device}` }, device), ` ${times}`)), own.length > 50 && h("li", null, `and ${own.length - 50} more`))];
     }
 
     const click = ({ latlng }) => {
@@ -126,6 +141,8 @@ export function openDraft(L, map, { request, shapeOf, colour, onclose }) {
     map.on("click", click);
     changed();
     return { element, focus: () => name.input.select(), close() {
+        running?.abort();
+        running = null;
         map.off("click", click);
         shape?.remove();
         layer.remove();

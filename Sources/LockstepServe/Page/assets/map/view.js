@@ -11,7 +11,7 @@ import { stateBadge, stateWord } from "../core/states.js";
 import { onUnitsChange, units } from "../core/units.js";
 import { placesOf } from "../pure/areas.js";
 import { clustersOf, placeOf, placeParameters } from "../pure/clusters.js";
-import { age, counted, fixed, position, whole } from "../pure/format.js";
+import { age, counted, fixed, nearTime, position, whole } from "../pure/format.js";
 import { shownUnit } from "../pure/imperial.js";
 import { shapeOf } from "./areas.js";
 import { createMap, loadLeaflet, mapColours, removeMap } from "./leaflet.js";
@@ -206,7 +206,7 @@ export function show(main, { query }) {
         const module = await import("/assets/map/draft.js").catch(() => null);
         newArea.disabled = false;
         if (isOver || !module) return;
-        draft = module.openDraft(L, map, { request, shapeOf, colour: colours.warn, onclose: () => {
+        draft = module.openDraft(L, map, { request, shapeOf, timeText: (micros) => nearTime(micros, now(), { seconds: false }), colour: colours.warn, onclose: () => {
             draft.close();
             draft = null;
             newArea.focus();
