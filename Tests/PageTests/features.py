@@ -522,7 +522,12 @@ def an_area_is_drawn_and_tested(system, browser):
         page = browser.page()
         open_view(page, own, "#/map?lat=52.51&lon=13.405&zoom=13", "document.querySelectorAll('.map-list li').length === 2 && document.querySelector('.map-new button:not([hidden])')")
         assert not any("draft.js" in url for url in page.requests), "it is loaded before it is needed"
-        page.evaluate("document.querySelector('.map-new button').focus()")
+        # The devices and shapes on the canvas.
+        painted = "(() => { const canvas = document.querySelector('.leaflet-overlay-pane canvas:not(.graticule)'); return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((value, i) => i % 4 === 3 && value).length; })()"
+        page.expect(f"{painted} > 100", 10, "the devices")
+        before = page.evaluate(painted)
+        button = "document.querySelector('.map-new button')"
+        page.evaluate(f"{button}.focus()")
         page.key("Enter")
         page.expect("document.activeElement === document.querySelector('.map-draft input')", 20, "the focus in the form")
         fields = "[...document.querySelectorAll('.map-draft-circle input')]"
@@ -554,13 +559,27 @@ def an_area_is_drawn_and_tested(system, browser):
             for kind in ("mousePressed", "mouseReleased"):
                 page.call("Input.dispatchMouseEvent", type=kind, x=box[0] + x * box[2], y=box[1] + y * box[3], button="left", clickCount=1)
             page.evaluate(LATER)
-        page.expect("document.querySelectorAll('.map-handle').length === 4", 10, "a corner for each click")
+        handles = "document.querySelectorAll('.map-handle').length"
+        page.expect(f"{handles} === 4 && {painted} > {before} + 1000", 10, "a corner for each click")
         check(2)
-        page.evaluate("(() => { const list = document.querySelector('.map-draft textarea'); list.value = '52.51, 13.4\\n52.51, 13.41\\n52.53, 13.41\\n52.53, 13.4'; list.dispatchEvent(new Event('input')); })()")
+        where = page.evaluate("location.hash")
+        for count in (1, 2):
+            for kind in ("mousePressed", "mouseReleased"):
+                page.call("Input.dispatchMouseEvent", type=kind, x=box[0] + 0.2 * box[2], y=box[1] + 0.3 * box[3], button="left", clickCount=count)
+        page.evaluate(LATER)
+        page.expect(f"{handles} === 5 && location.hash === '{where}'", 10, "one corner for a double click, and no zoom")
+        typed = lambda lines: page.evaluate(f"(() => {{ const list = document.querySelector('.map-draft textarea'); list.value = {json.dumps(lines)}; list.dispatchEvent(new Event('input')); }})()")
+        typed("52.51, 13.4\n52.51,\n52.53, 13.41\n52.53, 13.4")
+        page.expect(f"/^Line 2 is not LATITUDE, LONGITUDE$/.test({text('.map-draft .hint')}) && {handles} === 3 && document.querySelector('.map-draft [type=submit]').disabled", 5, "which line is wrong")
+        for kind in ("mousePressed", "mouseReleased"):
+            page.call("Input.dispatchMouseEvent", type=kind, x=box[0] + 0.5 * box[2], y=box[1] + 0.7 * box[3], button="left", clickCount=1)
+        page.evaluate(LATER)
+        page.expect(f"document.querySelector('.map-draft textarea').value.split('\\n')[1] === '52.51,' && {handles} === 3", 5, "the line is kept")
+        typed("52.51, 13.4\n52.51, 13.41\n52.53, 13.41\n52.53, 13.4")
         check(2)
         page.evaluate("[...document.querySelectorAll('.map-draft button')].find((button) => button.textContent === 'Close').click()")
-        page.expect("!document.querySelector('.map-draft, .map-handle') && document.activeElement === document.querySelector('.map-new button')", 5, "the map as before")
-        no_errors(page)
+        page.expect(f"!document.querySelector('.map-draft, .map-handle') && {painted} === {before} && document.activeElement === {button}", 5, "the map as before")
+        no_errors(page, ALLOWED)
         leave(page)
 
 

@@ -5,18 +5,18 @@
  */
 
 import { h, segmented, select, setText } from "../core/dom.js";
-import { cornerOf, cornersOf, edgeOf, isArea, ruleText } from "../pure/draft.js";
+import { cornerOf, cornersNear, cornersOf, edgeOf, freeName, isArea, ruleText } from "../pure/draft.js";
 import { counted } from "../pure/format.js";
 
 const TIMES = [{ value: "-7d", text: "the past 7 d" }, { value: "-1d", text: "the past 24 h" }];
 
 /**
  * @param {any} L @param {any} map
- * @param {{request: typeof import("../core/api.js").request, shapeOf: typeof import("./areas.js").shapeOf, timeText: (micros: number) => string, colour: string, onclose: () => void}} page
+ * @param {{request: typeof import("../core/api.js").request, shapeOf: typeof import("./areas.js").shapeOf, timeText: (micros: number) => string, names: string[], colour: string, onclose: () => void}} page `names` are those of the present areas
  */
-export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose }) {
+export function openDraft(L, map, { request, shapeOf, timeText, names, colour, onclose }) {
     /** @type {import("../pure/draft.js").Draft} */
-    const draft = { name: "area", corners: [cornerOf(map.getCenter())], radius: radiusInView(), when: "enter" };
+    const draft = { name: freeName(names), corners: [cornerOf(map.getCenter())], radius: radiusInView(), when: "enter" };
     const layer = L.layerGroup().addTo(map);
     let shape = null;
     let time = TIMES[0];
@@ -40,8 +40,8 @@ export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose 
         draft.radius = value === "circle" ? radiusInView() : null;
         changed();
     } });
-    const when = select({ label: "Condition", value: draft.when, options: [{ value: "enter", text: "Notify when a device enters it" }, { value: "leave", text: "Notify when a device leaves it" }], onchange: (value) => { draft.when = value; changed(); } });
-    const span = select({ label: "Tested time", value: time.value, options: TIMES, onchange: (value) => { time = TIMES.find((each) => each.value === value) ?? time; changed(); } });
+    const when = select({ label: "Condition", value: draft.when, options: [{ value: "enter", text: "When a device enters it" }, { value: "leave", text: "When a device leaves it" }], onchange: (value) => { draft.when = value; changed(true); } });
+    const span = select({ label: "Tested time", value: time.value, options: TIMES, onchange: (value) => { time = TIMES.find((each) => each.value === value) ?? time; changed(true); } });
     const result = h("div", { role: "status" });
     const text = h("code", { class: "download-link map-draft-rule", tabIndex: 0 });
     const test = h("button", { class: "button primary", type: "submit" }, "Test");
@@ -53,7 +53,7 @@ export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose 
     } });
     const element = h("section", { class: "map-draft", "aria-labelledby": "draft-title" }, h("h2", { id: "draft-title" }, "New area"),
         h("form", { onsubmit: (event) => { event.preventDefault(); run(); } }, name.element, kind.element, hint, circle, corners, when, h("div", { class: "map-draft-test" }, test, span), result, text,
-            h("p", { class: "hint" }, "Add this to the file of the collector's rules, and send the collector SIGHUP."), h("div", { class: "map-draft-test" }, copy, h("button", { class: "button", type: "button", onclick: onclose }, "Close"))));
+            h("p", { class: "hint" }, "Put these lines under places and rules of the file of the collector's rules, and send the collector SIGHUP. Without to, it only records the events."), h("div", { class: "map-draft-test" }, copy, h("button", { class: "button", type: "button", onclick: onclose }, "Close"))));
 
     /** A quarter of the height in view, as a number that is easily read. */
     function radiusInView() {
@@ -64,7 +64,7 @@ export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose 
     /** Takes what is typed. */
     function read() {
         draft.name = name.input.value;
-        if (draft.radius === null) draft.corners = cornersOf(list.value) ?? [];
+        if (draft.radius === null) draft.corners = cornersOf(list.value).corners;
         else [draft.corners, draft.radius] = [[[lat.input.valueAsNumber, lon.input.valueAsNumber]], radius.input.valueAsNumber];
         changed(true);
     }
@@ -79,8 +79,10 @@ export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose 
         for (const input of circle.querySelectorAll("input")) input.disabled = !isCircle;
         if (!isTyped && isCircle) [lat.input.value, lon.input.value, radius.input.value] = [...draft.corners[0], draft.radius].map(String);
         else if (!isTyped) list.value = draft.corners.map((corner) => corner.join(", ")).join("\n");
-        setText(hint, isCircle ? "Click on the map to move it; drag the handle to resize it." : "Click on the map to add a corner; drag a handle to move it.");
-        const isValid = isArea(draft) && name.input.validity.valid;
+        const problem = isCircle ? "" : cornersOf(list.value).problem;
+        list.setCustomValidity(problem);
+        setText(hint, problem || (isCircle ? "Click on the map to move it; drag the handle to resize it." : "Click on the map to add a corner; drag a handle to move it."));
+        const isValid = !problem && isArea(draft) && name.input.validity.valid;
         test.disabled = copy.disabled = !isValid;
         setText(text, isValid ? ruleText(draft) : "");
         setText(copy, "Copy");
@@ -89,21 +91,28 @@ export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose 
         if (!isDragged) drawHandles();
     }
 
+    /** The map goes on after a turn around the earth. */
+    function cornersInView() {
+        return cornersNear(draft.corners, map.getCenter().lng);
+    }
+
     function drawShape() {
         shape?.remove();
-        shape = isArea(draft) ? shapeOf(L, { name: "", ...(draft.radius === null ? { polygon: draft.corners } : { center: draft.corners[0], radius: draft.radius }) }, { interactive: false, color: colour, weight: 2, fillColor: colour, fillOpacity: 0.15 }).addTo(map) : null;
+        const drawn = cornersInView();
+        shape = isArea(draft) ? shapeOf(L, { name: "", ...(draft.radius === null ? { polygon: drawn } : { center: drawn[0], radius: draft.radius }) }, { interactive: false, color: colour, weight: 2, fillColor: colour, fillOpacity: 0.15 }).addTo(map) : null;
     }
 
     function drawHandles() {
         layer.clearLayers();
         if (draft.radius !== null && !isArea(draft)) return;
-        draft.corners.forEach((corner, i) => handle(corner, (place) => { draft.corners[i] = cornerOf(place); }));
-        if (draft.radius !== null) handle(edgeOf(draft.corners[0], draft.radius), (place) => { draft.radius = Math.min(1e6, Math.max(1, Math.round(map.distance(draft.corners[0], place)))); });
+        const drawn = cornersInView();
+        drawn.forEach((corner, i) => handle(corner, (place) => { draft.corners[i] = cornerOf(place); }));
+        if (draft.radius !== null) handle(edgeOf(drawn[0], draft.radius), (place) => { draft.radius = Math.min(1e6, Math.max(1, Math.round(map.distance(draft.corners[0], place)))); });
     }
 
     /** @param {[number, number]} corner @param {(place: any) => void} move */
     function handle(corner, move) {
-        const marker = L.marker(corner, { draggable: true, keyboard: false, icon: L.divIcon({ className: "map-handle", iconSize: [18, 18] }) }).addTo(layer);
+        const marker = L.marker(corner, { draggable: !list.validationMessage, keyboard: false, icon: L.divIcon({ className: "map-handle", iconSize: [18, 18] }) }).addTo(layer);
         marker.on("drag", () => { move(marker.getLatLng()); changed(false, true); });
         marker.on("dragend", () => changed());
     }
@@ -134,15 +143,19 @@ export function openDraft(L, map, { request, shapeOf, timeText, colour, onclose 
             h("ul", null, ...own.slice(0, 50).map(({ device, count: times }) => h("li", null, h("a", { href: `#/device/${device}` }, device), ` ${times}`)), own.length > 50 && h("li", null, `and ${own.length - 50} more`))];
     }
 
-    const click = ({ latlng }) => {
+    const click = ({ latlng, originalEvent }) => {
+        // A double click is one corner, and faulty lines are not overwritten.
+        if (originalEvent.detail > 1 || list.validationMessage) return;
         draft.corners = draft.radius === null ? [...draft.corners, cornerOf(latlng)] : [cornerOf(latlng)];
         changed();
     };
+    map.doubleClickZoom.disable();
     map.on("click", click);
     changed();
     return { element, focus: () => name.input.select(), close() {
         running?.abort();
         running = null;
+        map.doubleClickZoom.enable();
         map.off("click", click);
         shape?.remove();
         layer.remove();

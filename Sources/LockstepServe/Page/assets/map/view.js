@@ -206,7 +206,8 @@ export function show(main, { query }) {
         const module = await import("/assets/map/draft.js").catch(() => null);
         newArea.disabled = false;
         if (isOver || !module) return;
-        draft = module.openDraft(L, map, { request, shapeOf, timeText: (micros) => nearTime(micros, now(), { seconds: false }), colour: colours.warn, onclose: () => {
+        const names = placesOf(parts.system).map(({ name }) => name);
+        draft = module.openDraft(L, map, { request, shapeOf, timeText: (micros) => nearTime(micros, now(), { seconds: false }), names, colour: colours.warn, onclose: () => {
             draft.close();
             draft = null;
             newArea.focus();
