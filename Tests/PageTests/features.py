@@ -527,7 +527,11 @@ def an_area_is_drawn_and_tested(system, browser):
         page.expect(f"{painted} > 100", 10, "the devices")
         before = page.evaluate(painted)
         button = "document.querySelector('.map-new button')"
+        page.call("Network.setBlockedURLs", urls=["*/draft.js"])
         page.evaluate(f"{button}.focus()")
+        page.key("Enter")
+        page.expect(f"/try again$/.test({button}.textContent) && document.activeElement === {button} && /try again$/.test(document.getElementById('announcer').textContent)", 20, "that it was not loaded")
+        page.call("Network.setBlockedURLs", urls=[])
         page.key("Enter")
         page.expect("document.activeElement === document.querySelector('.map-draft input')", 20, "the focus in the form")
         fields = "[...document.querySelectorAll('.map-draft-circle input')]"
@@ -579,7 +583,7 @@ def an_area_is_drawn_and_tested(system, browser):
         check(2)
         page.evaluate("[...document.querySelectorAll('.map-draft button')].find((button) => button.textContent === 'Close').click()")
         page.expect(f"!document.querySelector('.map-draft, .map-handle') && {painted} === {before} && document.activeElement === {button}", 5, "the map as before")
-        no_errors(page, ALLOWED)
+        no_errors(page, (*ALLOWED, "ERR_BLOCKED_BY_CLIENT"))
         leave(page)
 
 

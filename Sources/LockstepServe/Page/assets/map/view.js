@@ -7,6 +7,7 @@ import { now } from "../core/clock.js";
 import { parts } from "../core/parts.js";
 import { routeTo, showInAddress } from "../core/router.js";
 import { onThemeChange } from "../core/theme.js";
+import { announce } from "../core/shell.js";
 import { stateBadge, stateWord } from "../core/states.js";
 import { onUnitsChange, units } from "../core/units.js";
 import { placesOf } from "../pure/areas.js";
@@ -205,7 +206,12 @@ export function show(main, { query }) {
         newArea.disabled = true;
         const module = await import("/assets/map/draft.js").catch(() => null);
         newArea.disabled = false;
-        if (isOver || !module) return;
+        if (isOver) return;
+        setText(newArea, module ? "New area" : "New area: the server does not answer, try again");
+        if (!module) {
+            newArea.focus();
+            return announce(newArea.textContent);
+        }
         const names = placesOf(parts.system).map(({ name }) => name);
         draft = module.openDraft(L, map, { request, shapeOf, timeText: (micros) => nearTime(micros, now(), { seconds: false }), names, colour: colours.warn, onclose: () => {
             draft.close();
