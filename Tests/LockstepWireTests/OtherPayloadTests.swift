@@ -115,6 +115,12 @@ struct EventJSONTests {
         #expect(try EventJSON.decode(Data(EventJSON.encode(event)), of: nil) == event)
     }
 
+    @Test("an event with a severity that is not known is a warning")
+    func unknownSeverity() throws {
+        let payload = data(#"{"id":1,"rule":"a","t":1,"at":1,"text":"a","severity":"fatal"}"#)
+        #expect(try EventJSON.decode(payload, of: nil).severity == .warning)
+    }
+
     @Test(
         "numbers that a browser cannot use are rejected",
         arguments: [

@@ -38,7 +38,7 @@ public enum EventJSON {
             event: RuleEvent(
                 key: try key(object, of: device), at: try object.required("at"), value: try object.optional("value"),
                 text: try object.required("text"), isLate: try object.optional("late") ?? false,
-                severity: try object.optional("severity") ?? .warning),
+                severity: try object.optional("severity").flatMap(Severity.init) ?? .warning),
             acknowledged: try object.optional("acknowledged"))
         try check(id: event.id, ("t", event.key.time), ("at", event.at), ("acknowledged", event.acknowledged))
         return event
@@ -114,5 +114,3 @@ public enum EventAcknowledgementJSON {
         return confirmation
     }
 }
-
-extension Severity: JSONReadable {}
