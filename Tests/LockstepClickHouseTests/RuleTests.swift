@@ -75,6 +75,8 @@ struct RuleTests {
                     "\(table), group \(failing)")
                 #expect(Set(announced.map(\.id)).count == announced.count)
                 #expect(try reader.eventCounts(of: device) == (all: 7, open: 7))
+                #expect(try reader.eventCounts(of: device, severity: .warning) == (all: 7, open: 7))
+                #expect(try reader.events(of: device, severity: .critical).isEmpty)
             }
         }
     }

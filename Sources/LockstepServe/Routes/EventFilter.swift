@@ -8,7 +8,7 @@ struct EventFilter: Hashable, Sendable {
     /// The names of the parameters.
     static let parameters = countParameters + ["limit", "before"]
     /// The names of the parameters that select the events of a count.
-    static let countParameters = ["from", "to", "group", "device", "rule"]
+    static let countParameters = ["from", "to", "group", "device", "rule", "severity"]
 
     private static let maxEvents = 10_000
 
@@ -20,6 +20,7 @@ struct EventFilter: Hashable, Sendable {
     let group: GroupID?
     let device: DeviceAddress?
     let rule: String?
+    let severity: Severity?
 
     /// Reads the parameters.
     /// - Throws: ``Problem`` for an invalid parameter.
@@ -32,6 +33,12 @@ struct EventFilter: Hashable, Sendable {
         group = try call.group()
         device = try call.query.value("device") { try DeviceAddress.parse($0) }
         rule = call.query.all("rule").first
+        severity = try call.query.value("severity") { text in
+            guard let severity = Severity(rawValue: text) else {
+                throw Problem.badRequest("severity: '\(text.prefix(80))' is not one of info, warning, critical")
+            }
+            return severity
+        }
     }
 
     /// The highest number of an event that a JavaScript number represents exactly.
@@ -44,8 +51,8 @@ struct EventFilter: Hashable, Sendable {
     func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [Numbered] {
         if let group, let device, device.group != group { return [] }
         return try reader.events(
-            of: device, group: group, rule: rule, from: from, to: to, after: 0, before: before, limit: limit + 1,
-            cancellation: cancellation
+            of: device, group: group, rule: rule, severity: severity, from: from, to: to, after: 0, before: before,
+            limit: limit + 1, cancellation: cancellation
         ).reversed().map { ($0.id, $0) }
     }
 
@@ -67,6 +74,7 @@ struct EventFilter: Hashable, Sendable {
         from.map { event.key.time >= $0 } ?? true && to.map { event.key.time < $0 } ?? true
             && group.map { event.key.device?.group == $0 } ?? true
             && device.map { event.key.device == $0 } ?? true && rule.map { event.key.rule == $0 } ?? true
+            && severity.map { event.severity == $0 } ?? true
     }
 
     /// The number of events that a filter selects, and of those that nobody has acknowledged.
@@ -76,7 +84,7 @@ struct EventFilter: Hashable, Sendable {
     func counts(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> Counts {
         if let group, let device, device.group != group { return (0, 0) }
         return try reader.eventCounts(
-            of: device, group: group, rule: rule, from: from, to: to, cancellation: cancellation)
+            of: device, group: group, rule: rule, severity: severity, from: from, to: to, cancellation: cancellation)
     }
 
     /// Counts the events of several collectors.

@@ -6,6 +6,7 @@ extension StoreReader {
     ///   - device: only events of this device, or nil for all.
     ///   - group: only events of devices of this group, or nil for all.
     ///   - rule: only events of the rule with this name, or nil for all.
+    ///   - severity: only events of this severity, or nil for all.
     ///   - from: the start of the time range (inclusive), or nil for no limit.
     ///   - to: the end of the time range (exclusive), or nil for no limit.
     ///   - after: only events with a higher number.
@@ -13,12 +14,12 @@ extension StoreReader {
     ///   - limit: the maximum number of events. If there are more, the newest are returned.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func events(
-        of device: DeviceAddress? = nil, group: GroupID? = nil, rule: String? = nil, from: Timestamp? = nil,
-        to: Timestamp? = nil, after: Int64 = 0, before: Int64 = .max, limit: Int = 1000,
+        of device: DeviceAddress? = nil, group: GroupID? = nil, rule: String? = nil, severity: Severity? = nil,
+        from: Timestamp? = nil, to: Timestamp? = nil, after: Int64 = 0, before: Int64 = .max, limit: Int = 1000,
         cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> [StoredEvent] {
         try reading(until: cancellation) {
-            guard let condition = try condition(of: device, group: group, rule: rule, from: from, to: to) else {
+            guard let condition = try condition(of: device, group, rule, severity, from: from, to: to) else {
                 return []
             }
             return try EventRows(source).events(
@@ -28,14 +29,14 @@ extension StoreReader {
     }
 
     /// Returns the number of events of rules, and how many of them nobody has acknowledged. The parameters are those of
-    /// ``events(of:group:rule:from:to:after:before:limit:cancellation:)``.
+    /// ``events(of:group:rule:severity:from:to:after:before:limit:cancellation:)``.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func eventCounts(
-        of device: DeviceAddress? = nil, group: GroupID? = nil, rule: String? = nil, from: Timestamp? = nil,
-        to: Timestamp? = nil, cancellation: QueryCancellation? = nil
+        of device: DeviceAddress? = nil, group: GroupID? = nil, rule: String? = nil, severity: Severity? = nil,
+        from: Timestamp? = nil, to: Timestamp? = nil, cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> (all: Int, open: Int) {
         try reading(until: cancellation) {
-            guard let condition = try condition(of: device, group: group, rule: rule, from: from, to: to) else {
+            guard let condition = try condition(of: device, group, rule, severity, from: from, to: to) else {
                 return (0, 0)
             }
             let counts = try source.rows(
@@ -47,11 +48,13 @@ extension StoreReader {
 
     /// Returns the condition for events in SQL, or nil if there can be none.
     private func condition(
-        of device: DeviceAddress?, group: GroupID?, rule: String?, from: Timestamp?, to: Timestamp?
+        of device: DeviceAddress?, _ group: GroupID?, _ rule: String?, _ severity: Severity?, from: Timestamp?,
+        to: Timestamp?
     ) throws -> String? {
         let times = timeRange(from, to)
         var conditions = ["t >= \(times.lowerBound)", "t < \(times.upperBound)"]
         if let rule { conditions.append("rule = \(source.literal(rule))") }
+        if let severity { conditions.append("severity = '\(severity.rawValue)'") }
         if let device {
             guard let id = try driver.id(of: device) else { return nil }
             conditions.append("device_id = \(id)")

@@ -30,7 +30,8 @@ struct ClickHouseServerTests {
                     "/api/v1/devices/lab/left/streams/location?\(range)&points=6",
                     "/api/v1/devices/lab/left/streams/steps?\(range)",
                     "/api/v1/devices/lab/left/states", "/api/v1/devices/lab/left/walk?\(range)",
-                    "/api/v1/devices/lab/none/states", "/api/v1/events",
+                    "/api/v1/devices/lab/none/states", "/api/v1/events", "/api/v1/events/count?severity=info",
+                    "/api/v1/rules/test?corners=1,1&radius=1000000&when=enter&\(range)",
                 ]
                 for path in paths {
                     let (expected, answer) = (try await file.get(path), try await server.get(path))

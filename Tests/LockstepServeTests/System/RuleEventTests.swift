@@ -8,7 +8,7 @@ struct RuleEventTests {
         ways: {bus: {mqtt: event}}
         rules:
           high: {when: {value: pressure.pressure, above: 10}, to: bus, message: "{device} at {value}"}
-          quiet: {when: {value: pressure.pressure, above: 20}}
+          quiet: {when: {value: pressure.pressure, above: 20}, severity: info}
         """
 
     /// Starts a collector with rules, and publishes a batch with a value.
@@ -91,6 +91,11 @@ struct RuleEventTests {
             for number in 1...6 { #expect(await publish(number, number % 2 == 0 ? 21 : 5)) }
             try await expectEventually("the events") { try await events(server).count == 6 }
             #expect(try await events(server, "?rule=quiet").count == 3)
+            #expect(
+                try await events(server, "?severity=info").map { $0["rule"] as? String } == ["quiet", "quiet", "quiet"])
+            #expect(try await counts(server, "?severity=info") == [3, 3])
+            #expect(try await counts(server, "?severity=critical") == [0, 0])
+            #expect(try await server.get("/api/v1/events?severity=loud").detail.contains("info, warning, critical"))
             #expect(try await events(server, "?device=lab/left&group=lab").count == 6)
             #expect(try await events(server, "?device=lab/right").isEmpty)
             #expect(try await events(server, "?group=other").isEmpty)
@@ -141,6 +146,8 @@ struct RuleEventTests {
             #expect(try await answer.json["acknowledged"] as? Int == 9)
             #expect(try await counts(server) == [2, 1])
             #expect(try await counts(server, "?device=g/b") == [1, 0])
+            #expect(try await counts(server, "?severity=warning") == [2, 1])
+            #expect(try await counts(server, "?severity=info") == [0, 0])
         }
     }
 

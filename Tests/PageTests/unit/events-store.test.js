@@ -11,7 +11,7 @@ await test("a change while the open events are counted asks again, and loaded on
     let answers = [];
     const asked = [];
     const fetch = (url) => new Promise((resolve) => {
-        asked.push(url.pathname);
+        asked.push(url.pathname + url.search);
         answers.push((body) => resolve({ status: 200, ok: true, json: async () => body }));
     });
     const answer = async (body) => {
@@ -46,5 +46,13 @@ await test("a change while the open events are counted asks again, and loaded on
         pass(300);
         await answer({ open: 1498 });
         equal(ruleEvents.openCount, 1498);
+
+        // The older events of each choice begin with the newest.
+        for (const before of [undefined, 7]) {
+            const filtered = ruleEvents.loadOlder({ severity: "critical" });
+            equal(asked.at(-1), `/api/v1/events?limit=1000${before ? `&before=${before}` : ""}&severity=critical`);
+            await answer({ events: events(before ? 1 : 7, 1), next: 7 });
+            equal(await filtered, true);
+        }
     }, { location: { origin: "http://host" }, fetch });
 });

@@ -24,8 +24,8 @@ class EventStore extends EventTarget {
     hasLoaded = false;
     /** The maximum number of events. */
     #limit = KEPT;
-    /** Where the server continues with older events. @type {number|undefined} */
-    #next;
+    /** Where the server continues with older events, by what chooses them. @type {Map<string, number>} */
+    #next = new Map();
     /** Open events of the store that are not loaded here. */
     openBeyond = 0;
     #countTimer = 0;
@@ -69,16 +69,17 @@ class EventStore extends EventTarget {
         this.#receive({ acknowledged: { device, rule, t, acknowledged: reply.acknowledged } });
     }
 
-    /** Loads older events from the store. Returns whether there are more. */
-    async loadOlder() {
+    /** Loads older events from the store. Returns whether there are more. @param {{rule?: string, device?: string, severity?: string}} [filter] only these events */
+    async loadOlder({ rule, device, severity } = {}) {
+        const key = JSON.stringify([rule, device, severity]);
         for (;;) {
-            const { events, next } = await request("/events", { query: { limit: 1000, before: this.#next } });
+            const { events, next } = await request("/events", { query: { limit: 1000, before: this.#next.get(key), rule, device, severity } });
             const unknown = events.filter((event) => !this.events.has(keyOf(event)));
             this.#limit = Math.max(KEPT, this.events.size + unknown.length);
             this.openBeyond = Math.max(0, this.openBeyond - unacknowledged(unknown).length);
             this.#add(events);
             if (next === null) return false;
-            this.#next = next;
+            this.#next.set(key, next);
             // The first pages have what the stream has sent.
             if (unknown.length) return true;
         }
@@ -105,7 +106,7 @@ class EventStore extends EventTarget {
         if (this.events.size >= this.#limit + PORTION) {
             for (const event of excess(this.events.values(), this.#limit)) this.events.delete(keyOf(event));
             // They can be loaded again.
-            this.#next = undefined;
+            this.#next.clear();
         }
         if (loaded && !this.hasLoaded) {
             this.hasLoaded = true;

@@ -58,6 +58,7 @@ export function show(main, { query }) {
     function changed(part) {
         Object.assign(filter, part);
         portions = 1;
+        hasOlder = true;
         showInAddress([["show", filter.show === "all" ? "" : filter.show], ["rule", filter.rule], ["device", filter.device], ["severity", filter.severity], ["span", filter.span]]);
         store("events.filter", filter.show);
         draw();
@@ -146,7 +147,7 @@ export function show(main, { query }) {
     async function loadOlder() {
         older.disabled = true;
         try {
-            hasOlder = await ruleEvents.loadOlder();
+            hasOlder = await ruleEvents.loadOlder(filter);
             setText(older, "Show older events");
         } catch (error) {
             setText(older, `Show older events (${error.message})`);
