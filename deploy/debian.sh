@@ -9,12 +9,12 @@ swift_packages=binutils,ca-certificates,g++,git,libcurl4-openssl-dev,libncurses-
 # Debian's libraries use in most functions, and whose emulation makes programs up to twenty times as slow.
 export QEMU_CPU=cortex-a53
 
-# The mirror of this machine.
+# debian_mirror [LABEL]: prints the mirror of this machine for Debian or Debian-Security.
 debian_mirror() {
-    local site
+    local label=${1:-Debian} site
     # shellcheck disable=SC2016 # expanded by apt-get
-    site=$(apt-get indextargets --format '$(SITE)' 'Origin: Debian' 2>/dev/null | head -n 1)
-    printf '%s\n' "${site:-http://deb.debian.org/debian}"
+    site=$(apt-get indextargets --format '$(SITE)' 'Origin: Debian' "Label: $label" 2>/dev/null | head -n 1)
+    printf '%s\n' "${site:-http://deb.debian.org/${label,,}}"
 }
 
 # debian_suite RELEASE: prints the name of a release.
