@@ -27,10 +27,6 @@ struct MCAPRows: ~Copyable {
     private var ahead: Row?
     /// The error behind ``ahead``.
     private var failure: ReplayError?
-    /// The last message that was read.
-    private var previous: MCAPMessage?
-    /// The number of messages so far that were earlier than one of another channel just before them.
-    private var stepsBack = 0
 
     private struct Row {
         let message: Int
@@ -141,26 +137,11 @@ struct MCAPRows: ~Copyable {
         if let failure { throw failure }
         while let message = try file.next() {
             guard let prefix = prefixes[message.channel] else { continue }
-            try checkOrder(of: message)
             var values: [String: JSONValue] = [:]
             for (name, value) in try Self.values(of: message, file) { values[prefix + name] = value }
             return Row(message: file.count, time: message.time, device: device(of: message.channel), values: values)
         }
         return nil
-    }
-
-    /// Refuses a file whose channels are not in order of time to each other, because too many samples would be left out. A
-    /// few steps back may be wrong times, which are left out as in other files; an export has its devices one after
-    /// another, and is refused because there are several.
-    private mutating func checkOrder(of message: MCAPMessage) throws(ReplayError) {
-        defer { previous = message }
-        guard let previous, message.time < previous.time, message.channel != previous.channel,
-            device(of: message.channel) == device(of: previous.channel)
-        else { return }
-        stepsBack += 1
-        guard stepsBack <= RecordingReader.maxEarlierRows else {
-            throw ReplayError(file: file.file, line: nil, reason: "message \(file.count): \(Self.notInOrder)")
-        }
     }
 
     /// Returns the device of a channel of an export; nil for other channels.

@@ -12,9 +12,9 @@ struct RecordingReader: ~Copyable {
     /// What was left out so far.
     private(set) var skipped: SkippedValues
 
-    /// The number of consecutive rows with an earlier time from which the recording is refused: its time has changed, and
-    /// the rows would be lost.
-    static let maxEarlierRows = 10
+    /// The number of consecutive rows with a wrong time that are left out. With more, the time has changed, and the
+    /// recording is refused. In MCAP, the rows need not be consecutive: its channels may not be in order to each other.
+    static let maxWrongTimes = 10
 
     private let isStrict: Bool
     private var rows: RecordingRows
@@ -23,7 +23,7 @@ struct RecordingReader: ~Copyable {
     /// The error behind ``ahead``.
     private var failure: ReplayError?
     private var previous: Int64?
-    private var earlierRows = 0
+    private var wrongTimes = 0
     private var untimedPoints = 0
     /// The device of the rows so far.
     private var device: String?
@@ -74,12 +74,13 @@ struct RecordingReader: ~Copyable {
             }
             ahead.removeFirst()
             guard let reason = timeProblem(of: row) else {
-                earlierRows = 0
+                if !rows.isMCAP { wrongTimes = 0 }
                 previous = row.time
                 for reason in row.invalid { skipped.add(line: line, reason: reason) }
                 return row
             }
-            guard !isStrict, earlierRows <= Self.maxEarlierRows else {
+            wrongTimes += 1
+            guard !isStrict, wrongTimes <= Self.maxWrongTimes else {
                 let advice = isStrict ? "" : " and stays there: split the recording at this line"
                 throw rows.failure(rows.isMCAP ? MCAPRows.notInOrder : reason + advice, line: line)
             }
@@ -88,9 +89,8 @@ struct RecordingReader: ~Copyable {
     }
 
     /// Returns why the time of a row does not fit to the rows around it; nil if it does.
-    private mutating func timeProblem(of row: RecordingRow) -> String? {
+    private func timeProblem(of row: RecordingRow) -> String? {
         if let previous, row.time < previous {
-            earlierRows += 1
             return "time goes backward, from \(previous) to \(row.time) µs"
         }
         // A wrong time in the future must not make all later rows old.

@@ -69,16 +69,37 @@ struct MCAPReplayTests {
         var two = MCAPExample()
         two.channel(1, "/baro")
         two.channel(2, "/other")
-        for index in 0...UInt64(RecordingReader.maxEarlierRows) {
+        for index in 0...UInt64(RecordingReader.maxWrongTimes) {
             two.message(1, Self.start + (2 * index + 1) * 1_000_000, #"{"p":1013}"#)
             two.message(2, Self.start + 2 * index * 1_000_000, #"{"q":1}"#)
         }
         #expect(await error(two, map: ["baro.p=pressure.pressure"]).contains(".mcap: message 22: \(advice)"))
+        // In blocks, few messages are earlier than the one before, but most of a channel would be lost.
+        var blocks = MCAPExample()
+        blocks.channel(1, "/baro")
+        blocks.channel(2, "/other")
+        for index in 0..<36 as Range<UInt64> {
+            let (block, place) = index.quotientAndRemainder(dividingBy: 6)
+            let time = Self.start + (block / 2 * 6 + place) * 1_000_000
+            blocks.message(block % 2 == 0 ? 1 : 2, time, #"{"p":1013}"#)
+        }
+        #expect(await error(blocks, map: ["baro.p=pressure.pressure"]).contains(advice))
+        // One channel is always far ahead of two messages of the other.
+        var ahead = MCAPExample()
+        ahead.channel(1, "/baro")
+        ahead.channel(2, "/other")
+        for index in 0...UInt64(RecordingReader.maxWrongTimes) {
+            ahead.message(1, Self.start + (index + 1) * 10_000_000, #"{"p":1013}"#)
+            for step in 1...2 as ClosedRange<UInt64> {
+                ahead.message(2, Self.start + index * 10_000_000 + step * 1_000_000, #"{"q":1}"#)
+            }
+        }
+        #expect(await error(ahead, map: ["baro.p=pressure.pressure"]).contains(advice))
         // Not a single row that is too late.
         var one = MCAPExample()
         one.channel(1, "/baro")
         for _ in 1...2 { one.message(1, Self.start + 1_000_000, #"{"p":1013}"#) }
-        for _ in 0...RecordingReader.maxEarlierRows { one.message(1, Self.start, #"{"p":1013}"#) }
+        for _ in 0...RecordingReader.maxWrongTimes { one.message(1, Self.start, #"{"p":1013}"#) }
         #expect(await error(one, map: ["p=pressure.pressure"]).contains(advice))
     }
 
