@@ -9,7 +9,7 @@ import LockstepWire
 final class SessionExchange {
     /// The time that a broker, and then a collector, has to answer.
     private static let patience = Duration.seconds(10)
-    /// The time after which a request is sent again. A request that arrives twice is carried out once.
+    /// The time after which the request for the first session of a group is sent again. It is carried out once.
     private static let repetition = Duration.seconds(2)
 
     private let exchange: BrokerExchange
@@ -45,9 +45,11 @@ final class SessionExchange {
     ) throws {
         let message = MQTTMessage(topic: root.topic(key, request.verb), payload: SessionJSON.encode(request))
         let deadline = ContinuousClock.now + Self.patience
-        // A collector that connects for the first time receives nothing from before that.
+        // A collector that connects for the first time receives nothing from before that, and has no sessions yet.
+        let isFirst = !sessions.keys.contains { $0.group == key.group }
+        let interval = isFirst ? Self.repetition : Self.patience
         while try !exchange.send(
-            message, until: min(deadline, .now + Self.repetition), for: { try check(isDone(sessions[key])) })
+            message, until: min(deadline, .now + interval), for: { try check(isDone(sessions[key])) })
         {
             guard .now >= deadline else { continue }
             if let error = exchange.connectionError { throw error }

@@ -102,7 +102,7 @@ struct SessionSystemTests {
         }
     }
 
-    @Test("a request that no collector has received, because it connects for the first time, is sent again")
+    @Test("a request before a collector connects for the first time is sent again, and others are sent once")
     func lateCollector() async throws {
         try await withSystem { system in
             let client = try await system.connect()
@@ -112,6 +112,11 @@ struct SessionSystemTests {
             _ = try system.startCollector()
             #expect(await start.waitForExit() == 0, "\(start.text)")
             #expect(try await system.reader().sessions().first?.name == "walk")
+            // The collector is there now, and refuses each request that it gets.
+            let labels = (0...SessionJSON.maxLabels).flatMap { ["--label", "label\($0)=1"] }
+            let edit = try await record(system, ["edit", "walk"] + labels)
+            #expect(edit.status != 0 && edit.text.contains("lockstep query rejected"), "\(edit.text)")
+            #expect(client.messages.filter { $0.topic.hasSuffix("/walk/edit") }.count == 1)
         }
     }
 
