@@ -45,14 +45,15 @@ final class ArchiveFileReader {
 
 /// The samples of a file of an archive, in order of time.
 final class ArchiveRows {
+    /// The fields of each file before those of the stream.
+    private static let leading = ["group", "device", "stream", "t", "time"]
+
     private let reader: ArchiveFileReader
     private let stream: SensorStream
     private let device: DeviceAddress
     private var rest: [UInt8] = []
-    /// The index of the stream's column in each field after that of the time; nil before the header.
+    /// The index of the stream's column in each field behind those; nil before the header.
     private var columns: [Int?]?
-    /// The number of fields up to that of the time. Files of earlier builds have no field of the stream.
-    private var leading = 0
     private var rows: [SampleRow] = []
     private var position = 0
     private var isAtEnd = false
@@ -81,16 +82,19 @@ final class ArchiveRows {
         while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
             let fields = Self.fields(rest[start..<end])
             start = end + 1
+            let others = fields.dropFirst(Self.leading.count)
             guard let columns else {
-                leading = (fields.firstIndex(of: "time") ?? 0) + 1
-                self.columns = fields.dropFirst(leading).map { name in stream.columns.firstIndex { $0.name == name } }
+                guard fields.starts(with: Self.leading) else {
+                    throw CommandFailure("'\(fields.joined(separator: ","))' is not the header of a file of an archive")
+                }
+                self.columns = others.map { name in stream.columns.firstIndex { $0.name == name } }
                 continue
             }
-            guard leading > 1, fields.count == leading + columns.count, let time = Int64(fields[leading - 2]) else {
+            guard fields.count == Self.leading.count + columns.count, let time = Int64(fields[3]) else {
                 throw CommandFailure("the line '\(fields.joined(separator: ","))' of an archive is not a sample")
             }
             var values = [Double](repeating: .nan, count: stream.columns.count)
-            for (field, column) in zip(fields.dropFirst(leading), columns) {
+            for (field, column) in zip(others, columns) {
                 guard let column, !field.isEmpty else { continue }
                 let words = stream.columns[column].kind.words
                 values[column] =
