@@ -21,9 +21,14 @@ struct ContainerTests {
         return services
     }
 
-    @Test("compose.yaml refers only to files that exist")
+    @Test("compose.yaml refers to files that exist and to the image of a release, and gives containers no rights")
     func composition() throws {
-        for service in try Self.services().values {
+        let release = try Self.text("../release")
+        for (name, service) in try Self.services() {
+            let image = try #require(service["image"]?.scalar).replacing("localhost/", with: "")
+            #expect(release.contains("\"oci:$tree:\(image):latest\""), "\(name)")
+            #expect(service["read_only"]?.scalar == "true" && service["cap_drop"]?.list == ["ALL"], "\(name)")
+            #expect(service["security_opt"]?.list == ["no-new-privileges:true"], "\(name)")
             for volume in service["volumes"]?.list ?? [] where volume.hasPrefix(".") {
                 let file = Self.folder.appendingPathComponent(String(volume.prefix { $0 != ":" }))
                 #expect(FileManager.default.fileExists(atPath: file.path), "\(volume)")
