@@ -6,7 +6,7 @@ import LockstepSQLite
 extension SQLiteStore {
     /// Whether there is maintenance to do: a checkpoint, a merge, samples that leave, or summaries.
     public var needsMaintenance: Bool {
-        !hasLostFiles && (needsCheckpoint || isMerging && !hasMergeFailed || needsRemoval || needsSummaries)
+        !hasLostFiles && (needsCheckpoint || isMerging && !hasMergeFailed || canRemove || needsSummaries)
     }
 
     /// Does one piece of maintenance: copies the write-ahead log into the database (checkpoint), or merges rows for a
@@ -18,12 +18,17 @@ extension SQLiteStore {
         if needsCheckpoint, checkpoint() { return }
         if isMerging, !hasMergeFailed {
             do { try mergeSlice() } catch { didFailToMerge(error) }
-        } else if needsRemoval {
+        } else if canRemove {
+            let begin = ContinuousClock.now
             performRemoval(maxDuration: limits.slice)
+            retention.pauseEnd = .now + (.now - begin) * limits.removalPause
         } else if needsSummaries {
             performSummaries()
         }
     }
+
+    /// Whether rows are to leave now.
+    private var canRemove: Bool { needsRemoval && (isDeletionDue || !retention.isPausing(at: .now)) }
 
     /// Whether rows are being merged.
     var isMerging: Bool { merge != nil }

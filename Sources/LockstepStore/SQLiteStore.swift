@@ -334,6 +334,7 @@ public final class SQLiteStore: SampleStore {
         let mustRemove = needsRemoval || waitsForMerge
         for (_, counts) in result.counts {
             if mustRemove { retention.owed += counts.stored }
+            if counts.stored > 0 { retention.storedAt = .now }
             retention.late += counts.expired
         }
     }

@@ -21,10 +21,12 @@ struct RetentionState {
     var deletionRetryAt: ContinuousClock.Instant?
     /// The tables and keys of what was refined that could not be read, and without which samples leave.
     var unreadable: Set<String> = []
-    /// The number of samples that were stored while others are to leave, and that are not made up for.
+    /// The number of samples that were stored while others are to leave, and for which as many rows have not left yet.
     var owed = 0
-    /// The number of all rows that have left since the store was opened.
-    var removedRows = 0
+    /// When samples were last stored, or nil.
+    var storedAt: ContinuousClock.Instant?
+    /// Until when what leaves pauses after a slice, or nil.
+    var pauseEnd: ContinuousClock.Instant?
     /// The numbers of samples that have expired and that arrived too late, since the store was opened.
     var deleted = 0
     var late = 0
@@ -47,6 +49,17 @@ struct RetentionState {
     init(_ settings: Retention, summaryRules: KeepRules) {
         self.settings = settings
         self.summaryRules = summaryRules
+    }
+
+    /// The number of stored samples from which a busy collector removes as many, whatever else it has to do.
+    static let maxOwed = 50_000
+
+    /// Whether samples that arrive have the time between two commits for themselves. What leaves fills the log as well, and each
+    /// checkpoint of it delays them. What people delete does not pause, nor does anything that leaves more slowly than samples
+    /// arrive, so that the store does not grow.
+    func isPausing(at now: ContinuousClock.Instant) -> Bool {
+        guard let pauseEnd, let storedAt, removal?.deletion == nil, owed <= Self.maxOwed / 2 else { return false }
+        return now < pauseEnd && now - storedAt < .seconds(1)
     }
 
     /// Lets all rules be applied again, because a deletion goes before what leaves at present.

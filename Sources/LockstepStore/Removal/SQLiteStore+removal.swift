@@ -8,8 +8,6 @@ import LockstepSQLite
 extension SQLiteStore {
     /// The duration for which a transaction of a busy collector removes at most.
     private static let maxShare = Duration.milliseconds(10)
-    /// The number of stored samples from which a busy collector removes as many.
-    private static let maxOwed = 50_000
     /// The number of samples that 2 ms of it make up for at least.
     private static let leastPaid = 2500
     /// The time after which a removal that has failed is tried again. On a full disk, it is what makes room.
@@ -25,7 +23,7 @@ extension SQLiteStore {
     }
 
     /// Whether a deletion by a person is to begin. After one has failed, what leaves by the rules goes first.
-    private var isDeletionDue: Bool {
+    var isDeletionDue: Bool {
         guard let row = deletions.pending(after: retention.failedDeletions), !hasMergeFailed else { return false }
         guard retention.failedDeletions.contains(row.number) else { return true }
         return retention.deletionRetryAt.map { $0 <= .now && (retention.removal == nil || retention.hasFailed) } ?? true
@@ -96,8 +94,8 @@ extension SQLiteStore {
     /// Removes in proportion to what the commits store, if they leave no time for it in between.
     func keepRemovalPace() {
         let end = ContinuousClock.now + Self.maxShare
-        while retention.owed > Self.maxOwed, .now < end {
-            let before = retention.removedRows
+        while retention.owed > RetentionState.maxOwed, .now < end {
+            let owed = retention.owed
             if waitsForMerge {
                 do { try mergeSlice(maxDuration: .milliseconds(2)) } catch { didFailToMerge(error) }
             } else if needsRemoval {
@@ -105,7 +103,7 @@ extension SQLiteStore {
             } else {
                 return
             }
-            retention.owed = max(0, retention.owed - max(retention.removedRows - before, Self.leastPaid))
+            retention.owed = min(retention.owed, max(0, owed - Self.leastPaid))
             if needsCheckpoint { checkpoint() }
         }
     }
@@ -225,7 +223,7 @@ extension SQLiteStore {
         }()
         for (series, limit) in limits { tables[series.table].keep(from: limit, device: series.device) }
         retention.removal = removal
-        retention.removedRows += removal.rows - rows
+        retention.owed = max(0, retention.owed - (removal.rows - rows))
         if removal.deletion == nil { retention.deleted += removal.samples - samples }
         if removal.step == .done { didEnd(removal) }
     }

@@ -21,6 +21,8 @@ struct MergeLimits {
     var checkpointRetryPages = 2000
     /// The maximum duration of a slice of a merge, apart from its commit.
     var slice = Duration.milliseconds(6)
+    /// How long what leaves by the rules pauses after a slice between two commits, in lengths of the slice.
+    var removalPause = 9
     /// The time between two looks for minutes to summarise.
     var summaryInterval = Duration.seconds(60)
     /// The greatest size of what waits at a clean stop that is merged then, in bytes: it takes some tenths of a second.

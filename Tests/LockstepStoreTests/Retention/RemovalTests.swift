@@ -55,6 +55,41 @@ struct RemovalTests {
         #expect(try SQLiteDatabase(path: path, mode: .readOnly).integer(left) == 0)
     }
 
+    @Test("between the commits, rules leave time to samples that arrive, and what a person deletes does not wait")
+    func pause() throws {
+        let clock = SimulatedClock()
+        var options = SQLiteStore.Options.retaining(["*": 10 * day], clock)
+        options.limits.slice = .zero
+        options.limits.removalPause = 1_000_000
+        let (store, _) = try newStore(options)
+        try store.write(received(acceleration(0..<9000), seq: 1))
+        clock.set(start + 30 * day)
+        try store.write(received(acceleration([30 * day]), seq: 2))
+        (store.retention.due, store.retention.rulesDue) = (.now, .now)
+        // As if samples arrived all the time.
+        store.retention.storedAt = .now + .seconds(3600)
+        func rows() throws -> Int64 { try store.database.integer("SELECT count(*) FROM _accelerometer") }
+        let piece = Int64(Removal.pieceSize)
+        for _ in 0..<2 {
+            store.performMaintenance()
+            #expect(try rows() == 9000 - piece && !store.needsMaintenance)
+        }
+        store.retention.owed = RetentionState.maxOwed
+        #expect(store.needsMaintenance)
+        store.performMaintenance()
+        #expect(try rows() == 9000 - 2 * piece)
+        #expect(store.retention.owed == RetentionState.maxOwed - Removal.pieceSize)
+        store.retention.owed = 0
+        #expect(!store.needsMaintenance)
+        try store.write(deletion(0..<1))
+        #expect(store.needsMaintenance)
+        while store.needsMaintenance { store.performMaintenance() }
+        #expect(try store.database.integer("SELECT count(*) FROM deletions WHERE done IS NULL") == 0)
+        store.retention.storedAt = .now - .seconds(1)
+        while store.needsMaintenance { store.performMaintenance() }
+        #expect(try rows() <= 1)
+    }
+
     @Test("conflicts, estimates of clocks, deliveries and events of a deletion leave in pieces")
     func derived() throws {
         var options = SQLiteStore.Options()

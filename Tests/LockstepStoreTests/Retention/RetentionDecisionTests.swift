@@ -163,6 +163,25 @@ struct RetentionDecisionTests {
         #expect(removal.samples == 14 && removal.rows == 17)
     }
 
+    @Test("what leaves pauses after a slice while samples arrive, unless it leaves more slowly than they do")
+    func pause() {
+        let now = ContinuousClock.now
+        var state = RetentionState(Retention(), summaryRules: .everything)
+        func pauses(after time: Duration) -> Bool { state.isPausing(at: now + time) }
+        #expect(!pauses(after: .zero))
+        state.pauseEnd = now + .milliseconds(1500)
+        // Nothing was ever stored.
+        #expect(!pauses(after: .zero))
+        state.storedAt = now
+        #expect(pauses(after: .zero) && pauses(after: .milliseconds(999)) && !pauses(after: .seconds(1)))
+        state.storedAt = now + .seconds(1)
+        #expect(pauses(after: .milliseconds(1499)) && !pauses(after: .milliseconds(1500)))
+        state.owed = RetentionState.maxOwed / 2
+        #expect(pauses(after: .zero))
+        state.owed += 1
+        #expect(!pauses(after: .zero))
+    }
+
     @Test("a sample is not stored if it was deleted, or is before the limit and not held")
     func reasons() {
         let removed = RemovedTimes(

@@ -271,6 +271,8 @@ extension SQLiteStore.Options {
             options.retention.summaryRules = (try? KeepRules([(pattern, summaries)])) ?? .everything
         }
         options.retention.wallTime = { clock.now }
+        // Tests wait for all that is to leave.
+        options.limits.removalPause = 0
         return options
     }
 }
