@@ -95,45 +95,102 @@ struct SessionCopyTests {
         }
     }
 
+    private func export(_ folder: String, _ options: [String] = []) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run(
+            Programs.built("lockstep"),
+            ["export", "session", "walk 3", "--store", "sqlite:\(folder)/a.db", "--out", folder + "/walk-3"] + options)
+    }
+
+    private func importSession(_ folder: String, to store: String) async throws -> (status: Int32, text: String) {
+        try await RunningProgram.run(
+            Programs.built("lockstep"), ["copy", "--from", folder + "/walk-3", "--to", "sqlite:\(folder)/\(store)"])
+    }
+
     @Test("the folder of an exported session is copied into a store, with its labels, markers, devices and samples")
     func folder() async throws {
         try await withTemporaryFolder { folder in
             var session = try prepare(folder + "/a.db")
-            let exported = try await RunningProgram.run(
-                Programs.built("lockstep"),
-                ["export", "session", "walk 3", "--store", "sqlite:\(folder)/a.db", "--out", folder + "/walk-3"])
+            let exported = try await export(folder)
             #expect(exported.status == 0, "\(exported.text)")
-            func copy(to store: String) async throws -> (status: Int32, text: String) {
-                try await RunningProgram.run(
-                    Programs.built("lockstep"),
-                    ["copy", "--from", folder + "/walk-3", "--to", "sqlite:\(folder)/\(store)"])
-            }
-            let run = try await copy(to: "b.db")
+            // Another collector has other estimates of the clock, of the day after.
+            var group = IngestGroup()
+            let time = Timestamp(microseconds: Self.start + 86_400_000_000)
+            let other = ClockPoint(
+                collector: CollectorID(unchecked: "other"), time: time, segment: time, offset: 3_600_000_000, skew: 0,
+                bound: 5, skewBound: 0)
+            group.clocks = [DeviceClock(device: left, epoch: Epoch(unchecked: "e2"), point: other)]
+            try write(group, to: folder + "/b.db")
+            let run = try await importSession(folder, to: "b.db")
             #expect(run.status == 0 && run.text.contains("50 samples, 50 copied now"), "\(run.text)")
             // Its batch numbers are not exported. Its times are on the collector's clock.
             session.devices[left.device]?.lastNumbers = nil
             let found = try content("sqlite:\(folder)/b.db")
             #expect(found.sessions == [session])
             #expect(found.samples.count == 50 && found.samples[0] == [2_000_000, 20, 0, -1])
+            let clocks = try StoreReader(path: folder + "/b.db").storedClocks(of: left).map(\.point)
+            #expect(clocks.dropLast().allSatisfy { $0.offset == 0 && $0.bound >= 150 } && clocks.last == other)
             for store in ["a.db", "b.db"] {
-                let again = try await copy(to: store)
+                let again = try await importSession(folder, to: store)
                 #expect(again.status == 1 && again.text.contains("has the session 'walk-3' already"), "\(again.text)")
             }
-            let line = "default,left,motion/accelerometer,later,,1,2,3,\n"
-            for (name, text, reason) in [
-                (
-                    "accelerometer.csv", "group,device,stream,t,time,x,y,z,bound_us\n" + line,
-                    "line 2: this is no sample"
-                ),
-                ("session.json", "{}", "is not a session"), ("session.csv", "", "that the target does not know"),
-            ] {
-                let path = "\(folder)/walk-3/\(name)"
-                let before = try? String(contentsOfFile: path, encoding: .utf8)
-                try text.write(toFile: path, atomically: true, encoding: .utf8)
-                let refused = try await copy(to: "c.db")
-                #expect(refused.status == 1 && refused.text.contains(reason), "\(refused.text)")
-                try before?.write(toFile: path, atomically: true, encoding: .utf8)
+            // The samples of a deleted session stay: in the first store with the times of the device.
+            session.state = .deleted
+            group = IngestGroup()
+            group.sessions = [session]
+            for (store, status, text) in [("a.db", 1, "has other samples"), ("b.db", 0, "50 samples, 0 copied now")] {
+                try write(group, to: "\(folder)/\(store)")
+                let again = try await importSession(folder, to: store)
+                #expect(again.status == status && again.text.contains(text), "\(again.text)")
             }
+        }
+    }
+
+    @Test("a folder that has something else than all samples of the session is refused before anything is written")
+    func damagedFolder() async throws {
+        try await withTemporaryFolder { folder in
+            try prepare(folder + "/a.db")
+            #expect(try await export(folder).status == 0)
+            func file(_ name: String) -> String { "\(folder)/walk-3/\(name)" }
+            let samples = try String(contentsOfFile: file("accelerometer.csv"), encoding: .utf8)
+            let json = try String(contentsOfFile: file("session.json"), encoding: .utf8)
+            let first = "default,left,motion/accelerometer,\(Self.start + 2_000_000),"
+            func changed(_ old: String, _ new: String) -> String {
+                #expect(samples.contains(old))
+                return samples.replacingOccurrences(of: old, with: new)
+            }
+            let header = "group,device,stream,t,time,x,y,z,bound_us"
+            let noSample = "line 2: this is no sample of the session"
+            for (name, text, reason) in [
+                ("accelerometer.csv", nil, "0 of 50 samples of 'motion/accelerometer' of 'left'"),
+                ("accelerometer.csv", changed(header, header.replacing("x", with: "X")), "the first line of"),
+                ("accelerometer.csv", changed(first, first.replacing("left", with: "right")), noSample),
+                ("accelerometer.csv", changed(first, first.replacing("motion", with: "device")), noSample),
+                ("accelerometer.csv", changed(first, first.replacing("default", with: "lab")), noSample),
+                ("accelerometer.csv", changed("\(Self.start + 2_000_000)", "\(Self.start + 7_000_000)"), noSample),
+                ("accelerometer.csv", changed(",20.0,", ",inf,"), noSample),
+                ("accelerometer.csv", changed(",20.0,", ",,"), noSample),
+                (
+                    "gyroscope.csv",
+                    header + "\n" + first.replacing("accelerometer", with: "gyroscope") + "now,1,2,3,150\n",
+                    "1 of 0 samples of 'motion/gyroscope'"
+                ),
+                ("session.json", "{}", "is not a session"),
+                ("session.json", json.replacing("\"complete\"", with: "\"recording\""), "has not ended"),
+                ("accelerometer.parquet", "", "with --format csv"), ("notes.csv", "", "remove it if it is not of"),
+            ] as [(String, String?, String)] {
+                let before = try? Data(contentsOf: URL(filePath: file(name)))
+                if let text {
+                    try text.write(toFile: file(name), atomically: true, encoding: .utf8)
+                } else {
+                    try FileManager.default.removeItem(atPath: file(name))
+                }
+                let refused = try await importSession(folder, to: "c.db")
+                #expect(refused.status == 1 && refused.text.contains(reason), "\(reason): \(refused.text)")
+                try? FileManager.default.removeItem(atPath: file(name))
+                try before?.write(to: URL(filePath: file(name)))
+            }
+            let reader = try StoreReader(path: folder + "/c.db")
+            #expect(try reader.sessions().isEmpty && reader.devices().isEmpty)
         }
     }
 
@@ -141,13 +198,8 @@ struct SessionCopyTests {
     func parquet() async throws {
         try await withTemporaryFolder { folder in
             try prepare(folder + "/a.db")
-            let out = folder + "/walk.3"
-            let exported = try await RunningProgram.run(
-                Programs.built("lockstep"),
-                [
-                    "export", "session", "walk 3", "--store", "sqlite:\(folder)/a.db", "--format", "parquet", "--out",
-                    out,
-                ])
+            let out = folder + "/walk-3"
+            let exported = try await export(folder, ["--format", "parquet"])
             #expect(exported.text == "\(out): accelerometer.parquet, markers.csv, session.json\n")
             let file = try Data(contentsOf: URL(filePath: out + "/accelerometer.parquet"))
             #expect(file.starts(with: Data("PAR1".utf8)) && file.count > 1000)

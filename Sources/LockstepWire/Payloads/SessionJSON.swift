@@ -140,16 +140,27 @@ public enum SessionJSON {
         return session
     }
 
-    /// Decodes what ``encodeWithKey(_:markers:streams:)`` wrote, without streams.
+    /// Decodes what ``encodeWithKey(_:markers:streams:)`` wrote with streams, without their gaps.
     /// - Throws: ``PayloadError`` with the reason.
-    package static func decodeWithKey(_ payload: Data) throws(PayloadError) -> RecordingSession {
+    package static func decodeWithKey(
+        _ payload: Data
+    ) throws(PayloadError) -> (session: RecordingSession, streams: [RecordingSession.Series]) {
         let object = try JSONMembers(payload)
         let (group, id): (String, String) = (try object.required("group"), try object.required("id"))
         let key: RecordingSession.Key
         do { key = .init(group: try GroupID(validating: group), id: try SessionID(validating: id)) } catch {
             throw PayloadError("\(error)")
         }
-        return try decode(payload, of: key)
+        let streams: [JSONMembers] = try object.required("streams")
+        return (
+            try decode(payload, of: key),
+            try streams.map { member throws(PayloadError) in
+                let samples: Int64 = try member.required("samples")
+                return RecordingSession.Series(
+                    device: try deviceID(try member.required("device")), stream: try member.required("stream"),
+                    samples: Int(samples), gaps: [])
+            }
+        )
     }
 
     // MARK: Requests

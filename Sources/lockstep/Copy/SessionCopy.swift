@@ -4,8 +4,9 @@ import LockstepExport
 import LockstepModel
 import LockstepStore
 
-/// Copies a session that has ended from a store, or from a folder, to another store: its labels, devices and markers, the samples of its devices between its
-/// start and its end, as these have sent them, and the estimates of their clocks. A folder has samples on the collector's clock, and no estimates.
+/// Copies a session that has ended from a store, or from a folder, to another store: its labels, devices and markers, the
+/// samples of its devices between its start and its end, as these have sent them, and the estimates of their clocks. A
+/// folder has samples on the collector's clock.
 ///
 /// Batch numbers, states and everything else of the devices stay: the target does not know what else they have sent. So the
 /// same copy may be repeated, and devices may send to the target later.
@@ -32,6 +33,8 @@ struct SessionCopy {
 
     /// The maximum number of samples that are copied at once.
     private static let maxSamples = 10_000
+    /// That of the estimates that a copied export gets.
+    private static let epoch = Epoch(unchecked: "export")
 
     let target: Target
     /// Reads the target.
@@ -40,10 +43,7 @@ struct SessionCopy {
     let update: (Report) -> Void
 
     func run(_ session: RecordingSession, in source: StoreReader) throws -> Report {
-        guard !session.isRunning, let start = session.start, let end = session.end else {
-            throw CommandFailure("the session '\(session.key.id)' has not ended: stop it first")
-        }
-        _ = try known(session)
+        let (start, end, _) = try examine(session)
         var report = Report(session: session.key)
         var converter = try CollectorTime(of: session.addresses, from: start, to: end, in: source)
         let streams = try source.catalog().streams
@@ -69,25 +69,60 @@ struct SessionCopy {
         return report
     }
 
-    /// Copies what an export has. Its times are on the collector's clock, so a target that has the session already would get
-    /// its samples twice, if the clocks of the devices differ from it.
+    /// Copies what an export has. Its times are on the collector's clock, so that a target that has the samples with those of
+    /// the devices' clocks would get them twice.
     func run(_ folder: SessionFolder) throws -> Report {
-        guard try known(folder.session) == nil else {
-            throw CommandFailure("the target has the session '\(folder.session.key.id)' already")
+        let session = folder.session
+        let (start, end, known) = try examine(session)
+        guard known == nil else { throw CommandFailure("the target has the session '\(session.key.id)' already") }
+        // All is checked before anything is written. An interrupted copy may be repeated.
+        let streams = try check.catalog().streams
+        var (same, stored) = (0, 0)
+        let bounds = try folder.read(streams: streams, maxSamples: Self.maxSamples) { block, device in
+            same += try check.compare(block, of: device).present
         }
-        var report = Report(session: folder.session.key)
-        try folder.read(streams: try check.catalog().streams, maxSamples: Self.maxSamples) { block, device in
-            try copy(block, of: device, &report)
+        for stream in streams {
+            try check.query(
+                stream: stream, group: session.key.group, devices: Array(session.devices.keys), from: start, to: end
+            ) { _ in stored += 1 }
         }
-        try insert(folder.session)
+        let hasClocks = try session.addresses.contains { device in
+            try check.storedClocks(of: device).contains {
+                $0.epoch != Self.epoch && start <= $0.point.time && $0.point.time < end
+            }
+        }
+        guard stored == same, !hasClocks else {
+            throw CommandFailure(
+                "the target has other samples or estimates of the clocks of these devices between start and end of the "
+                    + "session: copy it to another store")
+        }
+        var report = Report(session: session.key)
+        try folder.read(streams: streams, maxSamples: Self.maxSamples) { try copy($0, of: $1, &report) }
+        // Estimates of other times are not for these samples.
+        for (device, bounds) in bounds {
+            let collector = try check.clockPoints(of: device).first?.collector ?? CollectorID(unchecked: "main")
+            try insert(
+                bounds.sorted { $0.key < $1.key }.map { time, bound in
+                    let point = ClockPoint(
+                        collector: collector, time: time, segment: start, offset: 0, skew: 0, bound: bound,
+                        skewBound: 0)
+                    return DeviceClock(device: device, epoch: Self.epoch, point: point)
+                })
+        }
+        if report.isComplete { try insert(session) }
         return report
     }
 
-    /// Returns the same session in the target, or nil.
-    /// - Throws: ``CommandFailure`` if it has another one with the id.
-    private func known(_ session: RecordingSession) throws -> RecordingSession? {
+    /// Returns start and end of a session that has ended, and the same session in the target, or nil.
+    /// - Throws: ``CommandFailure`` if it has not ended, or the target has another one with the id.
+    private func examine(
+        _ session: RecordingSession
+    ) throws -> (start: Timestamp, end: Timestamp, known: RecordingSession?) {
+        guard !session.isRunning, let start = session.start, let end = session.end else {
+            throw CommandFailure("the session '\(session.key.id)' has not ended: stop it first")
+        }
         let found = try check.sessions().first { $0.key == session.key }
-        guard let found, found.created != session.created else { return found }
+        guard let found, found.created != session.created else { return (start, end, found) }
         throw CommandFailure(
             "the target has another session with the id '\(session.key.id)' in the group '\(session.key.group)', "
                 + "'\(found.name)': delete it first")

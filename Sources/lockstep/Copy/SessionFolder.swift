@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepCommandLine
+import LockstepExport
 import LockstepModel
 import LockstepWire
 
@@ -8,6 +9,13 @@ struct SessionFolder {
     let session: RecordingSession
     private let path: String
     private let tables: [String]
+    /// The number of samples of each stream of each device.
+    private let counts: [Series: Int]
+
+    private struct Series: Hashable {
+        let device: DeviceID
+        let stream: String
+    }
 
     /// Reads the session; nil if the path is no folder.
     /// - Throws: ``CommandFailure`` if the folder has none.
@@ -18,67 +26,94 @@ struct SessionFolder {
                 "\(path) has no session.json: give a folder that 'lockstep export session' has written")
         }
         let text = try TextFile.read("\(path)/session.json", "the session")
-        do { session = try SessionJSON.decodeWithKey(Data(text.utf8)) } catch {
+        let streams: [RecordingSession.Series]
+        do { (session, streams) = try SessionJSON.decodeWithKey(Data(text.utf8)) } catch {
             throw CommandFailure("\(path)/session.json is not a session: \(error)")
+        }
+        counts = Dictionary(
+            streams.map { (Series(device: $0.device, stream: $0.stream), $0.samples) }, uniquingKeysWith: +)
+        guard !names.contains(where: { $0.hasSuffix(".parquet") }) else {
+            throw CommandFailure("\(path) has Parquet files: export the session with --format csv")
         }
         tables = names.filter { $0.hasSuffix(".csv") && $0 != "markers.csv" }.map { String($0.dropLast(4)) }.sorted()
         self.path = path
     }
 
     /// Calls `body` with the samples, of one device and stream at a time. Their times are on the collector's clock.
-    /// - Throws: ``CommandFailure`` if a file has something else, or the error of `body`.
-    func read(streams: [SensorStream], maxSamples: Int, _ body: (SampleBlock, DeviceAddress) throws -> Void) throws {
+    /// - Returns: the largest bound of the times of each device, in µs, in parts of ten seconds, by the start of the part.
+    /// - Throws: ``CommandFailure`` if the files have something else than the samples of the session, or the error of `body`.
+    @discardableResult
+    func read(
+        streams: [SensorStream], maxSamples: Int, _ body: (SampleBlock, DeviceAddress) throws -> Void
+    ) throws -> [DeviceAddress: [Timestamp: Int64]] {
+        var found: [Series: Int] = [:]
+        var bounds: [DeviceAddress: [Timestamp: Int64]] = [:]
         for table in tables {
             guard let stream = streams.first(where: { $0.table == table }) else {
                 throw CommandFailure(
-                    "\(path)/\(table).csv has samples of a stream that the target does not know: start its collector once "
-                        + "with the --config that declares it")
+                    "\(path)/\(table).csv is not the file of a stream that the target knows: remove it if it is not of "
+                        + "the session, or start the collector of the target once with the --config that declares it")
             }
-            try read(stream, maxSamples: maxSamples, body)
+            try read(stream, maxSamples: maxSamples, &bounds) { block, device in
+                found[Series(device: device.device, stream: stream.name), default: 0] += block.times.count
+                try body(block, device)
+            }
         }
+        for series in Set(counts.keys).union(found.keys) where counts[series] != found[series] {
+            throw CommandFailure(
+                "\(path) has \(found[series] ?? 0) of \(counted(counts[series] ?? 0, "sample")) of '\(series.stream)' of "
+                    + "'\(series.device)' in session.json: export the session again")
+        }
+        return bounds
     }
 
     private func read(
-        _ stream: SensorStream, maxSamples: Int, _ body: (SampleBlock, DeviceAddress) throws -> Void
+        _ stream: SensorStream, maxSamples: Int, _ bounds: inout [DeviceAddress: [Timestamp: Int64]],
+        _ body: (SampleBlock, DeviceAddress) throws -> Void
     ) throws {
         let file = "\(path)/\(stream.table).csv"
         let lines = try TextFile.read(file, "the samples").utf8.split(separator: UInt8(ascii: "\n"))
-        let names = lines.first.map { ArchiveRows.fields(Array($0)[...]) } ?? []
-        let columns = stream.columns.map { names.firstIndex(of: $0.name) }
-        guard let group = names.firstIndex(of: "group"), let device = names.firstIndex(of: "device"),
-            let time = names.firstIndex(of: "t")
-        else { throw CommandFailure("the first line of \(file) names no group, device and t") }
+        let names =
+            ["group", "device", "stream", "t", "time"] + stream.columns.map(\.name) + [CollectorTime.boundColumn.name]
+        guard lines.first.map({ ArchiveRows.fields(Array($0)[...]) }) == names else {
+            throw CommandFailure("the first line of \(file) is not \(names.joined(separator: ","))")
+        }
+        let devices = Dictionary(uniqueKeysWithValues: session.addresses.map { ($0.device.rawValue, $0) })
         var (block, owner) = (SampleBlock(stream: stream), DeviceAddress?.none)
         for (number, line) in lines.enumerated().dropFirst() {
             let fields = ArchiveRows.fields(Array(line)[...])
-            guard fields.count == names.count, let t = Int64(fields[time]),
-                let group = try? GroupID(validating: fields[group]),
-                let device = try? DeviceID(validating: fields[device]),
-                let values = Self.values(fields, columns, of: stream)
-            else { throw CommandFailure("\(file), line \(number + 1): this is no sample") }
-            let address = DeviceAddress(group: group, device: device)
-            if let last = owner, last != address || block.times.count == maxSamples {
+            guard fields.count == names.count, fields[0] == session.key.group.rawValue, fields[2] == stream.name,
+                let device = devices[fields[1]],
+                let time = Int64(fields[3]).map(Timestamp.init(microseconds:)), contains(time),
+                let values = Self.values(fields[5...].dropLast(), of: stream),
+                // Without estimates of its clock, a device has none.
+                let bound = Double(fields.last?.isEmpty == false ? fields[names.count - 1] : "-1"),
+                SensorStream.Kind.integer.accepts(bound)
+            else { throw CommandFailure("\(file), line \(number + 1): this is no sample of the session") }
+            if let last = owner, last != device || block.times.count == maxSamples {
                 try body(block, last)
                 block = SampleBlock(stream: stream)
             }
-            owner = address
-            block.append(time: Timestamp(microseconds: t), values: values)
+            owner = device
+            block.append(time: time, values: values)
+            guard bound >= 0 else { continue }
+            let part = Timestamp(microseconds: time.microseconds - time.microseconds % 10_000_000)
+            bounds[device, default: [:]][part, default: 0] = max(bounds[device]?[part] ?? 0, Int64(bound))
         }
         if let owner { try body(block, owner) }
     }
 
-    /// Returns the values of a line; nil if one is not of the kind of its column.
-    private static func values(_ fields: [String], _ columns: [Int?], of stream: SensorStream) -> [Double]? {
+    private func contains(_ time: Timestamp) -> Bool {
+        session.start.map { $0 <= time } == true && session.end.map { time < $0 } == true
+    }
+
+    /// Returns the values of a line; nil if one is not of its column.
+    private static func values(_ fields: ArraySlice<String>, of stream: SensorStream) -> [Double]? {
         var values: [Double] = []
-        for (column, index) in zip(stream.columns, columns) {
-            guard let index, !fields[index].isEmpty else {
-                values.append(.nan)
-                continue
-            }
-            let words = column.kind.words
-            guard let value = words.map({ $0.firstIndex(of: fields[index]).map(Double.init) }) ?? Double(fields[index])
-            else { return nil }
-            values.append(value)
+        for (column, field) in zip(stream.columns, fields) {
+            let value = column.kind.words.map { $0.firstIndex(of: field).map(Double.init) } ?? Double(field)
+            guard field.isEmpty ? !column.isRequired : value.map(column.accepts) == true else { return nil }
+            values.append(value ?? .nan)
         }
         return values
     }

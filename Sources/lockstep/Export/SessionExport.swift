@@ -9,11 +9,13 @@ import LockstepWire
 struct SessionExport {
     private let samples: SessionSamples
     private let reader: StoreReader
+    private let now: Timestamp
 
     /// - Parameter now: the end of a session that has none.
     /// - Throws: ``CommandFailure`` if there is nothing to export; `StoreError`.
     init(_ session: RecordingSession, in reader: StoreReader, now: Timestamp) throws {
         self.reader = reader
+        self.now = now
         do { samples = try SessionSamples(session, in: reader, now: now) } catch let error as SessionSamples.Nothing {
             throw CommandFailure(error.description)
         }
@@ -54,9 +56,14 @@ struct SessionExport {
                 let file = try ExportFile(path: "\(part)/\(name)", replaces: false)
                 if try write(.stream(stream), format, to: file, isPart: true) { names.append(name) }
             }
+            // Those of streams without an asked rate, too.
+            var session = samples.session
+            session.rates = [:]
+            let json = SessionJSON.encodeWithKey(
+                samples.session, streams: try session.series(in: reader, now: now))
             for (name, text) in [
                 ("markers.csv", markerCSV(samples.session.markers)),
-                ("session.json", String(decoding: SessionJSON.encodeWithKey(samples.session), as: UTF8.self) + "\n"),
+                ("session.json", String(decoding: json, as: UTF8.self) + "\n"),
             ] {
                 names.append(name)
                 let file = try ExportFile(path: "\(part)/\(name)", replaces: false)

@@ -297,7 +297,8 @@ struct SessionRegistryTests {
         session.devices[pi]?.hasSamples = true
         session.devices[pi]?.problem = "2 batches missing"
         registry = SessionRegistry([session], at: moment(100))
-        try send(.edit, #"{"name":"walk"}"#, 100)
+        session.name = "run"
+        try send(.edit, #"{"name":"run"}"#, 100)
         tick(100)
         _ = take()
         registry.commit()
