@@ -84,6 +84,8 @@ export function show(main, { group, id, query }) {
             h("div", { class: "device-title" }, title, state, progress, h("span", { class: "spacer" }), marking, stop, edit, compare, remove, files), facts, compared, problem), missing, grid));
 
     let isPollProblem = false;
+    // When the second session is loaded again, in ms since 1970.
+    let nextSecond = 0;
     const loading = repeat(async (signal) => {
         try {
             const next = await request(sessionPath(group, id), { signal });
@@ -93,8 +95,15 @@ export function show(main, { group, id, query }) {
             session = next;
             if (isPollProblem) problem.hidden = true;
             isPollProblem = false;
-            if (isBuilt && second) await loadSecond(signal);
             draw();
+            // The first session does not wait for it. At rest, only people change it.
+            if (isBuilt && second && now() >= nextSecond) {
+                nextSecond = Infinity;
+                loadSecond(signal).then(() => {
+                    nextSecond = now() + (second && isRunning(second) ? 1000 : 10_000);
+                    if (!isOver) draw();
+                });
+            }
             // Without its start, nothing can be aligned with it.
             if (!isBuilt && next.devices.length && (!withKey || next.start !== undefined)) build(next, signal);
         } catch (error) {
