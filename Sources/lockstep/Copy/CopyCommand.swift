@@ -30,7 +30,7 @@ struct CopyCommand: ParsableCommand {
 
             EXAMPLES
               lockstep copy --from sqlite:samples.db --to clickhouse://db.example/lockstep
-              lockstep copy --from sqlite:samples.db --to sqlite:walks.db --session "walk 3"
+              lockstep copy --from sqlite:samples.db --to sqlite:walks.db --session walk-3
               lockstep copy --from walk-3 --to sqlite:walks.db
             """)
 
