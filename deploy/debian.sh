@@ -9,9 +9,9 @@ swift_packages=binutils,ca-certificates,g++,git,libcurl4-openssl-dev,libncurses-
 # Debian's libraries use in most functions, and whose emulation makes programs up to twenty times as slow.
 export QEMU_CPU=cortex-a53
 
-# debian_mirror [LABEL]: prints the mirror of this machine for Debian or Debian-Security.
+# debian_mirror LABEL: prints the mirror of this machine for Debian or Debian-Security.
 debian_mirror() {
-    local label=${1:-Debian} site
+    local label=$1 site
     # shellcheck disable=SC2016 # expanded by apt-get
     site=$(apt-get indextargets --format '$(SITE)' 'Origin: Debian' "Label: $label" 2>/dev/null | head -n 1)
     printf '%s\n' "${site:-http://deb.debian.org/${label,,}}"
@@ -32,7 +32,7 @@ debian_suite() {
 private_apt() {
     mkdir -p -- "$1"/etc/{apt.conf.d,preferences.d,sources.list.d} "$1/state/lists/partial" "$1/cache/archives/partial"
     touch "$1/state/status"
-    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$(debian_mirror)" "$2" \
+    printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$(debian_mirror Debian)" "$2" \
         >"$1/etc/sources.list"
     cat >"$1/conf" <<CONF
 Dir::Etc "$1/etc"; Dir::State "$1/state"; Dir::State::status "$1/state/status"; Dir::Cache "$1/cache";
@@ -56,7 +56,7 @@ make_debian() {
     mkdir -p -- "$(dirname -- "$1")"
     rm -rf --one-file-system -- "$1.new"
     run debootstrap --variant=minbase --arch="$3" ${4:+--include="$4"} \
-        "$suite" "$1.new" "$(debian_mirror)" >"$1.log" 2>&1 || fail "debootstrap failed: see $1.log"
+        "$suite" "$1.new" "$(debian_mirror Debian)" >"$1.log" 2>&1 || fail "debootstrap failed: see $1.log"
     mv -- "$1.new" "$1"
     rm -- "$1.log"
 }
