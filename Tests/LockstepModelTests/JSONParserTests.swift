@@ -8,6 +8,9 @@ struct JSONParserTests {
         #expect(try JSONParser.parse(Array("1795575600123456789".utf8)) == .integer(1_795_575_600_123_456_789))
         #expect(try JSONParser.parse(Array("-9223372036854775808".utf8)) == .integer(.min))
         #expect(try JSONParser.parse(Array("9223372036854775808".utf8)) == .real(9_223_372_036_854_775_808))
+        for text in ["9223372036854775808", "-9223372036854775809"] {
+            #expect(try JSONParser.parse(Array(text.utf8)).integer == nil)
+        }
     }
 
     @Test("values of all kinds are read")

@@ -39,7 +39,8 @@ public enum JSONValue: Sendable, Hashable {
     public var integer: Int64? {
         switch self {
         case .integer(let value): value
-        case .real(let value): Int64(exactly: value)
+        // Whole numbers beyond the range of Int64 are real numbers, and are rounded: the next ones below it to -2⁶³.
+        case .real(let value): value == -0x1p63 ? nil : Int64(exactly: value)
         default: nil
         }
     }
