@@ -195,10 +195,11 @@ package struct OutboxDelivery: Sendable {
     package func quality(
         of position: BatchPosition, of device: Int = 0, isBacklog: Bool, at boot: Int64
     ) -> QualityOfService {
-        let delivery = devices[device].delivery
-        let isAcknowledged = boot - (delivery.waitingSince ?? boot) < Self.confirmationDelay
-        let mayBeLost = waitsForCollector && isAcknowledged && !delivery.hasFailed(position)
-        return mayBeLost && !window.needsPuback(isBacklog: isBacklog) ? .atMostOnce : .atLeastOnce
+        guard waitsForCollector, !window.needsPuback(isBacklog: isBacklog),
+            boot - (devices[device].delivery.waitingSince ?? boot) < Self.confirmationDelay,
+            !devices[device].delivery.hasFailed(position)
+        else { return .atLeastOnce }
+        return .atMostOnce
     }
 
     /// Returns the next batch of the backlog to publish, or nil if there is none for now.

@@ -225,9 +225,11 @@ struct OutboxDeliveryTests {
             seq += 1
             _ = publish(seq, isBacklog: false)
             boot += 100_000
+            let stored = 1000 + (seq - 1000) / 10
+            _ = delivery.handle(Acknowledgement(epoch: epoch, received: [1000...stored]), of: 0, at: boot)
             _ = delivery.tick(at: boot)
         }
-        #expect(delivery.inFlightCount == DeviceDelivery.maxInFlight)
+        #expect(!delivery.canPublishLive(of: 0))
     }
 
     @Test(
@@ -236,12 +238,14 @@ struct OutboxDeliveryTests {
     mutating func lostWithoutPuback() {
         connectFar(pending: [1...4])
         #expect(qualities() == [1, 0, 0, 0])
+        boot += 2_000_000
         delivery.didReceivePuback(lastID - 3, at: boot)
         boot += OutboxDelivery.confirmationDelay
         _ = delivery.tick(at: boot)
         #expect(delivery.inFlightCount == 0)
         boot += DeviceDelivery.initialRetryDelay
         _ = delivery.tick(at: boot)
+        _ = publish(1001, isBacklog: false)
         #expect(delivery.unsentCount > 0 && Set(qualities()) == [1])
     }
 
