@@ -250,12 +250,18 @@ struct SessionRegistryTests {
         #expect(isStored(pi, 0.05), "what is announced after the end is not of the session")
     }
 
-    @Test("after a restart, a session does not wait for a device that was offline before")
-    mutating func restoredOffline() throws {
+    /// Returns a session with one device that has ended.
+    private func ended(_ state: RecordingSession.State) -> RecordingSession {
         var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
-        session.state = .stopping
+        session.state = state
         (session.start, session.end) = (time(1), time(2))
         session.devices[pi] = .init(joined: time(0))
+        return session
+    }
+
+    @Test("after a restart, a session does not wait for a device that was offline before")
+    mutating func restoredOffline() throws {
+        let session = ended(.stopping)
         for isOffline in [false, true] {
             registry = SessionRegistry([session], at: moment(3))
             if isOffline { registry.didLeave(DeviceAddress(group: sessionKey.group, device: pi)) }
@@ -267,10 +273,7 @@ struct SessionRegistryTests {
 
     @Test("a restored session goes on: it asks again for leases, and for the end of those that had stopped")
     mutating func restoring() throws {
-        var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
-        session.state = .incomplete
-        (session.start, session.end) = (time(1), time(2))
-        session.devices[pi] = .init(joined: time(0))
+        var session = ended(.incomplete)
         session.devices[pi]?.firstNumbers = [epoch: 1]
         session.devices[pi]?.hasSamples = true
         registry = SessionRegistry([session], at: moment(100))
@@ -290,10 +293,7 @@ struct SessionRegistryTests {
 
     @Test("an imported session that is incomplete stays so: its batch numbers are unknown")
     mutating func imported() throws {
-        var session = RecordingSession(key: sessionKey, name: "walk", created: time(0))
-        session.state = .incomplete
-        (session.start, session.end) = (time(1), time(2))
-        session.devices[pi] = .init(joined: time(0))
+        var session = ended(.incomplete)
         session.devices[pi]?.hasSamples = true
         session.devices[pi]?.problem = "2 batches missing"
         registry = SessionRegistry([session], at: moment(100))
