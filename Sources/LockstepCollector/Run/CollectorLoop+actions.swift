@@ -216,8 +216,7 @@ extension CollectorLoop {
             let id = try link.publish(
                 MQTTMessage(
                     topic: configuration.root.topic(device, channel), payload: payload, qos: qos,
-                    isRetained: isRetained,
-                    mayOvertake: channel == .ack))
+                    isRetained: isRetained))
             if let id, qos == .atLeastOnce { handle(.queued(id: id)) }
         } catch {
             logger.error(

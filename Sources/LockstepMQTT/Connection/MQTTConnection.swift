@@ -60,12 +60,6 @@ public final class MQTTConnection {
     private let started = ContinuousClock.now
     /// About how many packets of libmosquitto wait for the next ``write()``.
     var pendingPackets = 0
-    /// The packets that are sent without libmosquitto.
-    private var buffer = PacketBuffer()
-    /// Whether libmosquitto may have sent a packet in part. Nothing else can be sent before its rest.
-    private var isLibraryBlocked = true
-    /// Whether a DISCONNECT is queued as soon as ``buffer`` is empty.
-    private var isDisconnecting = false
 
     /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
@@ -132,7 +126,7 @@ public final class MQTTConnection {
     }
 
     /// Whether there is data to send.
-    public var wantsWrite: Bool { !buffer.isEmpty || mosquitto_want_write(handle) }
+    public var wantsWrite: Bool { mosquitto_want_write(handle) }
 
     /// Reads at most about `limit` packets, and returns the events since the last call.
     /// - Parameter shouldContinue: called after each packet; if it returns false, reading stops.
@@ -155,38 +149,16 @@ public final class MQTTConnection {
 
     /// Sends pending packets, and returns the events since the last call.
     public func write() -> [Event] {
-        // The rest of a packet that was sent in part comes first. libmosquitto is the next one then, so that a stream of
-        // messages does not hold back PUBACKs and pings.
-        let wasBlocked = isLibraryBlocked || buffer.hasPartlySentPacket
-        if buffer.hasPartlySentPacket { writeBuffer { buffer, socket in buffer.sendRest(to: socket) } }
-        if wasBlocked { writeLibrary() }
-        writeBuffer { buffer, socket in buffer.send(to: socket) }
-        if isDisconnecting, buffer.isEmpty { queueDisconnect() }
-        writeLibrary()
+        if !hasEnded, let descriptor {
+            // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send a
+            // TCP segment and wake the broker.
+            let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
+            let status = mosquitto_loop_write(handle, 1)
+            if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
+            if status != 0 { end(with: failure(status)) }
+            pendingPackets = 0
+        }
         return takeEvents()
-    }
-
-    /// Lets libmosquitto send its packets, unless the rest of another packet has to be sent first.
-    private func writeLibrary() {
-        guard !hasEnded, !buffer.hasPartlySentPacket, let descriptor else { return }
-        // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send a TCP
-        // segment and wake the broker.
-        let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
-        let status = mosquitto_loop_write(handle, 1)
-        if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
-        if status != 0 { end(with: failure(status)) }
-        pendingPackets = 0
-        isLibraryBlocked = mosquitto_want_write(handle)
-    }
-
-    /// Sends packets of ``buffer``, unless libmosquitto has to send the rest of a packet first.
-    /// - Parameter send: sends them to a socket, and returns 0 or an error number.
-    private func writeBuffer(_ send: (inout PacketBuffer, Int32) -> Int32) {
-        guard !hasEnded, !isLibraryBlocked, !buffer.isEmpty, let descriptor else { return }
-        let error = send(&buffer, descriptor)
-        guard error != 0 else { return }
-        errno = error
-        end(with: failure(Int32(MOSQ_ERR_ERRNO.rawValue)))
     }
 
     /// Sends pings, detects a dead connection, and returns the events since the last call. Call it about once per
@@ -201,18 +173,11 @@ public final class MQTTConnection {
 
     /// Queues a message, which the next ``write()`` sends.
     ///
-    /// Packets are sent in the order of the calls, except for messages with ``MQTTMessage/mayOvertake``.
+    /// Packets are sent in the order of the calls.
     /// - Returns: the id of the message in ``Event/published(id:refusal:)``, or 0 for a message that causes no event.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
-        // libmosquitto does not retain a message if the broker does not support this.
-        let isUnchanged = isRetainAvailable || !message.isRetained
-        if message.mayOvertake, isUnchanged, isAccepted, !hasEnded, !options.address.usesTLS,
-            buffer.append(message, version: options.version, maxSize: maxPacketSize)
-        {
-            return 0
-        }
         var id: Int32 = 0
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
@@ -251,11 +216,6 @@ public final class MQTTConnection {
 
     /// Queues a DISCONNECT after all messages, so that the broker discards the will.
     public func disconnect() {
-        if buffer.isEmpty { queueDisconnect() } else { isDisconnecting = true }
-    }
-
-    private func queueDisconnect() {
-        isDisconnecting = false
         // An error means that the connection has already ended.
         _ = mosquitto_disconnect_v5(handle, 0, nil)
     }

@@ -90,21 +90,16 @@ public struct MQTTMessage: Sendable {
     public var isRetained: Bool
     /// The content type of the payload, such as `application/json`. Sent only with MQTT 5.
     public var contentType: String?
-    /// Whether the message may be sent before subscriptions and other messages that were queued earlier, because this
-    /// takes less CPU time. Only messages with QoS 0 and without a content type use it. They stay in order among
-    /// themselves.
-    public var mayOvertake: Bool
 
     /// Creates a message.
     public init(
         topic: String, payload: [UInt8], qos: QualityOfService = .atLeastOnce, isRetained: Bool = false,
-        contentType: String? = nil, mayOvertake: Bool = false
+        contentType: String? = nil
     ) {
         self.topic = topic
         self.payload = payload
         self.qos = qos
         self.isRetained = isRetained
         self.contentType = contentType
-        self.mayOvertake = mayOvertake
     }
 }

@@ -7,70 +7,8 @@ import Testing
 
 @testable import LockstepMQTT
 
-@Suite("Order of packets")
-struct SendOrderTests {
-    @Test("packets are sent in the order of the calls, and only a message that may overtake is sent before others")
-    func order() throws {
-        let broker = try ManualBroker()
-        let connection = try broker.connect()
-        try connection.subscribe(to: "t", qos: .atLeastOnce)
-        try connection.publish(MQTTMessage(topic: "t", payload: Array("a".utf8)))
-        try connection.publish(MQTTMessage(topic: "t", payload: Array("b".utf8), qos: .atMostOnce))
-        for text in ["c", "d"] {
-            try connection.publish(
-                MQTTMessage(topic: "t", payload: Array(text.utf8), qos: .atMostOnce, mayOvertake: true))
-        }
-        let isComplete = broker.exchange(with: connection) { broker.packets.count == 5 }
-        #expect(isComplete)
-        #expect(broker.packets.map(\.type) == [.publish, .publish, .subscribe, .publish, .publish])
-        let texts = broker.packets.compactMap(\.payload).map { String(decoding: $0, as: UTF8.self) }
-        #expect(texts == ["c", "d", "a", "b"])
-    }
-
-    @Test("while the broker reads slowly, messages that may overtake do not hold back other packets")
-    func slowBroker() throws {
-        let broker = try ManualBroker()
-        let connection = try broker.connect()
-        var number = 0
-        func publish() throws {
-            number += 1
-            let payload = Array("\(number) ".utf8) + [UInt8](repeating: 0x20, count: 1000)
-            try connection.publish(MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce, mayOvertake: true))
-        }
-        while !connection.wantsWrite {
-            for _ in 0..<100 { try publish() }
-            _ = connection.write()
-        }
-        try connection.subscribe(to: "t", qos: .atLeastOnce)
-        let queued = number
-        for _ in 0..<500 where !broker.packets.contains(where: { $0.type == .subscribe }) {
-            // More than the broker reads.
-            for _ in 0..<100 { try publish() }
-            _ = connection.write()
-            broker.read(limit: 50_000)
-        }
-        let before = broker.packets.prefix { $0.type == .publish }.count
-        #expect(before < queued, "the subscription is sent after the packet that was sent in part")
-        let isComplete = broker.exchange(with: connection) { broker.packets.count == number + 1 }
-        #expect(isComplete)
-        let numbers = broker.packets.compactMap(\.payload).map { payload in
-            String(decoding: payload.prefix { $0 != 0x20 }, as: UTF8.self)
-        }
-        #expect(numbers == (1...number).map(String.init))
-    }
-
-    @Test("a message is not retained if the broker does not support this")
-    func retain() throws {
-        let broker = try ManualBroker()
-        // The property Retain Available is 0.
-        let connection = try broker.connect(.five, answer: [0x20, 5, 0, 0, 2, 0x25, 0])
-        try connection.publish(
-            MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce, isRetained: true, mayOvertake: true))
-        let isComplete = broker.exchange(with: connection) { broker.packets.count == 1 }
-        #expect(isComplete)
-        #expect(broker.packets.map(\.first) == [0x30])
-    }
-
+@Suite("Packets before a DISCONNECT")
+struct DisconnectOrderTests {
     @Test("a DISCONNECT is sent after all messages")
     func disconnect() throws {
         let broker = try ManualBroker()
@@ -79,7 +17,7 @@ struct SendOrderTests {
         try connection.publish(MQTTMessage(topic: "t", payload: [UInt8](repeating: 0, count: size)))
         _ = connection.write()
         #expect(connection.wantsWrite, "the large message is sent in part")
-        try connection.publish(MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce, mayOvertake: true))
+        try connection.publish(MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce))
         connection.disconnect()
         let isComplete = broker.exchange(with: connection) { broker.packets.last?.type == .disconnect }
         #expect(isComplete)
@@ -94,7 +32,7 @@ struct SendOrderTests {
         let payload = [UInt8](repeating: 0, count: 500_000)
         // More than the sockets hold.
         for _ in 0..<40 {
-            _ = try link.publish(MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce, mayOvertake: true))
+            _ = try link.publish(MQTTMessage(topic: "t", payload: payload, qos: .atMostOnce))
         }
         _ = link.write()
         #expect(link.wantsWrite)
@@ -149,11 +87,10 @@ private final class ManualBroker {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Connects a client whose socket holds little.
-    /// - Parameter answer: the packet CONNACK.
-    func connect(_ version: MQTTVersion = .three, answer: [UInt8] = [0x20, 2, 0, 0]) throws -> MQTTConnection {
+    /// Connects a client with MQTT 3.1.1 whose socket holds little.
+    func connect() throws -> MQTTConnection {
         let options = MQTTOptions(
-            address: BrokerAddress(host: "127.0.0.1", port: listener.port), clientID: "test", version: version)
+            address: BrokerAddress(host: "127.0.0.1", port: listener.port), clientID: "test", version: .three)
         let connection = try MQTTConnection(options)
         try connection.connect()
         guard let accepted = listener.accept(), let socket = connection.descriptor else { throw SetupError() }
@@ -161,7 +98,7 @@ private final class ManualBroker {
         setBuffer(SO_SNDBUF, of: socket)
         guard exchange(with: connection, until: { packets.first?.type == .connect }) else { throw SetupError() }
         packets = []
-        send(answer)
+        send([0x20, 2, 0, 0])
         let deadline = ContinuousClock.now + .seconds(60)
         while !connection.isAccepted {
             guard !connection.hasEnded, .now < deadline else { throw SetupError() }
