@@ -6,23 +6,17 @@ import LockstepStore
 
 extension ClickHouseDriver {
     func envelope(
-        _ query: EnvelopeQuery, of device: Int64?, until cancellation: QueryCancellation?
-    ) throws -> Envelope {
+        _ query: EnvelopeQuery, of device: Int64, until cancellation: QueryCancellation?
+    ) throws -> [Envelope.Bucket] {
+        guard try hasTable(of: query.stream) else { return [] }
+        let select = SummarySelect(
+            stream: query.stream, device: device, columns: query.stream.extremeColumns, spans: query.spans)
         var buckets: [Envelope.Bucket] = []
-        try cancelling(cancellation) {
-            guard let device, try hasTable(of: query.stream) else { return }
-            let select = SummarySelect(
-                stream: query.stream, device: device, columns: query.stream.extremeColumns,
-                spans: query.spans)
-            try summaries(select, query.times) { row in
-                buckets.append(
-                    Envelope.Bucket(
-                        start: Timestamp(microseconds: max(row.start, query.times.lowerBound)), samples: row.samples,
-                        values: row.values[...]))
-                return true
-            }
+        try summaries(select, query.times) { row in
+            buckets.append(query.bucket(row.start, samples: row.samples, row.values))
+            return true
         }
-        return Envelope(columns: query.columns, width: query.width, buckets: buckets)
+        return buckets
     }
 
     func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> ThinnedSamples {

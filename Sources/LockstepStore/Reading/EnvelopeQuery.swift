@@ -42,11 +42,10 @@ public struct EnvelopeQuery: Hashable, Sendable {
         return SummarySpans(origin: minute, width: minutes * Minute.length)
     }
 
-    /// The number of buckets. The last one may extend beyond the range.
-    package var bucketCount: Int {
-        let spans = spans
-        let length = times.upperBound - spans.origin
-        return Int(length / spans.width + (length % spans.width == 0 ? 0 : 1))
+    /// Returns a bucket from its span.
+    package func bucket(_ start: Int64, samples: Int64, _ values: [Double]) -> Envelope.Bucket {
+        Envelope.Bucket(
+            start: Timestamp(microseconds: max(start, times.lowerBound)), samples: samples, values: values)
     }
 
     /// The range in µs since 1970. It is limited to 73,000 years before and after, so that its length is an `Int64`.
@@ -69,13 +68,7 @@ public struct Envelope: Sendable {
         public let samples: Int64
         /// The least and the greatest value of each column: `min, max, min, max, …`. NaN stands for null: the column has
         /// no known value in this bucket.
-        public let values: ArraySlice<Double>
-
-        package init(start: Timestamp, samples: Int64, values: ArraySlice<Double>) {
-            self.start = start
-            self.samples = samples
-            self.values = values
-        }
+        public let values: [Double]
     }
 
     /// The columns.
@@ -84,10 +77,4 @@ public struct Envelope: Sendable {
     public let width: Int64
     /// The buckets with samples, in order of time.
     public let buckets: [Bucket]
-
-    package init(columns: [SensorStream.Column], width: Int64, buckets: [Bucket]) {
-        self.columns = columns
-        self.width = width
-        self.buckets = buckets
-    }
 }

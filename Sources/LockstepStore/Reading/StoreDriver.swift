@@ -50,9 +50,11 @@ package protocol StoreDriver: AnyObject {
     func timeRanges(
         of stream: SensorStream, _ devices: [Int64], _ times: Range<Int64>
     ) throws -> [Int64: ClosedRange<Int64>]
-    /// Returns an envelope; `device` is nil if it is not stored. SQLite calls a function for each row, on two threads; the
-    /// server computes it from summaries of minutes.
-    func envelope(_ query: EnvelopeQuery, of device: Int64?, until cancellation: QueryCancellation?) throws -> Envelope
+    /// Returns the buckets of an envelope within ``reading(until:_:)``. SQLite calls a function for each row; the server computes
+    /// what it sends.
+    func envelope(
+        _ query: EnvelopeQuery, of device: Int64, until cancellation: QueryCancellation?
+    ) throws -> [Envelope.Bucket]
     /// Returns every n-th sample. A server would have to send the others, too.
     func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> ThinnedSamples
 

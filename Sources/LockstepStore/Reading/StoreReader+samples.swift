@@ -89,18 +89,19 @@ extension StoreReader {
 
     /// Returns the least and greatest values of each column in at most ``EnvelopeQuery/points`` buckets.
     ///
-    /// It reads every sample of the range, each exactly once. A sample that is stored during the call may or may not be
-    /// counted.
+    /// Each sample of the range is counted exactly once. One that is stored during the call may or may not be counted.
     /// - Parameter cancellation: ends the query early.
     /// - Returns: the envelope. It has no buckets if the device or stream is not stored.
     /// - Throws: ``StoreError``, for example with the code ``StoreError/Code/cancelled``.
     public func envelope(
         _ query: EnvelopeQuery, cancellation: QueryCancellation? = nil
     ) throws(StoreError) -> Envelope {
-        do {
-            let device = try reading(until: cancellation) { try driver.id(of: query.device) }
-            return try driver.envelope(query, of: device, until: cancellation)
-        } catch { throw StoreError.of(error) }
+        try reading(until: cancellation) {
+            let buckets = try driver.id(of: query.device).map {
+                try driver.envelope(query, of: $0, until: cancellation)
+            }
+            return Envelope(columns: query.columns, width: query.width, buckets: buckets ?? [])
+        }
     }
 
     /// Returns every n-th sample of a range, beginning with the first. n is the least number with which there are at most

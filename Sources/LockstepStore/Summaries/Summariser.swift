@@ -106,7 +106,7 @@ struct Summariser {
         defer { selectRow.reset() }
         guard try selectRow.step() else { return }
         var next = 1
-        sums.add(rows: selectRow.int64(at: 0), columns.map { ColumnSums.Column($0, selectRow, at: &next) })
+        sums.add(rows: selectRow.int64(at: 0), columns.map { ColumnSums.Column($0.map(\.part), selectRow, at: &next) })
     }
 
     /// Writes the summary of a minute.
@@ -155,10 +155,10 @@ extension ColumnSums.Column {
 
     /// Reads the parts of a summary from the current row.
     /// - Parameter index: the column of the first part; afterwards that which follows them.
-    init(_ parts: [SummaryColumn], _ row: SQLiteStatement, at index: inout Int) {
+    init(_ parts: [SummaryColumn.Part], _ row: SQLiteStatement, at index: inout Int) {
         self.init()
         for part in parts {
-            switch part.part {
+            switch part {
             case .sum: sum = row.double(at: index)
             case .count: count = row.int64(at: index)
             case .min: minimum = row.double(at: index)

@@ -30,7 +30,8 @@ extension SQLiteDriver {
         switch detail {
         case .samples: try SampleCursor(stream, times, newestOnly: false, in: self)
         case .last: try SampleCursor(stream, times, newestOnly: true, in: self)
-        case .averages(let span): try AverageCursor(stream, times, span: span, in: self)
+        case .averages(let span):
+            try SpanCursor(stream, times, SummarySpans(origin: 0, width: span), stream.averageColumns, in: self)
         }
     }
 

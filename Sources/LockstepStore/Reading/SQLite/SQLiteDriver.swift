@@ -13,13 +13,8 @@ final class SQLiteDriver: StoreDriver {
     var cachedClocks: WaitingClocks?
     /// The samples that are not in the tables yet.
     let waiting: WaitingReader
-    /// The function of averages in SQL, which the first query of them creates.
+    /// The function of averages and envelopes in SQL, which the first query of them creates.
     private var sums: ColumnSums?
-    /// The connections of ``envelope(_:of:until:)``, which opens them.
-    var envelopeConnections: [EnvelopeConnection] = []
-    /// The number of samples of an envelope after which a second thread helps: opening its connection takes as long as
-    /// reading these samples.
-    var samplesBeforeHelp: Int64 = 5000
     /// Whether averages and envelopes use the summaries of minutes. Tests compare both.
     var usesSummaries = true
     var summarised: Int64 = 0
@@ -57,7 +52,7 @@ final class SQLiteDriver: StoreDriver {
         }
     }
 
-    /// Returns the function of averages in SQL.
+    /// Returns the function of averages and envelopes in SQL.
     func columnSums() throws(SQLiteError) -> ColumnSums {
         if let sums { return sums }
         let created = try ColumnSums(in: database)

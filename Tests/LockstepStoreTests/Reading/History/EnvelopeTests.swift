@@ -21,13 +21,10 @@ struct EnvelopeTests {
     func random(seed: UInt64) throws {
         var model = try HistoryModel(seed: seed)
         var random = SplitMix64(seed: seed)
-        let driver = try SQLiteDriver(path: model.store.path)
-        let reader = StoreReader(driver)
+        let reader = try StoreReader(path: model.store.path)
         for step in 0..<150 {
             try model.step()
             guard step % 5 == 0 else { continue }
-            // The second thread helps from the first, a later or no sample on.
-            driver.samplesBeforeHelp = [0, 5, 5000].randomElement(using: &random) ?? 0
             for stream in RandomBatches.streams {
                 let first = Int64.random(in: -5...150, using: &random)
                 let asked = query(
@@ -37,57 +34,6 @@ struct EnvelopeTests {
             }
         }
         #expect(model.samples.count > 1000)
-    }
-
-    @Test("each sample is counted once, although merge slices run between the reads of two connections")
-    func mergeBetweenConnections() throws {
-        let store = try newStore().store
-        var group = IngestGroup()
-        for name in ["a", "one", "z"] { group.append(received(acceleration(0..<400), from: device(name))) }
-        try store.write(group)
-        try store.mergeAll()
-        try store.write(received(acceleration(stride(from: 401, to: 600, by: 2))))
-        try store.write(received(acceleration(-20..<0)))
-        let asked = query(-100..<1000, points: 7)
-        let reader = try StoreReader(path: store.path)
-        let expected = try reader.envelope(asked).lines
-        #expect(expected.count == 5)
-        for chunksBeforeMerge in 1...8 {
-            try store.write(received(acceleration([Int64(2000 + chunksBeforeMerge)])))
-            let (first, second) = (try EnvelopeConnection(path: store.path), try EnvelopeConnection(path: store.path))
-            let extent = try #require(try first.extent(asked, device: 2))
-            let chunks = EnvelopeChunks(asked.times, extent: extent)
-            var done = 0
-            try first.scan(asked, device: 2, chunks, until: nil) { _ in
-                done += 1
-                guard done == chunksBeforeMerge else { return }
-                try store.startMerge()
-                while store.merge != nil { try store.mergeSlice(maxDuration: .zero) }
-                try second.scan(asked, device: 2, chunks, until: nil)
-            }
-            #expect(done == chunksBeforeMerge && first.extremes.rows > 0 && second.extremes.rows > 0)
-            first.extremes.add(second.extremes)
-            let rows = (0..<first.extremes.count).map { first.extremes.rows(in: $0) }
-            #expect(rows.filter { $0 > 0 } == (try reader.envelope(asked).buckets.map(\.samples)))
-            #expect(first.extremes.rows == 520)
-        }
-        #expect(try reader.envelope(asked).lines == expected)
-    }
-
-    @Test("many samples are read by two threads, with the same result as by one")
-    func twoThreads() throws {
-        let (store, path) = try newStore()
-        try store.write(received(acceleration((0..<30_000).map { $0 * 3 })))
-        try store.write(received(acceleration((0..<500).map { $0 * 30 + 1 })))
-        let asked = query(100..<80_000, points: 333)
-        let driver = try SQLiteDriver(path: path)
-        let reader = StoreReader(driver)
-        driver.samplesBeforeHelp = .max
-        let alone = try reader.envelope(asked).lines
-        #expect(driver.envelopeConnections.count == 1 && alone.count == 333)
-        driver.samplesBeforeHelp = 500
-        for _ in 0..<5 { #expect(try reader.envelope(asked).lines == alone) }
-        #expect(driver.envelopeConnections.count == 2)
     }
 
     @Test("buckets start with the range, and its end is excluded")

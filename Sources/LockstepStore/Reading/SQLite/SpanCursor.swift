@@ -1,15 +1,15 @@
 import LockstepModel
 import LockstepSQLite
 
-/// Reads aggregates (means and sums) over time spans.
+/// Reads aggregates over time spans: those of averages, and the least and greatest values of envelopes.
 ///
 /// It runs one query per span instead of `GROUP BY t / span`. SQLite does not know that this expression increases with
 /// `t`, so it would sort all samples before returning the first row.
-final class AverageCursor: QueryCursor {
+final class SpanCursor: QueryCursor {
     /// Finds the first sample of the table at or after ``position``.
     private let firstStored: SQLiteStatement
-    /// Computes the aggregates of one span, from the table.
-    private let average: SQLiteStatement
+    /// Adds the rows of the table in a part of a span.
+    private let rows: SQLiteStatement
     /// Reads the summaries of minutes; nil if the store has none.
     private let minutes: SQLiteStatement?
     /// Finds the first minute at or after ``position``: it may have no samples any more. Nil if spans are not whole minutes.
@@ -19,59 +19,71 @@ final class AverageCursor: QueryCursor {
     /// of them can be told from another.
     private var summariesFrom: Int64 = .min
     private let waiting: WaitingReader.Stream?
-    /// The stream, and the indexes of its columns with an aggregate.
     private let stream: SensorStream
+    /// The parts of the answer, each with the position of its column in ``indexes``.
+    private let columns: [(position: Int, part: SummaryColumn.Part)]
+    /// The indexes of the stream's columns that the answer needs, and the parts that are read of their summaries.
     private let indexes: [Int]
+    private let parts: [[SummaryColumn.Part]]
     private let sums: ColumnSums
     private let times: Range<Int64>
-    /// The length of a span, in µs.
-    private let span: Int64
+    private let spans: SummarySpans
     /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
-    /// The times of the samples of the current device that were waiting at the start, in order, and the index of the first one
-    /// that may be at or after ``position``. For spans without such samples, the table is enough.
-    private var waitingTimes: [Int64] = []
+    /// The samples of the current device that were waiting at the start, in order, and the index of the first one that may be at
+    /// or after ``position``. For spans without such samples, the table is enough.
+    private var waitingRows: [WaitingReader.Row] = []
     private var nextWaiting = 0
+    /// Whether all spans of the current device are read from one snapshot, so that these samples keep waiting.
+    private var hasSnapshot = false
     private let driver: SQLiteDriver
     private let database: SQLiteDatabase
     private var device: Int64 = 0
 
     /// Creates a cursor, or returns nil if the store has no table for the stream yet.
+    /// - Parameter columns: the parts of the answer.
     init?(
-        _ stream: SensorStream, _ times: Range<Int64>, span: Int64, in reader: SQLiteDriver
+        _ stream: SensorStream, _ times: Range<Int64>, _ spans: SummarySpans, _ columns: [SummaryColumn],
+        in reader: SQLiteDriver
     ) throws(SQLiteError) {
         driver = reader
         database = reader.database
         guard let stored = try RowColumns(of: stream, in: database) else { return nil }
         self.stream = stream
-        indexes = stream.columns.indices.filter { stream.columns[$0].aggregate != .none }
-        let rows = "FROM \(stream.rowTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
-        firstStored = try database.prepare("SELECT t \(rows) ORDER BY t LIMIT 1")
-        let columns = indexes.map { stream.columns[$0] }
-        let list = ["t"] + columns.map { stored.order.contains($0.name) ? $0.name : "NULL" }
+        let wanted = Dictionary(grouping: columns, by: \.column.name)
+        let used = stream.columns.filter { wanted[$0.name] != nil }
+        indexes = stream.columns.indices.filter { wanted[stream.columns[$0].name] != nil }
+        // Without the number of values, it is not known whether there are any.
+        parts = used.map { column in [.count] + (wanted[column.name] ?? []).map(\.part).filter { $0 != .count } }
+        self.columns = columns.map { column in
+            (used.firstIndex { $0.name == column.column.name } ?? 0, column.part)
+        }
+        let range = "WHERE device_id = ?1 AND t >= ?2 AND t < ?3"
+        firstStored = try database.prepare("SELECT t FROM \(stream.rowTable) \(range) ORDER BY t LIMIT 1")
+        let list = ["t"] + used.map { stored.order.contains($0.name) ? $0.name : "NULL" }
         sums = try reader.columnSums()
-        average = try database.prepare("SELECT column_sums(\(list.joined(separator: ", "))) \(rows)")
-        if span >= Minute.length, reader.usesSummaries, try stream.hasMinutes(in: database) {
-            let names = columns.flatMap { $0.summaryColumns.map(\.name) }
+        rows = try database.prepare(
+            "SELECT column_sums(\(list.joined(separator: ", "))) FROM \(stream.rowTable) \(range)")
+        if spans.width >= Minute.length, reader.usesSummaries, try stream.hasMinutes(in: database) {
+            let names = zip(used, parts).flatMap { column, parts in
+                parts.map { SummaryColumn(column: column, part: $0).name }
+            }
             minutes = try database.prepare(
                 """
                 SELECT \((["t", "samples"] + names).joined(separator: ", ")) FROM \(stream.minutesTable)
-                WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t
+                \(range) ORDER BY t
                 """)
-            let areWhole = span % Minute.length == 0
+            let areWhole = spans.haveWholeMinutes
             firstMinute =
                 areWhole
-                ? try database.prepare(
-                    """
-                    SELECT t FROM \(stream.minutesTable) WHERE device_id = ?1 AND t >= ?2 AND t < ?3 ORDER BY t LIMIT 1
-                    """) : nil
+                ? try database.prepare("SELECT t FROM \(stream.minutesTable) \(range) ORDER BY t LIMIT 1") : nil
             limits = areWhole ? [:] : try ExpiredTable.limits(of: stream, in: database)
         } else {
             (minutes, firstMinute, limits) = (nil, nil, [:])
         }
         waiting = try reader.waiting.stream(stream)
         self.times = times
-        self.span = span
+        self.spans = spans
         position = times.lowerBound
     }
 
@@ -80,24 +92,33 @@ final class AverageCursor: QueryCursor {
         self.device = device
         summariesFrom = limits[device] ?? .min
         reset()
-        for statement in [firstStored, average, minutes, firstMinute] { try statement?.bind(device, at: 1) }
-        waitingTimes = try waiting?.rows(of: device, times).map(\.time) ?? []
+        for statement in [firstStored, rows, minutes, firstMinute] { try statement?.bind(device, at: 1) }
+        hasSnapshot = database.isInTransaction
+        waitingRows = try waiting?.rows(of: device, times) ?? []
         nextWaiting = 0
     }
 
     func reset() {
-        for statement in [firstStored, average, minutes, firstMinute] { statement?.reset() }
+        for statement in [firstStored, rows, minutes, firstMinute] { statement?.reset() }
     }
 
+    /// Returns the next averages, see ``SensorStream/averageColumns``.
     func next() throws(SQLiteError) -> (time: Timestamp, values: [Double])? {
-        while nextWaiting < waitingTimes.count, waitingTimes[nextWaiting] < position { nextWaiting += 1 }
-        let waitingStart = nextWaiting < waitingTimes.count ? waitingTimes[nextWaiting] : .max
+        try nextSpan().map { start, samples, values in
+            (Timestamp(microseconds: start), stream.averages(values, samples: samples))
+        }
+    }
+
+    /// Returns the start of the next span with samples, their number and the values of the columns.
+    func nextSpan() throws(SQLiteError) -> (start: Int64, samples: Int64, values: [Double])? {
+        while nextWaiting < waitingRows.count, waitingRows[nextWaiting].time < position { nextWaiting += 1 }
+        let waitingStart = nextWaiting < waitingRows.count ? waitingRows[nextWaiting].time : .max
         // Samples that are moved during the query are found in both ways, so a span may be read in either.
         var first = try firstStoredTime(before: waitingStart)
         if first == nil, waitingStart < .max { first = waitingStart }
         guard let found = first else { return nil }
-        let start = spanStart(found)
-        let end = min(start + span, times.upperBound)
+        let start = spans.start(of: found)
+        let end = min(start + spans.width, times.upperBound)
         sums.begin(columns: indexes.count, part: Minute.length)
         let hasMinutes = minutes != nil && !Minute.whole(in: max(start, times.lowerBound)..<end).isEmpty
         if end <= waitingStart, !hasMinutes {
@@ -112,24 +133,23 @@ final class AverageCursor: QueryCursor {
             if end > waitingStart {
                 // They are no part of a summary, so that they do not belong to the sum of the last minute either.
                 sums.endPart()
-                for row in try waiting?.rows(of: device, found..<end) ?? [] {
+                let recent =
+                    try hasSnapshot
+                    ? Array(waitingRows[nextWaiting...].prefix { $0.time < end })
+                    : waiting?.rows(of: device, found..<end) ?? []
+                for row in recent {
                     sums.add(row.time, indexes.map { row.values[$0] })
                 }
             }
         }
-        let parts = indexes.enumerated().flatMap { position, index in
-            let column = sums[position]
-            return stream.columns[index].averageParts.map { column.value(of: $0) }
-        }
-        let values = stream.averages(parts, samples: sums.rows)
-        position = start + span
-        return (Timestamp(microseconds: start), values)
+        position = start + spans.width
+        return (start, sums.rows, columns.map { sums[$0.position].value(of: $0.part) })
     }
 
     private func addRows(in times: Range<Int64>) throws(SQLiteError) {
-        try average.bind(times.lowerBound, at: 2)
-        try average.bind(times.upperBound, at: 3)
-        try average.run()
+        try rows.bind(times.lowerBound, at: 2)
+        try rows.bind(times.upperBound, at: 3)
+        try rows.run()
     }
 
     /// Adds the summaries of whole minutes, and the rows of the table that are in none of these, in order of time: then sums are
@@ -145,8 +165,7 @@ final class AverageCursor: QueryCursor {
             let minute = minutes.int64(at: 0)
             if position < minute { try addRows(in: position..<minute) }
             var next = 2
-            let columns = indexes.map { ColumnSums.Column(stream.columns[$0].summaryColumns, minutes, at: &next) }
-            sums.add(rows: minutes.int64(at: 1), columns)
+            sums.add(rows: minutes.int64(at: 1), parts.map { ColumnSums.Column($0, minutes, at: &next) })
             driver.summarised += minutes.int64(at: 1)
             position = minute + Minute.length
         }
@@ -173,11 +192,5 @@ final class AverageCursor: QueryCursor {
         try statement.bind(range.upperBound, at: 3)
         defer { statement.reset() }
         return try statement.step() ? statement.int64(at: 0) : nil
-    }
-
-    /// Returns the start of the span that contains `time`: the greatest multiple of `span` that is at most `time`.
-    private func spanStart(_ time: Int64) -> Int64 {
-        let rest = time % span
-        return time - (rest < 0 ? rest + span : rest)
     }
 }
