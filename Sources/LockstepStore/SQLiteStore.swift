@@ -281,7 +281,7 @@ public final class SQLiteStore: SampleStore {
     /// Returns the life-cycle snapshot of every device. A collector restores them when it starts.
     /// - Throws: ``StoreError`` if the store cannot be read.
     public func lifecycles() throws(StoreError) -> [DeviceAddress: LifecycleSnapshot] {
-        do { return try lifecycle.read() } catch { throw StoreError(error, path: path) }
+        try DeviceRecord.read(SQLiteSource(database)).reduce(into: [:]) { $0[$1.address] = $1.lifecycle }
     }
 
     /// Rolls back and returns `error` as a ``StoreError``.

@@ -59,7 +59,7 @@ struct DevicesCommand: ParsableCommand {
         }
     }
 
-    static func table(_ devices: [DeviceSummary], at now: Timestamp) -> Table {
+    static func table(_ devices: [StoredDevice], at now: Timestamp) -> Table {
         var table = Table([
             "DEVICE", "STATE", "SINCE", .right("AGE"), .right("LAST SAMPLE"), .right("SAMPLES"), .right("DUPLICATES"),
             .right("CONFLICTS"), .right("ON ITS WAY"), .right("MISSING"), .right("DROPPED"),
@@ -70,7 +70,7 @@ struct DevicesCommand: ParsableCommand {
                 device.isForgotten
                     ? .init("forgotten", .faint)
                     : .init(device.state?.rawValue ?? "-", device.state?.style ?? .faint),
-                .init(device.since?.shown ?? "-"), .init(device.since?.age(at: now) ?? "-"),
+                .init(device.transition?.since.shown ?? "-"), .init(device.transition?.since.age(at: now) ?? "-"),
                 .init(device.lastSample.map { age(of: $0, at: now) } ?? "-"), "\(device.samples)",
                 "\(device.duplicates)", .init("\(device.conflicts)", device.conflicts > 0 ? .yellow : .plain),
                 "\(device.onItsWay)", .init("\(device.missing)", device.missing > 0 ? .red : .plain),
@@ -85,13 +85,13 @@ struct DevicesCommand: ParsableCommand {
         sample > now + 5_000_000 ? "in \(now.age(at: sample))" : sample.age(at: now) + " ago"
     }
 
-    private static func json(_ device: DeviceSummary) -> String {
+    private static func json(_ device: StoredDevice) -> String {
         var object = JSONObjectWriter()
         object.member("group", device.address.group.rawValue)
         object.member("device", device.address.device.rawValue)
         object.member("state", ifPresent: device.state?.rawValue)
         for (name, time) in [
-            ("since", device.since), ("first_seen", device.firstSeen), ("last_seen", device.lastSeen),
+            ("since", device.transition?.since), ("first_seen", device.firstSeen), ("last_seen", device.lastSeen),
             ("last_sample", device.lastSample),
         ] {
             object.member(name, ifPresent: time?.microseconds)

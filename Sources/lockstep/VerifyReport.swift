@@ -44,7 +44,7 @@ struct VerifyReport {
 
     private var sampleCount: Int64 {
         isFileChecked
-            ? devices.flatMap(\.samples).reduce(0) { $0 + $1.count } : devices.reduce(0) { $0 + $1.stored }
+            ? devices.flatMap(\.samples).reduce(0) { $0 + $1.count } : devices.reduce(0) { $0 + $1.device.samples }
     }
 
     func text(for terminal: Terminal) -> String {
@@ -73,7 +73,7 @@ struct VerifyReport {
             for expiry in expiries where expiry.device == device.address {
                 lines.append("  \(expiry.text)")
             }
-            if !isFileChecked { lines.append("  \(counted(device.stored, "sample"))") }
+            if !isFileChecked { lines.append("  \(counted(device.device.samples, "sample"))") }
             if device.conflicts > 0 {
                 let conflicts = counted(device.conflicts, "conflict")
                 lines.append(terminal.styled("  \(conflicts): see the table conflicts", .yellow))
@@ -167,7 +167,7 @@ struct VerifyReport {
             object.member("dropped", ranges: epoch.dropped.ranges)
             writer.raw(String(decoding: object.finish(), as: UTF8.self))
         }
-        object.member("stored", device.stored)
+        object.member("stored", device.device.samples)
         object.member("samples", device.samples) { writer, sample in
             var object = JSONObjectWriter()
             object.member("stream", sample.stream.name)

@@ -37,7 +37,7 @@ extension StoreTests {
             #expect(stored.count == 3 && stored.refused == 2 && stored.deletion == group.deletions[0])
             #expect(try reader.verification(devices: nil).first?.epochs.first?.received == SequenceSet([1...3]))
             store.close()
-            #expect(try reader.verification(devices: nil, counting: false).map(\.stored) == [4])
+            #expect(try reader.verification(devices: nil, counting: false).map(\.device.samples) == [4])
         }
     }
 }

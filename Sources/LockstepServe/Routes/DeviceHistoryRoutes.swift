@@ -100,19 +100,19 @@ struct DeviceHistoryRoutes {
     private func json(of health: DeviceHealth?, _ address: DeviceAddress) -> [UInt8] {
         let live = history.picture.read { $0[address] }
         var object = JSONObjectWriter()
-        object.member("samples", health?.summary.samples ?? 0)
-        object.member("duplicates", health?.summary.duplicates ?? 0)
-        object.member("conflicts", health?.summary.conflicts ?? 0)
-        object.member("missing", health?.summary.missing ?? 0)
-        object.member("on_its_way", health?.summary.onItsWay ?? 0)
-        object.member("dropped_batches", max(health?.summary.dropped ?? 0, live?.droppedBatches ?? 0))
+        object.member("samples", health?.device.samples ?? 0)
+        object.member("duplicates", health?.device.duplicates ?? 0)
+        object.member("conflicts", health?.device.conflicts ?? 0)
+        object.member("missing", health?.device.missing ?? 0)
+        object.member("on_its_way", health?.device.onItsWay ?? 0)
+        object.member("dropped_batches", max(health?.device.dropped ?? 0, live?.droppedBatches ?? 0))
         object.member("dropped_samples", live?.droppedSamples ?? 0)
         object.member("rejected", health?.rejected ?? 0)
-        object.member("first_seen", orNull: health?.summary.firstSeen?.microseconds)
-        object.member("last_seen", orNull: health?.summary.lastSeen?.microseconds)
+        object.member("first_seen", orNull: health?.device.firstSeen?.microseconds)
+        object.member("last_seen", orNull: health?.device.lastSeen?.microseconds)
         // The difference between the newest sample and its receipt shows the device's clock and the delay.
         let offset = health.flatMap { health in
-            health.summary.lastSample.flatMap { sample in health.summary.lastSeen.map { sample - $0 } }
+            health.device.lastSample.flatMap { sample in health.device.lastSeen.map { sample - $0 } }
         }
         let estimate = health?.clock.map { ($0, $0.at(collectorTime: Moment.now().wall)) }
         object.member("clock") { clock in

@@ -57,8 +57,8 @@ struct StoreSeeder {
         _ reader: StoreReader, _ catalog: StreamCatalog, _ cancellation: QueryCancellation
     ) throws -> [DeviceSeed] {
         try reader.overviews(cancellation: cancellation).map { overview in
-            var seed = seed(overview.summary)
-            seed.transition = overview.transition
+            var seed = seed(overview.device)
+            seed.transition = overview.device.transition
             seed.newest =
                 overview.newest.keys.compactMap(catalog.stream(ofChannel:)).map { SampleBlock(stream: $0) }
                 + [overview.battery.map { block(.battery, $0) }].compactMap(\.self)
@@ -70,7 +70,7 @@ struct StoreSeeder {
     /// Returns the counters of all devices.
     private static func counters(_ reader: StoreReader) throws -> [DeviceSeed] { try reader.devices().map(seed) }
 
-    private static func seed(_ device: DeviceSummary) -> DeviceSeed {
+    private static func seed(_ device: StoredDevice) -> DeviceSeed {
         var seed = DeviceSeed(
             address: device.address,
             counters: StoredCounters(

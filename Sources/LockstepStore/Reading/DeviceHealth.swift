@@ -24,8 +24,8 @@ public struct DeviceHealth: Sendable {
         }
     }
 
-    /// Counters, missing and dropped batches, first and last message.
-    public let summary: DeviceSummary
+    /// What the store knows of the device.
+    public let device: StoredDevice
     /// The number of stored rejected messages of the device. A store keeps only the newest of all devices.
     public let rejected: Int64
     /// The newest estimate of the device's clock, or nil if there is none.
@@ -34,15 +34,4 @@ public struct DeviceHealth: Sendable {
     public let recentConflicts: [Conflict]
     /// The newest rejected messages, the newest first.
     public let recentRejections: [RejectedMessage]
-
-    package init(
-        summary: DeviceSummary, rejected: Int64, clock: ClockPoint?, recentConflicts: [Conflict],
-        recentRejections: [RejectedMessage]
-    ) {
-        self.summary = summary
-        self.rejected = rejected
-        self.clock = clock
-        self.recentConflicts = recentConflicts
-        self.recentRejections = recentRejections
-    }
 }

@@ -1,6 +1,6 @@
 public import LockstepModel
 
-/// What is stored of one device: state, counters, and the newest samples.
+/// What is stored of one device, with the newest samples.
 public struct DeviceOverview: Sendable {
     /// A stored sample.
     public struct Sample: Sendable {
@@ -15,30 +15,14 @@ public struct DeviceOverview: Sendable {
         }
     }
 
-    /// State, counters, and missing and dropped batches.
-    public let summary: DeviceSummary
-    /// The last change of the state, or nil if the state is unknown.
-    public let transition: LifecycleTransition?
-    /// The phase that the agent reported last, or nil if it is unknown.
-    public let phase: Phase?
+    /// What the store knows of the device.
+    public let device: StoredDevice
     /// The times of the newest samples, by the name of the stream. Streams without samples are absent.
     public let newest: [String: Timestamp]
     /// The newest sample of the stream `battery`, or nil if there is none.
     public let battery: Sample?
     /// The newest sample of the stream `location` that has a position, or nil if there is none among the newest 10,000.
     public let position: Sample?
-
-    package init(
-        summary: DeviceSummary, transition: LifecycleTransition?, phase: Phase?, newest: [String: Timestamp],
-        battery: Sample?, position: Sample?
-    ) {
-        self.summary = summary
-        self.transition = transition
-        self.phase = phase
-        self.newest = newest
-        self.battery = battery
-        self.position = position
-    }
 }
 
 extension StoreReader {
@@ -61,10 +45,9 @@ extension StoreReader {
             let batteries = try driver.newestSamples(of: .battery, knowing: "state", records)
             let positions = try driver.newestSamples(of: .location, knowing: "lat", records)
             return devices.map { device in
-                let (id, lifecycle) = (device.record.id, device.record.lifecycle)
+                let id = device.record.id
                 return DeviceOverview(
-                    summary: device.summary, transition: lifecycle.last, phase: lifecycle.phase,
-                    newest: newest[id] ?? [:], battery: batteries[id], position: positions[id])
+                    device: device, newest: newest[id] ?? [:], battery: batteries[id], position: positions[id])
             }
         }
     }

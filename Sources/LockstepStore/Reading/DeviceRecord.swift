@@ -1,7 +1,7 @@
 package import LockstepModel
 
 /// What a store keeps of a device: a row of the view `devices`.
-package struct DeviceRecord: Sendable {
+package struct DeviceRecord: Hashable, Sendable {
     /// The id in all tables.
     package let id: Int64
     package let address: DeviceAddress

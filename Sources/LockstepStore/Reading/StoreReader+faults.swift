@@ -48,7 +48,7 @@ extension StoreReader {
             guard let id = try driver.id(of: device), let stored = try stored(id).first else { return nil }
             let isOwn = "\(source.dialect.position)(topic, \(source.literal("/\(device)/"))) > 0"
             return DeviceHealth(
-                summary: stored.summary, rejected: try source.integer("SELECT count(*) FROM rejected WHERE \(isOwn)"),
+                device: stored, rejected: try source.integer("SELECT count(*) FROM rejected WHERE \(isOwn)"),
                 clock: try newestClocks(of: id)[id],
                 recentConflicts: try driver.conflicts(of: stored.record, .min ..< .max, limit: max(0, limit)),
                 recentRejections: try RejectedMessage.read(

@@ -1,28 +1,18 @@
 public import LockstepModel
 
-/// The stored data of one device.
+/// What ``StoreReader/verification(devices:counting:)`` has found of one device.
 public struct DeviceVerification: Hashable, Sendable {
-    /// The address of the device.
-    public let address: DeviceAddress
+    /// What the store knows of it.
+    public let device: StoredDevice
+    /// Its address.
+    public var address: DeviceAddress { device.address }
     /// The batch numbers of each epoch, ordered by epoch id.
-    public let epochs: [EpochVerification]
-    /// The number of stored samples of all streams, as the store has counted them.
-    public let stored: Int64
+    public var epochs: [EpochVerification] { device.epochs }
     /// The number of samples of each stream that has samples, in the order of the store's ``/LockstepModel/StreamCatalog``,
     /// or nothing if they were not counted.
     public let samples: [StreamCount]
     /// The number of conflicting samples that are kept, or that the store has counted.
     public let conflicts: Int64
-
-    package init(
-        address: DeviceAddress, epochs: [EpochVerification], stored: Int64, samples: [StreamCount], conflicts: Int64
-    ) {
-        self.address = address
-        self.epochs = epochs
-        self.stored = stored
-        self.samples = samples
-        self.conflicts = conflicts
-    }
 
     /// The number of samples of one stream.
     public struct StreamCount: Hashable, Sendable {
@@ -30,11 +20,6 @@ public struct DeviceVerification: Hashable, Sendable {
         public let stream: SensorStream
         /// The number of samples.
         public let count: Int64
-
-        package init(stream: SensorStream, count: Int64) {
-            self.stream = stream
-            self.count = count
-        }
     }
 }
 
@@ -108,13 +93,12 @@ extension StoreReader {
             let stored = try stored()
             // Without a count, the server and SQLite answer from what they have counted.
             let streams = try counting ? catalog().streams.map { (stream: $0, counts: try driver.counts(of: $0)) } : []
-            return stored.filter { devices?.contains($0.record.address) ?? true }.map { device in
+            return stored.filter { devices?.contains($0.address) ?? true }.map { device in
                 let counts = streams.compactMap { stream, counts in counts[device.record.id].map { (stream, $0) } }
                 return DeviceVerification(
-                    address: device.record.address, epochs: device.epochs, stored: Int64(device.record.counts.stored),
+                    device: device,
                     samples: counts.filter { $1.samples > 0 }.map { .init(stream: $0, count: $1.samples) },
-                    conflicts: counting
-                        ? counts.reduce(0) { $0 + $1.1.conflicts } : Int64(device.record.counts.conflicts))
+                    conflicts: counting ? counts.reduce(0) { $0 + $1.1.conflicts } : device.conflicts)
             }
         }
     }

@@ -180,7 +180,7 @@ struct SessionCopy {
             group.markers = session.markers.map { (session.key, $0) }
             try store.write(group)
         case .clickHouse(let target):
-            let known = Set(try check.storedDevices().map(\.record.address))
+            let known = Set(try check.devices().map(\.address))
             try target.insert(session.addresses.filter { !known.contains($0) })
             try target.insert([session])
             try target.deleteMarkers(gone ?? [], of: session.key)

@@ -56,7 +56,7 @@ struct StoreCopy {
         // Batch numbers are read before the samples: a collector may still write to the source.
         // The states of rules are those of the devices at the same time.
         let (ruleStates, devices, sessions) = try source.snapshot {
-            (try source.ruleStates(), try source.storedDevices(), try source.sessions())
+            (try source.ruleStates(), try source.devices(), try source.sessions())
         }
         report.devices = devices.count
         // First, because what is copied now was not deleted.

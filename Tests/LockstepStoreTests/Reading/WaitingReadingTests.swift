@@ -44,7 +44,7 @@ struct WaitingReadingTests {
         lines += devices.map { "\($0)" }
         lines += try reader.overviews().map { overview in
             let newest = overview.newest.sorted { $0.key < $1.key }.map { "\($0)" }
-            return "\(overview.summary) \(newest) \(overview.battery as Any) \(overview.position as Any)"
+            return "\(overview.device) \(newest) \(overview.battery as Any) \(overview.position as Any)"
         }
         lines += try reader.verification().map { "\($0)" }
         lines += try reader.newestClocks().map { "\($0)" }

@@ -35,7 +35,7 @@ struct LifecycleTests {
         #expect(try store.lifecycles() == [device("one"): snapshot])
         let reader = try StoreReader(path: path)
         #expect(try reader.devices().map(\.isForgotten) == [true])
-        #expect(try reader.overviews().first?.summary.isForgotten == true)
+        #expect(try reader.overviews().first?.device.isForgotten == true)
         #expect(try store.deviceIDs().isEmpty, "rules are not about it")
         snapshot.isForgotten = false
         _ = try store.write(IngestGroup(lifecycles: [device("one"): snapshot]))

@@ -16,10 +16,10 @@ struct DeviceFactsTests {
             try model.step()
             guard step % 10 == 0 else { continue }
             let overviews = try reader.overviews()
-            #expect(overviews.map(\.summary) == (try reader.devices()))
-            let figures = overviews.map(\.summary).map { summary in
-                "\(summary.address.device)|\(summary.samples)|\(summary.duplicates)|\(summary.conflicts)|"
-                    + [summary.firstSeen, summary.lastSeen, summary.lastSample]
+            #expect(overviews.map(\.device) == (try reader.devices()))
+            let figures = overviews.map(\.device).map { device in
+                "\(device.address.device)|\(device.samples)|\(device.duplicates)|\(device.conflicts)|"
+                    + [device.firstSeen, device.lastSeen, device.lastSample]
                     .map { $0.map { "\($0.microseconds - start)" } ?? "-" }.joined(separator: "|")
             }
             #expect(
@@ -27,7 +27,7 @@ struct DeviceFactsTests {
                     == (try model.store.database.content(of: []).devices.split(separator: "\n").map(String.init)
                         .sorted()))
             for overview in overviews {
-                let name = overview.summary.address.device.rawValue
+                let name = overview.device.address.device.rawValue
                 // The stream with too many columns is not in the catalog of the store.
                 for stream in RandomBatches.streams.dropLast() {
                     let newest = model.samples(name, stream, -1000..<10_000).last
@@ -76,10 +76,10 @@ struct DeviceFactsTests {
         group.dropped = [DroppedBatches(device: device("b"), epoch: epoch("e"), ranges: [3...3])]
         try store.write(group)
         let overviews = try StoreReader(path: path).overviews()
-        #expect(overviews.map(\.summary.missing) == [0, 4])
-        #expect(overviews.map(\.summary.dropped) == [0, 1])
-        #expect(overviews.map(\.transition) == [nil, change])
-        #expect(overviews.map(\.phase) == [nil, .lost])
+        #expect(overviews.map(\.device.missing) == [0, 4])
+        #expect(overviews.map(\.device.dropped) == [0, 1])
+        #expect(overviews.map(\.device.transition) == [nil, change])
+        #expect(overviews.map(\.device.phase) == [nil, .lost])
     }
 
     @Test("changes of the state are returned in order, and the newest ones within the limit")
@@ -153,8 +153,8 @@ struct DeviceFactsTests {
                     RejectedMessage(at: time(Int64(index)), topic: topic, reason: "\(index)", size: 3, head: [1, 2, 3])
                 }))
         let health = try #require(try StoreReader(path: path).health(of: device("one"), limit: 3))
-        #expect(health.summary.conflicts == 4 && health.summary.missing == 1 && health.summary.samples == 9)
-        #expect(health.summary.firstSeen == time(1_000_000) && health.summary.lastSeen == time(2_000_004))
+        #expect(health.device.conflicts == 4 && health.device.missing == 1 && health.device.samples == 9)
+        #expect(health.device.firstSeen == time(1_000_000) && health.device.lastSeen == time(2_000_004))
         #expect(health.recentConflicts.map { $0.time.microseconds - start } == [4, 3, 2])
         #expect(health.recentConflicts.first?.stored == #"{"x":4.0,"y":0.5,"z":-1.0}"#)
         #expect(health.recentConflicts.first?.received == #"{"x":4.0,"y":0.5,"z":7.0}"#)

@@ -68,7 +68,7 @@ struct WritesRun {
         }
     }
 
-    private func devices() throws -> [DeviceSummary] { try StoreReader(path: store).devices() }
+    private func devices() throws -> [StoredDevice] { try StoreReader(path: store).devices() }
 
     /// Checks that every sample is stored once, and returns the bytes of the new rows.
     ///
