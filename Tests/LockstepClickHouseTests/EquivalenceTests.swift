@@ -179,8 +179,7 @@ struct EquivalenceTests {
     }
 
     private static func thinned(_ reader: StoreReader, _ query: EnvelopeQuery) throws -> [String] {
-        let thinned = try reader.everyNth(query, cancellation: nil)
-        return ["\(thinned.step)"] + thinned.samples.map { "\($0.time.microseconds) \($0.values)" }
+        try reader.everyNth(query).map { "\($0.time.microseconds) \($0.values)" }
     }
 
     private static func page(_ reader: StoreReader, _ query: SampleQuery) throws -> [String] {

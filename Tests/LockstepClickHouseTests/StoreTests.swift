@@ -215,7 +215,7 @@ struct StoreTests {
             let buckets = try reader.envelope(query, cancellation: nil).buckets
             #expect(buckets.map(\.start.microseconds) == [20, 30])
             #expect(buckets.map { Array($0.values) } == [[5, 7, 105, 107, 205, 207], [9, 9, 109, 109, 209, 209]])
-            #expect(try reader.everyNth(query, cancellation: nil).samples.count == 2)
+            #expect(try reader.everyNth(query, cancellation: nil).count == 2)
             let error = #expect(throws: StoreError.self) {
                 try ClickHouseStore(address, options: options, catalog: StreamCatalog(declared: [stream(.integer)]))
             }

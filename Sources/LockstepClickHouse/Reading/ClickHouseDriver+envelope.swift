@@ -19,8 +19,8 @@ extension ClickHouseDriver {
         return buckets
     }
 
-    func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> ThinnedSamples {
-        guard try hasTable(of: query.stream) else { return ThinnedSamples(step: 1, samples: []) }
+    func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> [(time: Timestamp, values: [Double])] {
+        guard try hasTable(of: query.stream) else { return [] }
         let select = EnvelopeSelect(query, device: device)
         let parts = select.parts(
             try client.binary(select.rowCounts) { reader in (try reader.integer(), try reader.integer()) })
@@ -31,14 +31,12 @@ extension ClickHouseDriver {
             offsets.append(total)
             total += try client.binary(select.count(in: part.times)) { try $0.integer() }.first ?? 0
         }
-        let points = Int64(max(1, query.points))
-        let step = max(1, (total + points - 1) / points)
-        let samples = try zip(parts, offsets).flatMap { part, offset in
+        let step = query.step(through: total)
+        return try zip(parts, offsets).flatMap { part, offset in
             try client.binary(select.samples(in: part.times, step: step, offset: offset)) { reader in
                 let (time, values) = try select.samples.row(from: &reader)
                 return (time: Timestamp(microseconds: time), values: values)
             }
         }
-        return ThinnedSamples(step: step, samples: samples)
     }
 }

@@ -97,7 +97,7 @@ struct RowPages: Sendable {
             }
             page.summarised = reader.summarisedSamples - before
         case .thinned:
-            for sample in try reader.everyNth(deviceEnvelope(clock), cancellation: cancellation).samples {
+            for sample in try reader.everyNth(deviceEnvelope(clock), cancellation: cancellation) {
                 write(sample.time, sample.values)
             }
         }

@@ -48,6 +48,12 @@ public struct EnvelopeQuery: Hashable, Sendable {
             start: Timestamp(microseconds: max(start, times.lowerBound)), samples: samples, values: values)
     }
 
+    /// Returns the least n with which every n-th of a number of samples are at most ``points``.
+    package func step(through samples: Int64) -> Int64 {
+        let points = Int64(max(1, points))
+        return max(1, (samples + points - 1) / points)
+    }
+
     /// The range in µs since 1970. It is limited to 73,000 years before and after, so that its length is an `Int64`.
     package var times: Range<Int64> {
         let limits: ClosedRange<Int64> = -(1 << 61)...(1 << 61)

@@ -56,7 +56,7 @@ package protocol StoreDriver: AnyObject {
         _ query: EnvelopeQuery, of device: Int64, until cancellation: QueryCancellation?
     ) throws -> [Envelope.Bucket]
     /// Returns every n-th sample. A server would have to send the others, too.
-    func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> ThinnedSamples
+    func everyNth(_ query: EnvelopeQuery, of device: Int64) throws -> [(time: Timestamp, values: [Double])]
 
     /// Returns the time of the newest sample of each device. SQLite finds it by the key; ClickHouse looks for it in the month
     /// before the newest sample of any stream, because it reads all rows of a range.

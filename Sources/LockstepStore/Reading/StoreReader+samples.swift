@@ -104,16 +104,16 @@ extension StoreReader {
         }
     }
 
-    /// Returns every n-th sample of a range, beginning with the first. n is the least number with which there are at most
-    /// ``EnvelopeQuery/points`` samples.
+    /// Returns every n-th sample of a range, beginning with the first, in order of time. n is the least number with which there are
+    /// at most ``EnvelopeQuery/points`` samples. The least and greatest values of positions mean nothing, so this serves them
+    /// instead of an envelope. NaN stands for null.
     /// - Parameter cancellation: ends the query early.
     /// - Throws: ``StoreError``, for example with the code ``StoreError/Code/cancelled``.
     public func everyNth(
         _ query: EnvelopeQuery, cancellation: QueryCancellation? = nil
-    ) throws(StoreError) -> ThinnedSamples {
+    ) throws(StoreError) -> [(time: Timestamp, values: [Double])] {
         try reading(until: cancellation) {
-            guard let device = try driver.id(of: query.device) else { return ThinnedSamples(step: 1, samples: []) }
-            return try driver.everyNth(query, of: device)
+            try driver.id(of: query.device).map { try driver.everyNth(query, of: $0) } ?? []
         }
     }
 }
