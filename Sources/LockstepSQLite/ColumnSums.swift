@@ -144,8 +144,10 @@ private func addRow(
     if time < state.pointee.start || time >= state.pointee.end { state.pointee.begin(at: time) }
     guard let column = state.pointee.part.baseAddress else { return }
     for index in 0..<min(Int(count) - 1, state.pointee.part.count) {
-        guard sqlite3_value_type(values[index + 1]) != SQLITE_NULL else { continue }
-        column[index].add(sqlite3_value_double(values[index + 1]))
+        let value = sqlite3_value_double(values[index + 1])
+        // NULL is 0 then. Most values are known at once.
+        if value == 0, sqlite3_value_type(values[index + 1]) == SQLITE_NULL { continue }
+        column[index].add(value)
     }
 }
 

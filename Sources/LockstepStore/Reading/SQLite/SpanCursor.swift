@@ -30,6 +30,8 @@ final class SpanCursor: QueryCursor {
     private let spans: SummarySpans
     /// The start of the next search for a sample, in µs since 1970.
     private var position: Int64
+    /// Whether the span before ``position`` has samples.
+    private var followsSamples = false
     /// The samples of the current device that were waiting at the start, in order, and the index of the first one that may be at
     /// or after ``position``. For spans without such samples, the table is enough.
     private var waitingRows: [WaitingReader.Row] = []
@@ -96,6 +98,7 @@ final class SpanCursor: QueryCursor {
         hasSnapshot = database.isInTransaction
         waitingRows = try waiting?.rows(of: device, times) ?? []
         nextWaiting = 0
+        followsSamples = false
     }
 
     func reset() {
@@ -111,12 +114,26 @@ final class SpanCursor: QueryCursor {
 
     /// Returns the start of the next span with samples, their number and the values of the columns.
     func nextSpan() throws(SQLiteError) -> (start: Int64, samples: Int64, values: [Double])? {
+        while let time = try nextTime() {
+            if let span = try span(from: time) { return span }
+        }
+        return nil
+    }
+
+    /// The time of the first sample from ``position`` on that was waiting at the start, or `Int64.max` if there is none.
+    private var waitingStart: Int64 { nextWaiting < waitingRows.count ? waitingRows[nextWaiting].time : .max }
+
+    /// Returns the time of the next sample, or the start of a span that follows one with samples: it usually has some, and is read
+    /// in the time of a search for the first one.
+    private func nextTime() throws(SQLiteError) -> Int64? {
         while nextWaiting < waitingRows.count, waitingRows[nextWaiting].time < position { nextWaiting += 1 }
-        let waitingStart = nextWaiting < waitingRows.count ? waitingRows[nextWaiting].time : .max
+        if followsSamples, position < times.upperBound { return position }
         // Samples that are moved during the query are found in both ways, so a span may be read in either.
-        var first = try firstStoredTime(before: waitingStart)
-        if first == nil, waitingStart < .max { first = waitingStart }
-        guard let found = first else { return nil }
+        return try firstStoredTime(before: waitingStart) ?? (waitingStart < .max ? waitingStart : nil)
+    }
+
+    /// Reads the span of a time. The span has no samples before it.
+    private func span(from found: Int64) throws(SQLiteError) -> (start: Int64, samples: Int64, values: [Double])? {
         let start = spans.start(of: found)
         let end = min(start + spans.width, times.upperBound)
         sums.begin(columns: indexes.count, part: Minute.length)
@@ -143,6 +160,8 @@ final class SpanCursor: QueryCursor {
             }
         }
         position = start + spans.width
+        followsSamples = sums.rows > 0
+        guard followsSamples else { return nil }
         return (start, sums.rows, columns.map { sums[$0.position].value(of: $0.part) })
     }
 
