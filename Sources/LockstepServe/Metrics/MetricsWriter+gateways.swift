@@ -5,86 +5,59 @@ extension MetricsWriter {
     /// Writes the metrics of all gateways.
     /// - Parameter unsorted: the last reports, by `group/id`.
     mutating func write(gateways unsorted: [String: GatewayHealth]) {
-        let gateways = unsorted.sorted { $0.key < $1.key }
-        metric("lockstep_gateway_status", .gauge, "1 for the present status of a gateway, 0 for the others.") {
-            for (name, health) in gateways {
+        let gateways: [Labelled<GatewayHealth>] = unsorted.sorted { $0.key < $1.key }.map { name, health in
+            let parts = name.split(separator: "/", maxSplits: 1)
+            return ([("group", String(parts.first ?? "")), ("gateway", String(parts.last ?? ""))], health)
+        }
+        metric("lockstep_gateway_status", "1 for the present status of a gateway, 0 for the others.") {
+            for (labels, health) in gateways {
                 for status in GatewayHealth.Status.allCases {
-                    $0.flag(health.status == status, Self.labels(name) + [("status", status.rawValue)])
+                    $0.flag(health.status == status, labels + [("status", status.rawValue)])
                 }
             }
         }
-        metric("lockstep_gateway_report_timestamp_seconds", .gauge, "Time of the last health report.") {
-            for (name, health) in gateways { $0.sample(health.at.seconds, Self.labels(name)) }
+        value("lockstep_gateway_report_timestamp_seconds", "Time of the last health report.", of: gateways) {
+            $0.at.seconds
         }
-        certificates("gateway", gateways.map { (Self.labels($0.key), $0.value.certificates ?? [:]) })
-        count("lockstep_gateway_devices", .gauge, "Known devices.", of: gateways) { $0.devices }
-        count(
-            "lockstep_gateway_messages_accepted_total", .counter, "Foreign messages accepted since the start.",
-            of: gateways
-        ) { $0.accepted }
-        count(
-            "lockstep_gateway_messages_refused_total", .counter, "Foreign messages refused since the start.",
-            of: gateways
-        ) { $0.refused }
-        count(
-            "lockstep_gateway_parts_left_out_total", .counter,
-            "Parts of accepted messages left out since the start, because they could not be read.", of: gateways
-        ) { $0.leftOut }
-        count(
-            "lockstep_gateway_logins_refused_total", .counter,
-            "HTTP requests with a wrong or missing login since the start.", of: gateways
-        ) { $0.refusedLogins }
-        count("lockstep_gateway_outbox_bytes", .gauge, "Size of the batches in the outbox.", of: gateways) {
-            $0.outboxBytes
-        }
-        count(
-            "lockstep_gateway_samples_dropped_total", .counter, "Samples dropped because the outbox was full.",
-            of: gateways
-        ) { $0.dropped }
-        count("lockstep_gateway_resident_memory_bytes", .gauge, "Resident memory.", of: gateways) { $0.memory }
-        write(sparkplugOf: gateways)
-    }
-
-    private mutating func write(sparkplugOf gateways: [(key: String, value: GatewayHealth)]) {
-        guard gateways.contains(where: { $0.value.sparkplug != nil }) else { return }
+        certificates("gateway", of: gateways) { $0.certificates ?? [:] }
+        // A last will has no counts, only zeros.
+        let running = gateways.filter { $0.source.started != nil }
+        counts(
+            of: running,
+            ("lockstep_gateway_devices", "Known devices.", { $0.devices }),
+            ("lockstep_gateway_messages_accepted_total", "Foreign messages accepted since the start.", { $0.accepted }),
+            ("lockstep_gateway_messages_refused_total", "Foreign messages refused since the start.", { $0.refused }),
+            (
+                "lockstep_gateway_parts_left_out_total",
+                "Parts of accepted messages left out since the start, because they could not be read.", { $0.leftOut }
+            ),
+            (
+                "lockstep_gateway_logins_refused_total", "HTTP requests with a wrong or missing login since the start.",
+                { $0.refusedLogins }
+            ),
+            ("lockstep_gateway_outbox_bytes", "Size of the batches in the outbox.", { $0.outboxBytes }),
+            ("lockstep_gateway_samples_dropped_total", "Samples dropped because the outbox was full.", { $0.dropped }),
+            ("lockstep_gateway_resident_memory_bytes", "Resident memory.", { $0.memory }))
         metric(
-            "lockstep_gateway_sparkplug_connected", .gauge, "Whether the host application of Sparkplug is connected."
+            "lockstep_gateway_sparkplug_connected", "Whether the host application of Sparkplug is connected."
         ) {
-            for (name, health) in gateways {
-                if let sparkplug = health.sparkplug { $0.flag(sparkplug.connected, Self.labels(name)) }
-            }
+            for (labels, health) in gateways { $0.flag(health.sparkplug?.connected, labels) }
         }
-        count("lockstep_gateway_sparkplug_nodes", .gauge, "Known nodes of Sparkplug.", of: gateways) {
-            $0.sparkplug?.nodes
+        let sparkplug: [Labelled<GatewayHealth.Sparkplug>] = running.compactMap { labels, health in
+            health.sparkplug.map { (labels, $0) }
         }
-        count("lockstep_gateway_sparkplug_devices", .gauge, "Known devices of Sparkplug nodes.", of: gateways) {
-            $0.sparkplug?.devices
-        }
-        count(
-            "lockstep_gateway_sparkplug_messages_total", .counter, "Messages of Sparkplug nodes since the start.",
-            of: gateways
-        ) { $0.sparkplug?.messages }
-        count(
-            "lockstep_gateway_sparkplug_messages_missing_total", .counter,
-            "Messages of Sparkplug nodes that were missing.", of: gateways
-        ) { $0.sparkplug?.missing }
-        count(
-            "lockstep_gateway_sparkplug_birth_requests_total", .counter, "Requests for birth messages.", of: gateways
-        ) { $0.sparkplug?.rebirths }
-    }
-
-    private mutating func count(
-        _ name: String, _ kind: Kind, _ help: String, of gateways: [(key: String, value: GatewayHealth)],
-        _ value: (GatewayHealth) -> Int?
-    ) {
-        metric(name, kind, help) {
-            // A last will has no counts, only zeros.
-            for (name, health) in gateways where health.started != nil { $0.count(value(health), Self.labels(name)) }
-        }
-    }
-
-    private static func labels(_ name: String) -> Labels {
-        let parts = name.split(separator: "/", maxSplits: 1)
-        return [("group", String(parts.first ?? "")), ("gateway", String(parts.last ?? ""))]
+        counts(
+            of: sparkplug,
+            ("lockstep_gateway_sparkplug_nodes", "Known nodes of Sparkplug.", { $0.nodes }),
+            ("lockstep_gateway_sparkplug_devices", "Known devices of Sparkplug nodes.", { $0.devices }),
+            (
+                "lockstep_gateway_sparkplug_messages_total", "Messages of Sparkplug nodes since the start.",
+                { $0.messages }
+            ),
+            (
+                "lockstep_gateway_sparkplug_messages_missing_total", "Messages of Sparkplug nodes that were missing.",
+                { $0.missing }
+            ),
+            ("lockstep_gateway_sparkplug_birth_requests_total", "Requests for birth messages.", { $0.rebirths }))
     }
 }

@@ -1,12 +1,9 @@
+import LockstepWire
+
 /// Writes metrics in the text format of Prometheus, version 0.0.4.
 ///
 /// <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>
 struct MetricsWriter {
-    /// The type of a metric.
-    enum Kind: String {
-        case counter, gauge, summary
-    }
-
     /// The labels of a sample: names and values.
     typealias Labels = [(name: String, value: String)]
 
@@ -54,12 +51,47 @@ struct MetricsWriter {
     private(set) var text = ""
 
     /// Writes a metric with all its samples, which the format requires to be together. Without samples, nothing is written.
-    mutating func metric(_ name: String, _ kind: Kind, _ help: String, samples: (inout Metric) -> Void) {
+    ///
+    /// By the rules for names, those of counters end in `_total`. All others are gauges, unless `isSummary`.
+    mutating func metric(_ name: String, isSummary: Bool = false, _ help: String, samples: (inout Metric) -> Void) {
         var metric = Metric(name: name)
         samples(&metric)
         guard !metric.lines.isEmpty else { return }
-        text += "# HELP \(name) \(Self.escaped(help, quote: false))\n# TYPE \(name) \(kind.rawValue)\n"
+        let kind = isSummary ? "summary" : name.hasSuffix("_total") ? "counter" : "gauge"
+        text += "# HELP \(name) \(Self.escaped(help, quote: false))\n# TYPE \(name) \(kind)\n"
         text += metric.lines
+    }
+
+    /// What a metric is about, such as a device, with the labels of its samples.
+    typealias Labelled<Source> = (labels: Labels, source: Source)
+
+    /// Writes a metric with a value of each source. A nil value is unknown.
+    mutating func value<Source>(
+        _ name: String, _ help: String, of sources: [Labelled<Source>], _ value: (Source) -> Double?
+    ) {
+        metric(name, help) { for (labels, source) in sources { $0.sample(value(source), labels) } }
+    }
+
+    /// Writes metrics with a whole number of each source. A nil value is unknown.
+    mutating func counts<Source>(
+        of sources: [Labelled<Source>], _ table: (name: String, help: String, value: (Source) -> Int?)...
+    ) {
+        for (name, help, value) in table {
+            metric(name, help) { for (labels, source) in sources { $0.count(value(source), labels) } }
+        }
+    }
+
+    /// Writes when the certificates of programs expire.
+    mutating func certificates<Source>(
+        _ program: String, of sources: [Labelled<Source>], _ times: (Source) -> CertificateTimes
+    ) {
+        metric("lockstep_\(program)_certificate_expiry_timestamp_seconds", "End of the validity of a certificate.") {
+            for (labels, source) in sources {
+                for (use, time) in times(source).sorted(by: { $0.key < $1.key }) {
+                    $0.sample(time.seconds, labels + [("certificate", use)])
+                }
+            }
+        }
     }
 
     /// Returns the text with backslashes, line feeds and, in the value of a label, double quotes escaped.

@@ -2,22 +2,22 @@ import Glibc
 import LockstepModel
 
 /// The resources that this process uses.
-public struct ProcessUsage: Hashable, Sendable {
+struct ProcessUsage: Hashable, Sendable {
     /// The CPU time, user and system, in seconds.
-    public var cpuSeconds: Double
+    var cpuSeconds: Double
     /// The resident memory in bytes.
-    public var residentBytes: Int
+    var residentBytes: Int
     /// The virtual memory in bytes.
-    public var virtualBytes: Int
+    var virtualBytes: Int
     /// The start of the process in seconds since 1970, or nil if it is unknown.
-    public var startTime: Double?
+    var startTime: Double?
     /// The number of open file descriptors, or nil if it is unknown.
-    public var openDescriptors: Int?
+    var openDescriptors: Int?
     /// The maximum number of open file descriptors, or nil if there is none.
-    public var maxDescriptors: UInt?
+    var maxDescriptors: Int?
 
     /// Returns the usage as reported by the kernel, or nil if `/proc` is not available.
-    public static func now() -> ProcessUsage? {
+    static func now() -> ProcessUsage? {
         guard let stat = KernelFile.text("/proc/self/stat") else { return nil }
         var usage = ProcessUsage(
             stat: stat, ticksPerSecond: sysconf(Int32(_SC_CLK_TCK)), pageSize: sysconf(Int32(_SC_PAGESIZE)),
@@ -63,11 +63,10 @@ public struct ProcessUsage: Hashable, Sendable {
         return max(0, count - 3)
     }
 
-    private static func maxDescriptors() -> UInt? {
+    private static func maxDescriptors() -> Int? {
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur != rlim_t.max else {
-            return nil
-        }
-        return limit.rlim_cur
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+        // Infinity is no number of this type.
+        return Int(exactly: limit.rlim_cur)
     }
 }

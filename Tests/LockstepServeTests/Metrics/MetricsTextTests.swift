@@ -4,21 +4,22 @@ import LockstepTestSupport
 import LockstepWire
 import Testing
 
+@testable import LockstepLive
 @testable import LockstepServe
 
 @Suite("Metrics as text")
 struct MetricsTextTests {
-    private func lines(_ snapshot: MetricsSnapshot, limit: Int = 100) -> [String] {
-        MetricsText(deviceLimit: limit).render(snapshot).split(separator: "\n").map(String.init)
+    private func lines(_ example: MetricsExample, limit: Int = 100) -> [String] {
+        example.text(limit: limit).split(separator: "\n").map(String.init)
     }
 
-    private func lines(with name: String, _ snapshot: MetricsSnapshot, limit: Int = 100) -> [String] {
-        lines(snapshot, limit: limit).filter { $0.hasPrefix(name + "{") || $0.hasPrefix(name + " ") }
+    private func lines(with name: String, _ example: MetricsExample) -> [String] {
+        lines(example).filter { $0.hasPrefix(name + "{") || $0.hasPrefix(name + " ") }
     }
 
     @Test("a metric has its help, its type and its samples, with units in seconds and bytes")
     func metric() {
-        let text = MetricsText().render(.healthy)
+        let text = MetricsExample.healthy.text()
         for part in [
             """
             # HELP lockstep_collector_samples_stored_total Samples stored since the start.
@@ -29,7 +30,7 @@ struct MetricsTextTests {
             """
             # TYPE lockstep_device_sample_rate_hertz gauge
             lockstep_device_sample_rate_hertz{group="lab",device="walker",stream="location"} 1.0
-            lockstep_device_sample_rate_hertz{group="lab",device="walker",stream="motion/accelerometer"} 99.8
+            lockstep_device_sample_rate_hertz{group="lab",device="walker",stream="motion/accelerometer"} 100.0
 
             """,
             "\nlockstep_collector_status{group=\"lab\",collector=\"main\",status=\"online\"} 1\n",
@@ -58,73 +59,94 @@ struct MetricsTextTests {
     func lint() async throws {
         let promtool = try #require(Programs.installed("promtool"))
         let program = try RunningProgram(
-            promtool, ["check", "metrics"], input: MetricsText().render(.devices(3)))
+            promtool, ["check", "metrics"], input: MetricsExample.devices(3).text())
         #expect(await program.waitForExit() == 0, "\(program.text)")
         #expect(program.text.isEmpty, "\(program.text)")
     }
 
     @Test("devices beyond the limit are omitted and counted, and the rest do not depend on the order")
     func limit() {
-        var snapshot = MetricsSnapshot.devices(150)
-        snapshot.devices.reverse()
-        let ages = lines(with: "lockstep_device_last_sample_age_seconds", snapshot)
+        var example = MetricsExample.devices(150)
+        example.live.entries.reverse()
+        let ages = lines(with: "lockstep_device_last_sample_age_seconds", example)
         #expect(ages.count == 100)
         #expect(ages.first?.contains("device-0001") == true && ages.last?.contains("device-0100") == true)
-        #expect(lines(with: "lockstep_metrics_devices_omitted", snapshot) == ["lockstep_metrics_devices_omitted 50"])
-        #expect(lines(with: "lockstep_devices", snapshot).contains("lockstep_devices{state=\"active\"} 150"))
+        #expect(lines(with: "lockstep_metrics_devices_omitted", example) == ["lockstep_metrics_devices_omitted 50"])
+        #expect(lines(with: "lockstep_devices", example).contains("lockstep_devices{state=\"active\"} 150"))
         #expect(
-            !lines(snapshot, limit: 0).contains {
+            !lines(example, limit: 0).contains {
                 $0.hasPrefix("lockstep_device_") || $0.contains("HELP lockstep_device_")
             })
         #expect(lines(with: "lockstep_metrics_devices_omitted", .devices(3)) == ["lockstep_metrics_devices_omitted 0"])
     }
 
     @Test("rates of more than 32 streams of a device are omitted and counted")
-    func streamLimit() {
-        var snapshot = MetricsSnapshot.healthy
-        snapshot.devices[0].rates = Dictionary(uniqueKeysWithValues: (1...40).map { ("x/stream-\($0)", 1) })
-        #expect(lines(with: "lockstep_device_sample_rate_hertz", snapshot).count == 32)
-        #expect(lines(with: "lockstep_metrics_streams_omitted", snapshot) == ["lockstep_metrics_streams_omitted 8"])
+    func streamLimit() throws {
+        var example = MetricsExample.healthy
+        for number in 1...38 {
+            _ = example.live.entries[0].index(of: try #require(.undeclared("x/stream\(number)")))
+        }
+        #expect(lines(with: "lockstep_device_sample_rate_hertz", example).count == 32)
+        #expect(lines(with: "lockstep_metrics_streams_omitted", example) == ["lockstep_metrics_streams_omitted 8"])
     }
 
     @Test("what is unknown is left out")
     func unknown() {
-        var snapshot = MetricsSnapshot.healthy
-        snapshot.devices = [MetricsSnapshot.Device(address: snapshot.devices[0].address)]
-        snapshot.collectors = []
-        snapshot.server.usage = nil
-        let lines = lines(snapshot)
-        #expect(
-            !lines.contains { $0.contains("lockstep_device_") || $0.contains("collector") || $0.contains("process_") })
+        var example = MetricsExample.healthy
+        example.live.entries = [LiveDevice(example.live.entries[0].address)]
+        example.live.collectors = [:]
+        example.server.usage = nil
+        let lines = lines(example)
+        #expect(!lines.contains { $0.contains("collector") || $0.contains("process_") })
+        // The store does not know the device: it has no sample of it.
+        #expect(lines.filter { $0.hasPrefix("lockstep_device_") }.allSatisfy { $0.hasSuffix(" 0") })
         #expect(lines.contains("lockstep_devices{state=\"unknown\"} 1"))
     }
 
     @Test("a last will reports the status, but no counts, which would look like a restart")
     func lastWill() {
-        var snapshot = MetricsSnapshot.healthy
-        snapshot.collectors[0].health = CollectorHealth(status: .offline, at: MetricsSnapshot.exampleTime)
-        let lines = lines(snapshot)
+        var example = MetricsExample.healthy
+        example.live.collectors[MetricsExample.collector] = CollectorHealth(
+            status: .offline, at: MetricsExample.time)
+        let lines = lines(example)
         #expect(lines.contains("lockstep_collector_status{group=\"lab\",collector=\"main\",status=\"offline\"} 1"))
         #expect(lines.contains("lockstep_collector_status{group=\"lab\",collector=\"main\",status=\"online\"} 0"))
         #expect(
             !lines.contains { $0.hasPrefix("lockstep_collector_samples_") || $0.hasPrefix("lockstep_collector_dev") })
     }
 
+    @Test("samples that were received since the store was read are not counted as stored")
+    func received() {
+        var example = MetricsExample.healthy
+        example.live.entries[0].received = 50
+        let stored = lines(with: "lockstep_device_samples_stored_total", example)
+        #expect(stored == ["lockstep_device_samples_stored_total{group=\"lab\",device=\"walker\"} 6100"])
+    }
+
+    @Test("a device that reports several points of a collector's clock has one offset: the last one")
+    func clockPoints() {
+        var example = MetricsExample.healthy
+        example.live.entries[0].clock?.points.append(MetricsExample.clockPoint(offset: 500_000))
+        let offsets = lines(with: "lockstep_device_clock_offset_seconds", example)
+        #expect(
+            offsets == ["lockstep_device_clock_offset_seconds{group=\"lab\",device=\"walker\",collector=\"main\"} 0.5"])
+    }
+
     @Test("a sample of a device with a fast clock has the age 0")
     func fastClock() {
-        var snapshot = MetricsSnapshot.healthy
-        snapshot.devices[0].lastSample = MetricsSnapshot.exampleTime + 2_000_000
-        let ages = lines(with: "lockstep_device_last_sample_age_seconds", snapshot)
+        var example = MetricsExample.healthy
+        example.live.entries[0].newest = MetricsExample.time + 2_000_000
+        let ages = lines(with: "lockstep_device_last_sample_age_seconds", example)
         #expect(ages == ["lockstep_device_last_sample_age_seconds{group=\"lab\",device=\"walker\"} 0.0"])
     }
 
     @Test("the age of a sample in the future is the time since samples have arrived, or unknown")
     func futureSample() {
-        var snapshot = MetricsSnapshot.healthy
-        snapshot.devices[0].lastSample = MetricsSnapshot.exampleTime + 3_600_000_000
-        #expect(lines(with: "lockstep_device_last_sample_age_seconds", snapshot).isEmpty)
-        snapshot.devices[0].arrived = MetricsSnapshot.exampleTime - 400_000_000
-        let ages = lines(with: "lockstep_device_last_sample_age_seconds", snapshot)
+        var example = MetricsExample.healthy
+        example.live.entries[0].newest = MetricsExample.time + 3_600_000_000
+        #expect(lines(with: "lockstep_device_last_sample_age_seconds", example).isEmpty)
+        example.live.entries[0].arrived = MetricsExample.time - 400_000_000
+        let ages = lines(with: "lockstep_device_last_sample_age_seconds", example)
         #expect(ages == ["lockstep_device_last_sample_age_seconds{group=\"lab\",device=\"walker\"} 400.0"])
     }
 
@@ -134,7 +156,7 @@ struct MetricsTextTests {
         #expect(MetricsWriter.escaped("a\\b\n\"c\"", quote: false) == #"a\\b\n"c""#)
         #expect(MetricsWriter.escaped("\r\n", quote: true) == "\r\\n")
         var writer = MetricsWriter()
-        writer.metric("m", .gauge, "A \\ and\na line.") { $0.count(1, [("v", "1.0\"\n")]) }
+        writer.metric("m", "A \\ and\na line.") { $0.count(1, [("v", "1.0\"\n")]) }
         #expect(writer.text == "# HELP m A \\\\ and\\na line.\n# TYPE m gauge\nm{v=\"1.0\\\"\\n\"} 1\n")
     }
 

@@ -1,9 +1,11 @@
 import Foundation
 import LockstepModel
-import LockstepServe
 import LockstepTestSupport
 import LockstepWire
 import Testing
+
+@testable import LockstepLive
+@testable import LockstepServe
 
 /// The files in `deploy/monitoring` with a real Prometheus that scrapes rendered metrics.
 @Suite("Alert rules and dashboard", .enabled(if: TestPrometheus.isInstalled, "prometheus is not installed"))
@@ -29,18 +31,19 @@ struct MonitoringFilesTests {
     func documentation() throws {
         let page = try String(contentsOfFile: Programs.source("docs/monitoring.md"), encoding: .utf8)
         let listed = page.matches(of: /\n\| `(\w+)` \|/).map { String($0.1) }
-        let metrics = MetricsText().render(.healthy).matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
+        let metrics = MetricsExample.healthy.text().matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
         #expect(try listed.sorted() == (metrics + alertNames()).sorted())
     }
 
     @Test("every query of the dashboard has a result, and no alert is pending in a healthy system")
     func healthy() async throws {
-        var snapshot = MetricsSnapshot.healthy
+        var example = MetricsExample.healthy
         // Prometheus compares the time of the report with its own clock.
-        snapshot.collectors[0].health.at.microseconds = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        example.live.collectors[MetricsExample.collector]?.at.microseconds = Int64(
+            Date().timeIntervalSince1970 * 1_000_000)
         let queries = try Dashboard.load().queries
         #expect(queries.count > 30)
-        try await withMetrics(snapshot) { target in
+        try await withMetrics(example) { target in
             try await withPrometheus(scraping: [target], rules: alerts) { prometheus in
                 // A rate needs two scrapes.
                 let isReady = await prometheus.waitForResult(
@@ -86,13 +89,12 @@ struct MonitoringFilesTests {
         return names
     }
 
-    /// Calls `body` with the address of a server whose `/metrics` has the text of a snapshot.
-    private func withMetrics(_ snapshot: MetricsSnapshot, _ body: (String) async throws -> Void) async throws {
+    /// Calls `body` with the address of a server whose `/metrics` has the text of an example.
+    private func withMetrics(_ example: MetricsExample, _ body: (String) async throws -> Void) async throws {
         let python = try #require(Programs.installed("python3"))
         try await withTemporaryFolder { folder in
             // Two devices at most, so that a third one is omitted.
-            try MetricsText(deviceLimit: 2).render(snapshot)
-                .write(toFile: folder + "/metrics", atomically: true, encoding: .utf8)
+            try example.text(limit: 2).write(toFile: folder + "/metrics", atomically: true, encoding: .utf8)
             let port = try freePort()
             let server = try RunningProgram(
                 python, ["-m", "http.server", "\(port)", "--bind", "127.0.0.1", "--directory", folder])
@@ -103,28 +105,28 @@ struct MonitoringFilesTests {
     }
 }
 
-extension MetricsSnapshot {
-    /// A snapshot of a system in which all goes wrong, at the present time.
-    fileprivate static var broken: MetricsSnapshot {
-        var snapshot = devices(3)
-        let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
-        snapshot.at.microseconds = now
-        snapshot.collectors[0].health.status = .stalled
-        snapshot.collectors[0].health.at.microseconds = now - 600_000_000
-        snapshot.collectors[0].health.space?.fullAt = snapshot.at + 86_400_000_000
-        snapshot.collectors[0].health.space?.refused = ["steps"]
-        snapshot.collectors.append(snapshot.collectors[0])
-        snapshot.collectors[1].group = .init(unchecked: "field")
-        snapshot.collectors[1].health = CollectorHealth(status: .offline, at: snapshot.at)
-        snapshot.devices[0].state = .background
-        snapshot.devices[0].lastSample = snapshot.at - 900_000_000
-        snapshot.devices[0].missingBatches = 3
-        snapshot.devices[0].batteryLevel = 0.1
-        snapshot.devices[0].clockOffsets["main"] = -7200
-        snapshot.server.certificates["server"] = snapshot.at + 86_400_000_000
-        for index in [1, 2] { snapshot.devices[index].lastSample = snapshot.at }
-        snapshot.server.isStoreReadable = false
-        snapshot.server.usage?.openDescriptors = 1000
-        return snapshot
+extension MetricsExample {
+    /// A system in which all goes wrong, at the present time.
+    fileprivate static var broken: MetricsExample {
+        var example = devices(3)
+        let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+        example.at = now
+        example.live.collectors[collector]?.status = .stalled
+        example.live.collectors[collector]?.at = now - 600_000_000
+        example.live.collectors[collector]?.space?.fullAt = now + 86_400_000_000
+        example.live.collectors[collector]?.space?.refused = ["steps"]
+        let other = CollectorAddress(group: GroupID(unchecked: "field"), collector: collector.collector)
+        example.live.collectors[other] = CollectorHealth(status: .offline, at: now)
+        for index in 0..<3 { example.live.entries[index].newest = now }
+        example.live.entries[0].transition = LifecycleTransition(
+            from: .active, to: .background, since: now, reason: "test", seq: 2)
+        example.live.entries[0].newest = now - 900_000_000
+        example.live.entries[0].counters?.missing = 3
+        example.live.entries[0].battery?.level = 0.1
+        example.live.entries[0].clock?.points = [clockPoint(offset: -7_200_000_000)]
+        example.server.certificates["server"] = now + 86_400_000_000
+        example.server.isStoreReadable = false
+        example.server.usage?.openDescriptors = 1000
+        return example
     }
 }
