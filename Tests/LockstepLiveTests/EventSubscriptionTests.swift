@@ -79,8 +79,6 @@ struct EventSubscriptionTests {
         picture.seed([report(11), report(12), report(3), report(13)])
         picture.seed([report(10), report(11), report(12), report(3), report(13)])
         #expect(picture.events.map(\.id) == [3, 12, 13], "what was removed does not return")
-        #expect(picture.numberedEvents.map(\.number) == [3, 4, 5])
-        #expect(picture.numberedEvents.map(\.event.id) == [12, 3, 13])
     }
 
     @Test("an event that takes too much memory is refused")

@@ -7,7 +7,6 @@ struct EventHub {
     private let capacity: Int
     /// The keys of the last events, in the order of their arrival.
     private var order = RingQueue<RuleEvent.Key>()
-    private var arrived: Int64 = 0
     /// The highest number of an event of the store.
     private var lastSeed: Int64 = 0
     /// The last events, in no order.
@@ -22,13 +21,6 @@ struct EventHub {
 
     /// The last events, oldest first.
     var recent: [StoredEvent] { events.values.sorted(by: Self.precedes) }
-
-    /// The last events with the numbers of their arrival.
-    var numbered: [(number: Int64, event: StoredEvent)] {
-        (0..<order.count).compactMap { index in
-            events[order[index]].map { (arrived - Int64(order.count - 1 - index), $0) }
-        }
-    }
 
     /// Adds events of the store. Those that were added by an earlier call are not added again, even if they are no longer
     /// kept.
@@ -62,7 +54,6 @@ struct EventHub {
         }
         if order.count >= capacity, let first = order.removeFirst() { events[first] = nil }
         order.append(event.key)
-        arrived += 1
         events[event.key] = event
         distribute("event", EventJSON.encode(event), touched: &touched)
     }

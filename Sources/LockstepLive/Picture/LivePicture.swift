@@ -83,9 +83,6 @@ public final class LivePicture: Sendable {
     /// The last events of rules, oldest first.
     public var events: [StoredEvent] { state.withLock { $0.events.recent } }
 
-    /// The last events of rules by their arrival, with numbers that differ also between events of several collectors.
-    public var numberedEvents: [(number: Int64, event: StoredEvent)] { state.withLock { $0.events.numbered } }
-
     /// Counters of the picture since the program started.
     public struct Statistics: Sendable, Hashable {
         /// The number of messages received.

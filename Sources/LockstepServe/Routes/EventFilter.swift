@@ -15,7 +15,7 @@ struct EventFilter: Hashable, Sendable {
     let from: Timestamp?
     let to: Timestamp?
     let limit: Int
-    /// Only events after the one with this number, which is that of the store or of the arrival.
+    /// Only events before the one with this number.
     let before: Int64
     let group: GroupID?
     let device: DeviceAddress?
@@ -44,37 +44,13 @@ struct EventFilter: Hashable, Sendable {
     /// The highest number of an event that a JavaScript number represents exactly.
     static let maxNumber = 9_007_199_254_740_991
 
-    /// An event, and the number from which a following page continues.
-    typealias Numbered = (number: Int64, event: StoredEvent)
-
     /// Returns the events of a store, newest first. There is one more than the limit if there are more.
-    func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [Numbered] {
+    func events(in reader: StoreReader, _ cancellation: QueryCancellation) throws -> [StoredEvent] {
         if let group, let device, device.group != group { return [] }
         return try reader.events(
             of: device, group: group, rule: rule, severity: severity, from: from, to: to, after: 0, before: before,
             limit: limit + 1, cancellation: cancellation
-        ).reversed().map { ($0.id, $0) }
-    }
-
-    /// Returns those of the events of several collectors that the filter selects, newest first. There is one more than the
-    /// limit if there are more.
-    /// - Parameter events: the events by their arrival. Their own numbers may be equal.
-    func events(of events: [Numbered]) -> [Numbered] {
-        let sorted = events.sorted {
-            ($0.event.at, $0.event.id, $0.number) > ($1.event.at, $1.event.id, $1.number)
-        }
-        let start = sorted.firstIndex { $0.number == before }.map { $0 + 1 } ?? 0
-        // Without that event, those that arrived before it are not kept either.
-        let isKept = start > 0 || before == .max
-        let selected = sorted[start...].filter { number, event in (isKept || number < before) && selects(event) }
-        return Array(selected.prefix(limit + 1))
-    }
-
-    private func selects(_ event: StoredEvent) -> Bool {
-        from.map { event.key.time >= $0 } ?? true && to.map { event.key.time < $0 } ?? true
-            && group.map { event.key.device?.group == $0 } ?? true
-            && device.map { event.key.device == $0 } ?? true && rule.map { event.key.rule == $0 } ?? true
-            && severity.map { event.severity == $0 } ?? true
+        ).reversed()
     }
 
     /// The number of events that a filter selects, and of those that nobody has acknowledged.
@@ -87,12 +63,6 @@ struct EventFilter: Hashable, Sendable {
             of: device, group: group, rule: rule, severity: severity, from: from, to: to, cancellation: cancellation)
     }
 
-    /// Counts the events of several collectors.
-    func counts(of events: [Numbered]) -> Counts {
-        let selected = events.filter { selects($0.event) }
-        return (selected.count, selected.count { $0.event.acknowledged == nil })
-    }
-
     /// Returns the document `{"events":…,"open":…}`.
     func json(of counts: Counts) -> [UInt8] {
         var object = JSONObjectWriter()
@@ -102,11 +72,11 @@ struct EventFilter: Hashable, Sendable {
     }
 
     /// Returns the document `{"events":[…],"next":…}`. `next` is the parameter `before` of the next events, or null.
-    func json(of found: [Numbered]) -> [UInt8] {
+    func json(of found: [StoredEvent]) -> [UInt8] {
         let events = found.prefix(limit)
         var object = JSONObjectWriter(reservingCapacity: 256 * events.count + 32)
-        object.member("events", events) { writer, event in writer.object { EventJSON.write(event.event, into: &$0) } }
-        object.member("next", orNull: found.count > limit ? events.last?.number : nil)
+        object.member("events", events) { writer, event in writer.object { EventJSON.write(event, into: &$0) } }
+        object.member("next", orNull: found.count > limit ? events.last?.id : nil)
         return object.finish()
     }
 }

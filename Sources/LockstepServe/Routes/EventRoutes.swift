@@ -9,11 +9,10 @@ import Logging
 
 /// The events of rules, and their acknowledgement.
 ///
-/// They come from the store, if it has events, and otherwise from the messages since the start.
+/// Lists and counts come from the store. The stream of events also has those of messages, so it needs no store.
 struct EventRoutes {
     let feed: LiveFeed
     let store: StorePool
-    let hasStore: Bool
     let live: LiveRoutes
     let logger: Logger
 
@@ -23,19 +22,12 @@ struct EventRoutes {
         ) { call in
             if Self.acceptsStream(call.request.headers[.accept]) { return try stream(call) }
             let filter = try EventFilter(call, now: Moment.now().wall)
-            guard hasStore else {
-                return Response(json: filter.json(of: filter.events(of: feed.picture.numberedEvents)))
-            }
-            return Response(
-                json: filter.json(of: try await store.read { try filter.events(in: $0, $1) }))
+            return Response(json: filter.json(of: try await store.read { try filter.events(in: $0, $1) }))
         }
         routes.add(
             Route("GET", "/api/v1/events/count", right: .read, parameters: EventFilter.countParameters)
         ) { call in
             let filter = try EventFilter(call, now: Moment.now().wall)
-            guard hasStore else {
-                return Response(json: filter.json(of: filter.counts(of: feed.picture.numberedEvents)))
-            }
             return Response(json: filter.json(of: try await store.read { try filter.counts(in: $0, $1) }))
         }
         routes.add(
@@ -95,7 +87,7 @@ struct EventRoutes {
         // Messages of another collector may have the number of an event in the store.
         var keys = Set(
             feed.picture.events.filter { $0.id == id && $0.key.device == device ?? $0.key.device }.map(\.key))
-        if hasStore {
+        if store.hasStore {
             let stored = try await store.read { reader, cancellation in
                 try reader.events(
                     of: device, after: id - 1, before: id + 1, cancellation: cancellation)

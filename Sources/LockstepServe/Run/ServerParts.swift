@@ -91,9 +91,7 @@ struct ServerParts: Sendable {
             picture: feed.picture, knownStreams: knownStreams, streams: streams,
             addresses: AddressCounter(maximum: configuration.limits.eventStreamsOfAddress))
         live.add(to: &routes)
-        EventRoutes(
-            feed: feed, store: store, hasStore: configuration.store != nil, live: live, logger: logger
-        ).add(to: &routes)
+        EventRoutes(feed: feed, store: store, live: live, logger: logger).add(to: &routes)
         let history = HistoryRoutes(store: store, picture: feed.picture, knownStreams: knownStreams)
         DeviceHistoryRoutes(history: history).add(to: &routes)
         history.add(to: &routes)

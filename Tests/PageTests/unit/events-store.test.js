@@ -3,6 +3,7 @@ import { equal, nodeTest as test } from "./harness.js";
 
 const assets = "../../../Sources/LockstepServe/Page/assets/core";
 const { link } = await import(`${assets}/link.js`);
+const { parts } = await import(`${assets}/parts.js`);
 const { ruleEvents } = await import(`${assets}/events-store.js`);
 
 const events = (from, count) => Array.from({ length: count }, (_, i) => ({ id: from + i, rule: "high", device: "lab/left", t: from + i, at: from + i, text: "high", late: false }));
@@ -54,5 +55,20 @@ await test("a change while the open events are counted asks again, and loaded on
             await answer({ events: events(before ? 1 : 7, 1), next: 7 });
             equal(await filtered, true);
         }
+
+        // Nobody is asked while there is no store that could answer.
+        pass(300);
+        await answer({ open: 1498 });
+        const count = asked.length;
+        for (const store of ["none", "away"]) {
+            parts.value = { ...parts.value, store };
+            receive({ acknowledged: { rule: "high", device: "lab/left", t: 1, acknowledged: 1 } });
+            pass(300);
+            await settled();
+            equal(asked.length, count);
+        }
+        parts.value = { ...parts.value, store: "ok" };
+        pass(5000);
+        equal(asked.slice(count), ["/api/v1/events/count"]);
     }, { location: { origin: "http://host" }, fetch });
 });

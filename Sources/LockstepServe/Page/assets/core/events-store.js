@@ -4,6 +4,7 @@ import { excess, isNews, keyOf, unacknowledged } from "../pure/events.js";
 import { request } from "./api.js";
 import { now } from "./clock.js";
 import { link } from "./link.js";
+import { parts } from "./parts.js";
 
 /** A tab may be open for months: it keeps this number of events, and those that a person has loaded. */
 const KEPT = 2000;
@@ -13,7 +14,7 @@ const PORTION = 100;
 export const SENT = 1000;
 /** Time between a change and the question how many events are open, in ms. */
 const SETTLE = 300;
-/** Time until a failed question is repeated, in ms. */
+/** Time until a question without an answer is repeated, in ms. */
 const RETRY = 5_000;
 /** The server answers within 10 s, also if no collector confirms the acknowledgement. In ms. */
 const ANSWER = 20_000;
@@ -48,7 +49,9 @@ class EventStore extends EventTarget {
         const question = this.#question;
         this.#countTimer = setTimeout(async () => {
             this.#countTimer = 0;
-            const reply = await request("/events/count").catch(() => null);
+            // Only the store knows, and the server may have none.
+            const canAnswer = !["none", "away"].includes(parts.value.store);
+            const reply = canAnswer ? await request("/events/count").catch(() => null) : null;
             // After a change in the meantime, the answer does not fit what is loaded, and another question follows.
             if (question !== this.#question) return;
             if (!reply) return this.#count(RETRY);
