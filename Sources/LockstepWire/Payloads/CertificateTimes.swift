@@ -22,16 +22,3 @@ extension CertificateTimes {
         filter { Self.uses.contains($0.key) && (0..<1 << 53).contains($0.value.microseconds) }
     }
 }
-
-extension CanonicalScanner {
-    /// Scans the object `certificates` whose opening brace is already scanned, including its closing brace.
-    mutating func scanRestOfCertificates() -> CertificateTimes? {
-        var times: CertificateTimes = [:]
-        repeat {
-            guard scan(byte: "\""), let use = scanRestOfString(), scan(byte: ":"), let time = scanWholeNumber(),
-                times.updateValue(Timestamp(microseconds: time), forKey: use) == nil
-            else { return nil }
-        } while scan(byte: ",")
-        return scan(byte: "}") ? times.valid : nil
-    }
-}

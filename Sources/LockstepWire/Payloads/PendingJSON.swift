@@ -50,28 +50,3 @@ enum PendingJSON {
         return pair[0]...pair[1]
     }
 }
-
-extension CanonicalScanner {
-    /// Scans the member `pending` whose opening brace is already scanned, including its closing brace. Only a few ranges are
-    /// canonical.
-    mutating func scanRestOfPending() -> [Epoch: SequenceSet]? {
-        var pending: [Epoch: SequenceSet] = [:]
-        repeat {
-            guard scan(byte: "\""), let epoch = scanRestOfString().flatMap(Epoch.init(rawValue:)), scan(":["),
-                pending[epoch] == nil, pending.count < 8
-            else { return nil }
-            var batches = SequenceSet()
-            var count = 0
-            repeat {
-                guard count < 8, scan(byte: "["), let first = scanWholeNumber(), scan(byte: ","),
-                    let last = scanWholeNumber(), scan(byte: "]"), 1 <= first, first <= last, last < 1 << 53
-                else { return nil }
-                batches.insert(first...last)
-                count += 1
-            } while scan(byte: ",")
-            guard scan(byte: "]") else { return nil }
-            pending[epoch] = batches
-        } while scan(byte: ",")
-        return scan(byte: "}") ? pending : nil
-    }
-}

@@ -7,12 +7,12 @@ public enum PresenceJSON {
     /// a received message.
     public static let maxRanges = 1000
     /// The maximum length of `problem`, in characters.
-    static let maxProblem = 500
+    private static let maxProblem = 500
     /// The maximum number of sources, and of the characters in the name or the status of one.
-    static let (maxSources, maxSource) = (100, 200)
+    private static let (maxSources, maxSource) = (100, 200)
 
     /// Returns the sources within the limits, because readers keep those of each device.
-    static func limited(_ sources: [String: String]) -> [String: String] {
+    private static func limited(_ sources: [String: String]) -> [String: String] {
         let isShort = { (text: String) in text.utf8.count <= maxSource }
         guard sources.count > maxSources || !sources.allSatisfy({ isShort($0) && isShort($1) }) else { return sources }
         let kept = sources.sorted { $0.key < $1.key }.prefix(maxSources)
@@ -48,8 +48,7 @@ public enum PresenceJSON {
     /// Decodes a presence message. `payload` only has to be valid during the call.
     /// - Throws: ``PayloadError`` with the reason.
     public static func decode(_ payload: UnsafeRawBufferPointer) throws(PayloadError) -> Presence {
-        if let presence = decodeCanonical(payload) { return presence }
-        return try decode(JSONMembers(payload))
+        try decode(JSONMembers(payload))
     }
 
     /// Decodes a presence message.
