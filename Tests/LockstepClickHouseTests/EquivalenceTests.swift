@@ -9,7 +9,9 @@ import Testing
 /// The same random groups in both kinds of stores.
 @Suite("Equivalence of stores", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct EquivalenceTests {
-    private static let streams: [SensorStream] = [.accelerometer, .deviceMotion, .steps, .location, .battery]
+    private static let streams: [SensorStream] = [
+        .accelerometer, .deviceMotion, .steps, .floors, .location, .battery,
+    ]
 
     // The current engine is slower here, and the first seed has all comparisons.
     @Test(

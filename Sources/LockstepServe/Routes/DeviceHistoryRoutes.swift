@@ -91,6 +91,8 @@ struct DeviceHistoryRoutes {
         object.member("average_pace", number: walk.averagePace)
         object.member("pace", number: walk.pace)
         object.member("cadence", number: walk.cadence)
+        object.member("floors_ascended", orNull: walk.floorsAscended)
+        object.member("floors_descended", orNull: walk.floorsDescended)
         object.member("newest", orNull: walk.newest?.microseconds)
         object.member("from", from.microseconds)
         object.member("to", to.microseconds)

@@ -65,6 +65,11 @@ extension StoreReader {
             }.first
             var walk = sums.first ?? WalkSummary()
             (walk.newest, walk.pace, walk.cadence) = (newest?.time, newest?.pace, newest?.cadence)
+            guard let floors = try driver.samples(of: .floors, id, timeRange(from, to)) else { return walk }
+            let climbed = try source.rows("SELECT sum(ascended), sum(descended) FROM \(floors)") {
+                row throws(StoreError) in (row.optionalInt64(at: 0), row.optionalInt64(at: 1))
+            }
+            if let (up, down) = climbed.first { (walk.floorsAscended, walk.floorsDescended) = (up, down) }
             return walk
         }
     }

@@ -12,18 +12,24 @@ public struct WalkSummary: Hashable, Sendable {
     public var pace: Double?
     /// The cadence of the newest sample in the range, in steps/s.
     public var cadence: Double?
-    /// The time of the newest sample in the range.
+    /// The number of floors climbed up.
+    public var floorsAscended: Int64?
+    /// The number of floors climbed down.
+    public var floorsDescended: Int64?
+    /// The time of the newest sample of steps in the range.
     public var newest: Timestamp?
 
     package init(
         steps: Int64? = nil, distance: Double? = nil, averagePace: Double? = nil, pace: Double? = nil,
-        cadence: Double? = nil, newest: Timestamp? = nil
+        cadence: Double? = nil, floorsAscended: Int64? = nil, floorsDescended: Int64? = nil, newest: Timestamp? = nil
     ) {
         self.steps = steps
         self.distance = distance
         self.averagePace = averagePace
         self.pace = pace
         self.cadence = cadence
+        self.floorsAscended = floorsAscended
+        self.floorsDescended = floorsDescended
         self.newest = newest
     }
 }

@@ -35,6 +35,7 @@ test("a graticule has round degrees", () => {
 test("only known quantities are shown", () => {
     equal(quantities({ steps: 1200, distance: null, pace: undefined, cadence: 1.82 }, "metric").map(({ key, value }) => [key, value]), [["steps", "1\u202f200"], ["cadence", "109"]]);
     equal(quantities({}, "metric"), []);
+    equal(quantities({ steps: 90, floors_ascended: 3, floors_descended: 0 }, "metric").map(({ label, value }) => `${label} ${value}`), ["Steps 90", "Floors up 3", "Floors down 0"]);
 });
 
 test("distances and paces have metric and imperial units", () => {

@@ -120,15 +120,22 @@ struct DeviceFactsTests {
         add(14, 15, 2, 0, .nan, 2)
         add(15, 18, 4, 2, 1.5, .nan)
         try store.write(received(block))
+        var floors = SampleBlock(stream: .floors)
+        for (end, up, down) in [(12, 1, 0), (17, 1, 0), (18, 0, 1)] as [(Int64, Double, Double)] {
+            floors.append(time: time(end * second), values: [Double(start + 9 * second), up, down])
+        }
+        try store.write(received(floors))
         for isMerged in [false, true] {
             if isMerged { try store.mergeAll() }
             #expect(
                 try reader.walk(of: device("one"))
                     == WalkSummary(
-                        steps: 15, distance: 7, averagePace: 1, pace: 1.5, cadence: nil, newest: time(18 * second)))
+                        steps: 15, distance: 7, averagePace: 1, pace: 1.5, cadence: nil, floorsAscended: 2,
+                        floorsDescended: 1, newest: time(18 * second)))
             #expect(
                 try reader.walk(of: device("one"), from: time(0), to: time(14 * second))
-                    == WalkSummary(steps: 3, cadence: 1.5, newest: time(2 * second)))
+                    == WalkSummary(
+                        steps: 3, cadence: 1.5, floorsAscended: 1, floorsDescended: 0, newest: time(2 * second)))
             #expect(try reader.walk(of: device("one"), from: time(20 * second)) == WalkSummary())
             #expect(try reader.walk(of: device("two")) == WalkSummary())
         }

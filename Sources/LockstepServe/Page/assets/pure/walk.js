@@ -12,7 +12,7 @@ const FOOT = 0.3048;
 
 /**
  * Returns the quantities that are known, in the order of the card.
- * @param {{steps?: number|null, distance?: number|null, pace?: number|null, average_pace?: number|null, cadence?: number|null}} walk
+ * @param {{steps?: number|null, distance?: number|null, pace?: number|null, average_pace?: number|null, cadence?: number|null, floors_ascended?: number|null, floors_descended?: number|null}} walk
  * @param {"metric"|"imperial"} units
  * @returns {Quantity[]}
  */
@@ -26,6 +26,8 @@ export function quantities(walk, units) {
     if (known(walk.cadence)) {
         result.push({ key: "cadence", label: "Cadence", value: whole(walk.cadence * 60), unit: "steps/min" });
     }
+    if (known(walk.floors_ascended)) result.push({ key: "floors_up", label: "Floors up", value: whole(walk.floors_ascended), unit: "" });
+    if (known(walk.floors_descended)) result.push({ key: "floors_down", label: "Floors down", value: whole(walk.floors_descended), unit: "" });
     return result;
 }
 
