@@ -33,12 +33,13 @@ public struct InertialCalibrator: Sendable {
     /// Creates a calibrator without positions.
     public init() {}
 
+    /// The sides in the order in which they are shown.
+    static let sides: [DeviceOrientation] = [
+        .faceUp, .faceDown, .portrait, .portraitUpsideDown, .landscapeLeft, .landscapeRight,
+    ]
+
     /// The sides on which the device has not lain yet, in the order in which they are shown.
-    public var missing: [DeviceOrientation] {
-        [.faceUp, .faceDown, .portrait, .portraitUpsideDown, .landscapeLeft, .landscapeRight].filter {
-            faces[$0] == nil
-        }
-    }
+    public var missing: [DeviceOrientation] { Self.sides.filter { faces[$0] == nil } }
 
     /// Whether there are enough positions.
     public var isComplete: Bool { missing.isEmpty && tilted.count >= Self.checks }

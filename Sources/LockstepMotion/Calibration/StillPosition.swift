@@ -65,6 +65,9 @@ public struct StillPositionDetector: Sendable {
     /// The position in which the device still lies; nil after it was moved.
     private var last: StillPosition?
 
+    /// Whether the device lies in a position that was found.
+    var isStill: Bool { last != nil }
+
     /// - Parameter hasGyroscope: whether samples of a gyroscope are added, too.
     public init(hasGyroscope: Bool) { self.hasGyroscope = hasGyroscope }
 

@@ -100,7 +100,7 @@ struct CalibrateCommand: ParsableCommand {
         // From here on, Ctrl-C no longer ends the process at once, so that the leases are ended.
         defer { try? target.lease(streams, for: nil) }
         try target.lease(streams, for: min(86_400, patience * Double(6 + InertialCalibrator.checks)))
-        let calibrator = try run.run(patience: .seconds(patience))
+        let calibrator = try run.run(patience: patience)
         let calibration = try failing { () throws(InertialCalibrationError) in
             try calibrator.calibration(at: Moment.now().wall)
         }
