@@ -149,7 +149,7 @@ let package = Package(
             "CCurl CSodium Model Wire MQTT SQLite Transfer Agent Logging ServiceLifecycle "
                 + "SwiftProtobuf", exclude: ["Page", "Sparkplug/Messages/Schema"]),
         // The live picture of all devices, from the broker's messages, and its distribution to many subscribers.
-        module("Live", "Model Wire MQTT Logging"),
+        module("Live", "Model Wire MQTT Motion Logging"),
         // The parts that HTTP servers share: start and stop, listener, TLS, limits, problem documents, files.
         module(
             "HTTP",

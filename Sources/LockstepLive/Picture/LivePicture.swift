@@ -13,6 +13,7 @@ public final class LivePicture: Sendable {
         var states: StateHub
         var events: EventHub
         var fleet = DeviceHub()
+        var calibrations = CalibrationHub()
         var subscribers: [Int: Subscriber] = [:]
         /// Those that follow a session.
         var followers: [RecordingSession.Key: [Int: AsyncStream<RecordingSession>.Continuation]] = [:]
@@ -67,7 +68,7 @@ public final class LivePicture: Sendable {
     /// Adds what a store knows, and replaces counters that were added before. It may be called again at any time.
     public func seed(_ seeds: [DeviceSeed]) {
         state.withLock { state in
-            for change in state.devices.seed(seeds) { state.distribute(change, at: 0) }
+            for change in state.devices.seed(seeds) { state.distribute(change, at: .now()) }
         }
         notify()
     }
@@ -118,7 +119,7 @@ public final class LivePicture: Sendable {
         state.withLock { state in
             state.messages += 1
             let change = state.devices.handle(topic: topic, payload: payload, contentType: contentType, at: moment)
-            if let change { state.distribute(change, at: moment.boot) }
+            if let change { state.distribute(change, at: moment) }
             return change
         }
     }
@@ -189,10 +190,13 @@ public final class LivePicture: Sendable {
 
 extension LivePicture.State {
     /// Adds a change to the queues of subscribers.
-    mutating func distribute(_ change: LiveChange, at boot: Int64) {
+    mutating func distribute(_ change: LiveChange, at moment: Moment) {
         switch change {
         case .state(let address, let transition): states.add(transition, of: address, touched: &touched)
-        case .samples(let batch): samples.add(batch, at: boot)
+        case .samples(let batch):
+            samples.add(batch, at: moment.boot)
+            guard calibrations.contains(batch.address) else { break }
+            calibrations.add(batch, devices[batch.address]?.presence, at: moment, touched: &touched)
         case .event(let event): events.add(event, touched: &touched)
         case .acknowledged(let entry): events.add(entry, touched: &touched)
         case .session(let key):
@@ -215,6 +219,7 @@ extension LivePicture.State {
     mutating func advanceSecond(to moment: Moment, stallTimeout: Int64) -> DeviceDeliveries? {
         var deliveries: DeviceDeliveries?
         devices.removeExcess(at: moment.boot)
+        calibrations.advance(to: moment.boot)
         if let awaited = awaitedSessions, moment.boot >= awaited.until {
             for key in awaited.keys where devices.sessions[key] == nil { endFollowers(of: key) }
             awaitedSessions = nil
@@ -241,6 +246,7 @@ extension LivePicture.State {
         states.remove(id)
         events.remove(id)
         fleet.remove(id)
+        calibrations.remove(id)
     }
 }
 
@@ -349,6 +355,30 @@ extension LivePicture {
             state.fleet.add(subscriber, group: group, interval: interval, revision: snapshot.revision, at: moment)
         }
         subscriber.open([snapshot.event])
+        return subscription(subscriber)
+    }
+
+    /// Guides through the calibration of a device.
+    ///
+    /// Events `step` say what to do next. The last event is `result` with the calibration, or `end` with the reason why there is
+    /// none.
+    /// - Returns: nil if another subscriber is guided through that of the same device.
+    /// - Throws: ``SubscriptionError`` if there are too many subscribers.
+    package func subscribeToCalibration(
+        of device: DeviceAddress, hasGyroscope: Bool, at moment: Moment = .now()
+    ) throws(SubscriptionError) -> LiveSubscription? {
+        let started = try state.withLock { state throws(SubscriptionError) -> (Subscriber, [UInt8])? in
+            guard !state.calibrations.contains(device) else { return nil }
+            let subscriber = try state.addSubscriber(limits, .ends)
+            let replaced = state.devices[device]?.presence?.calibration
+            return (
+                subscriber,
+                state.calibrations.add(
+                    subscriber, of: device, hasGyroscope: hasGyroscope, replaced: replaced, at: moment.boot)
+            )
+        }
+        guard let (subscriber, first) = started else { return nil }
+        subscriber.open([first])
         return subscription(subscriber)
     }
 

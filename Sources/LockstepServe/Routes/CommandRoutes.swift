@@ -20,14 +20,19 @@ struct CommandRoutes {
             guard feed.picture.read({ $0[address] != nil }) else { throw Problem.unknown(address) }
             logger.info(
                 "command sent", metadata: ["device": "\(address)", "action": "\(Self.name(of: request.action))"])
-            do {
-                let reply = try await feed.requests.send(request, to: address)
-                if case .failed(let reason) = reply.reply.outcome {
-                    throw Problem(status: 409, title: "Refused by the agent", detail: "\(address): \(reason)")
-                }
-                return Response(json: reply.payload)
-            } catch let error as CommandError { throw Self.problem(error) }
+            return Response(json: try await Self.send(request, to: address, feed).payload)
         }
+    }
+
+    /// Sends a request to the agent of a device.
+    /// - Throws: ``Problem`` if the agent refuses it, or does not reply.
+    static func send(
+        _ request: AgentRequest, to address: DeviceAddress, _ feed: LiveFeed
+    ) async throws(Problem) -> CommandReply {
+        let reply: CommandReply
+        do { reply = try await feed.requests.send(request, to: address) } catch { throw problem(error) }
+        guard case .failed(let reason) = reply.reply.outcome else { return reply }
+        throw Problem(status: 409, title: "Refused by the agent", detail: "\(address): \(reason)")
     }
 
     /// Decodes a request. An `id` of the client is not used: another client could use the same at the same time.

@@ -108,6 +108,7 @@ struct EventStreamCounters: Sendable {
     let states = ConnectionCounter(maximum: .max)
     let live = ConnectionCounter(maximum: .max)
     let events = ConnectionCounter(maximum: .max)
+    let calibrations = ConnectionCounter(maximum: .max)
 }
 
 extension Problem {

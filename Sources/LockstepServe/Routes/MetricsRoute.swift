@@ -33,7 +33,7 @@ struct MetricsRoute {
             refusedLogins: refusedLogins.total, unsentBytes: budget.reserved,
             subscribers: [
                 "fleet": streams.fleet.count, "states": streams.states.count, "live": streams.live.count,
-                "events": streams.events.count,
+                "events": streams.events.count, "calibrations": streams.calibrations.count,
             ],
             droppedSamples: Int(feed.picture.statistics.droppedSamples), queries: store.statistics, usage: .now())
     }

@@ -98,6 +98,7 @@ struct ServerParts: Sendable {
         RehearsalRoute(store: store).add(to: &routes)
         DeletionRoutes(feed: feed, history: history, root: configuration.root, logger: logger).add(to: &routes)
         CommandRoutes(feed: feed, knownStreams: knownStreams, logger: logger).add(to: &routes)
+        CalibrationRoute(feed: feed, live: live, logger: logger).add(to: &routes)
         ForgetRoute(feed: feed, logger: logger).add(to: &routes)
         RecordingRoutes(
             feed: feed, store: store, knownStreams: knownStreams, root: configuration.root,

@@ -1,0 +1,68 @@
+import Hummingbird
+import LockstepHTTP
+import LockstepLive
+import LockstepModel
+import LockstepMotion
+import LockstepWire
+import Logging
+
+/// The guided calibration of a device, as `lockstep calibrate` does it. The client sends the result to the agent as a command.
+struct CalibrationRoute {
+    let feed: LiveFeed
+    let live: LiveRoutes
+    let logger: Logger
+
+    /// The time after which the leases of the sensors end by themselves, in s: twice what a person needs.
+    private static let leaseDuration = 1200.0
+
+    func add(to routes: inout RouteTable<APIHandler>) {
+        routes.add(Route("POST", "/api/v1/devices/{group}/{device}/calibration", right: .operate)) { call in
+            let address = try call.device()
+            guard feed.picture.read({ $0[address] != nil }) else { throw Problem.unknown(address) }
+            let describe = try await CommandRoutes.send(AgentRequest(action: .describe), to: address, feed)
+            guard case .described(let description) = describe.reply.outcome else {
+                throw CommandRoutes.problem(.noReply(device: "\(address)"))
+            }
+            let streams = [SensorStream.accelerometer, .gyroscope].filter(description.streams.map(\.stream).contains)
+            guard streams.first == .accelerometer else {
+                throw Problem(status: 409, title: "Refused", detail: "\(address) has no accelerometer")
+            }
+            return try await guide(address, streams, call)
+        }
+    }
+
+    private func guide(_ address: DeviceAddress, _ streams: [SensorStream], _ call: APICall) async throws -> Response {
+        let subscription: LiveSubscription?
+        do {
+            subscription = try feed.picture.subscribeToCalibration(
+                of: address, hasGyroscope: streams.contains(.gyroscope))
+        } catch { throw Problem.unavailable("\(error)") }
+        guard let subscription else {
+            throw Problem(
+                status: 409, title: "Refused",
+                detail: "somebody else is calibrating \(address): wait until this has ended, and start again")
+        }
+        logger.info("calibration started", metadata: ["device": "\(address)"])
+        let client = "lockstep-serve-\(Epoch.random())"
+        Task {
+            _ = await subscription.ended()
+            try? await lease(streams, of: address, at: 0, client)
+        }
+        do {
+            try await lease(streams, of: address, at: CalibrationGuide.rate, client)
+            return try live.respond(call, live.streams.calibrations) { subscription }
+        } catch {
+            subscription.cancel()
+            throw error
+        }
+    }
+
+    private func lease(
+        _ streams: [SensorStream], of address: DeviceAddress, at rate: Double, _ client: String
+    ) async throws(Problem) {
+        for stream in streams {
+            let lease = RateLease(stream: stream, rate: rate, duration: Self.leaseDuration)
+            _ = try await CommandRoutes.send(AgentRequest(client: client, action: .lease(lease)), to: address, feed)
+        }
+    }
+}
