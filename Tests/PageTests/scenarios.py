@@ -9,7 +9,7 @@ from browser import Browser
 from sessions import recorded
 from system import System
 from tiles import TileServer
-from truth import EXPECTED, no_errors, open_view, text
+from truth import EXPECTED, no_errors, open_view, text, window
 
 HERE = pathlib.Path(__file__).resolve().parent
 VIEWS = ["#/", "#/map", "#/device/lab/left", "#/sessions", "#/sessions/lab/played", "#/events", "#/bouncer/lab/left", "#/system"]
@@ -225,6 +225,67 @@ def a_lease_is_counted_down(system, browser):
     page.expect("!document.querySelector('.lease')", 20, "the end of the lease")
     no_errors(page)
     page.close()
+
+
+def a_device_is_calibrated(system, browser):
+    """By keyboard and on a phone: positions, quality, use and undo. One person at a time, and who leaves ends it."""
+    dialog = "document.querySelector('dialog[open]')"
+    status = text("dialog[open] [role=status]")
+    present = text("#calibration-present")
+
+    def button(label, within="dialog[open]"):
+        return f"[...document.querySelectorAll('{within} button')].find((button) => !button.hidden && button.textContent === '{label}')"
+
+    def open_dialog(page, device="left"):
+        page.requests.clear()
+        open_view(page, own, f"#/device/lab/{device}", button("Calibrate", "#control"))
+        assert not any("calibration.js" in url for url in page.requests), "what is seldom needed is loaded with the view"
+        page.evaluate(f"{button('Calibrate', '#control')}.focus()")
+        page.key("Enter")
+        page.expect(f"document.activeElement === {button('Start')}", 20, "the dialog")
+
+    with System(system.programs, [("lab/right", "simulate:1")]) as own:
+        positions = [(0, 0, -1), (0, 0, 1), (0, -1, 0), (0, 1, 0), (-1, 0, 0), (1, 0, 0), (0.8, 0.6, 0), (-0.6, 0, 0.8), (0, -0.8, -0.6)]
+        rows = [position for position in positions * 60 for _ in range(150)]
+        recording = own.folder / "positions.csv"
+        recording.write_text("t_us,x_g,y_g,z_g\n" + "".join(f"{i * 20_000},{1.05 * x + 0.08},{y},{z}\n" for i, (x, y, z) in enumerate(rows)))
+        # Faster than a person, so that the test is shorter.
+        own.start_agent("lab/left", f"replay:{recording}", "--speed", "4")
+        device = lambda: own.get("/api/v1/devices/lab/left") or {}
+        own.wait(lambda: device().get("streams"), "the device sends samples")
+        page, other = window(browser, width=390, height=844, mobile=True), window(browser)
+        open_dialog(page)
+        page.expect(f"{present} === 'Not calibrated.'")
+        page.key("Enter")
+        page.expect(f"document.activeElement === {button('Use this calibration')} && /^At rest, .a. differs from 1 g by [0-9.]+ mg/.test({status})", 120, "the quality")
+        assert page.evaluate(f"[...{dialog}.querySelectorAll('.steps li')].filter((each) => each.textContent.endsWith('✓ done')).length") == 9
+        assert "calibration" not in device(), "it is used before somebody has accepted it"
+        page.key("Enter")
+        own.wait(lambda: abs(device().get("calibration", {}).get("offset", [0])[0] - 0.08) < 0.002, "the agent uses it")
+        page.expect(f"/^Calibrated .*in 9 positions/.test({present}) && document.activeElement === {button('Start')}", 20, "the present calibration")
+        # Who carries it does not lay it down: this run would not end by itself.
+        open_dialog(page, "right")
+        page.key("Enter")
+        page.expect(f"/1 of 9: lay it flat/.test({status}) && {dialog}.querySelectorAll('.steps li').length === 9 && {dialog}.querySelector('[aria-current=step]').textContent.startsWith('lay it flat')", 20, "the first position")
+        assert page.evaluate(f"{dialog}.scrollWidth <= {dialog}.clientWidth && document.documentElement.scrollWidth <= innerWidth"), "the dialog is too wide"
+        problems = page.evaluate((HERE / "accessibility.js").read_text())
+        assert not problems, problems
+        open_dialog(other, "right")
+        other.key("Enter")
+        other.expect(f"/^Somebody else is calibrating lab\\/right/.test({status})", 20, "the refusal of a second person")
+        page.evaluate("location.hash = '#/'")
+        page.expect(f"!{dialog}", 20, "the end of the dialog")
+        other.expect(f"{button('Start')}?.click() ?? / of 9: /.test({status})", 20, "the turn of the other person")
+        other.key("Escape")
+        other.expect(f"!{dialog}")
+        open_dialog(page)
+        page.evaluate(f"{button('Undo the calibration')}.focus()")
+        page.key("Enter")
+        own.wait(lambda: "calibration" not in device(), "the calibration is removed")
+        page.expect(f"{present} === 'Not calibrated.' && !{button('Undo the calibration')}", 20)
+        for each in (page, other):
+            no_errors(each, EXPECTED)
+            each.close()
 
 
 def bouncer_pauses_with_the_device(system, browser):
@@ -630,7 +691,7 @@ def a_reader_cannot_acknowledge(system, browser):
         page.close()
 
 
-ALL = [events_are_shown_and_acknowledged, notifications_are_shown_by_choice, a_reader_cannot_acknowledge, fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down,
+ALL = [events_are_shown_and_acknowledged, notifications_are_shown_by_choice, a_reader_cannot_acknowledge, fleet_shows_every_device, device_shows_every_card, plots_show_the_past, live_values_arrive_in_time, a_lease_is_counted_down, a_device_is_calibrated,
        bouncer_keeps_its_score, bouncer_pauses_with_the_device, views_are_accessible, everything_is_reachable_by_keyboard, everything_is_done_by_keyboard,
        nothing_shifts, charts_are_smooth, a_failed_first_connection_is_soon_repeated, tiles_come_from_the_named_server, a_phone_joins_by_code, a_token_is_asked_for,
        a_thousand_devices_are_usable, a_lost_device_is_shown_first, the_page_reconnects]

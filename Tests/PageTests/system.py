@@ -112,10 +112,10 @@ class System:
     def publish(self, topic, payload):
         subprocess.run(["mosquitto_pub", "-h", "127.0.0.1", "-p", str(self.broker_port), "-q", "1", "-t", topic, "-m", payload], check=True)
 
-    def start_agent(self, address, source):
+    def start_agent(self, address, source, *options):
         group, device = address.split("/")
         self.start(address, self.programs / "lockstep-agent", "--broker", self.broker, "--group", group, "--device", device,
-                   "--source", source, "--outbox", self.folder / f"{group}-{device}.outbox")
+                   "--source", source, "--outbox", self.folder / f"{group}-{device}.outbox", *options)
 
     def start_server(self):
         options = list(self.server_options)

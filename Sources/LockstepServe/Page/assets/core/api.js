@@ -10,7 +10,7 @@
  * @property {Record<string, number>} rates Hz @property {string|null} phase @property {Record<string, string>|null} sources
  * @property {{level: number|null, charging: boolean|null, t: number}|null} battery
  * @property {{lat: number, lon: number, hacc: number|null, alt: number|null, speed: number|null, course: number|null, t: number}|null} position
- * @property {string[]} streams
+ * @property {string[]} streams @property {import("../pure/calibration.js").Calibration} [calibration]
  */
 
 /** A failed request, with the server's problem document if there was one. */
@@ -33,9 +33,9 @@ export function onUnauthorized(listener) {
 
 /**
  * @param {string} path below /api/v1
- * @param {{method?: string, body?: unknown, query?: Record<string, unknown>, signal?: AbortSignal}} [options]
+ * @param {{method?: string, body?: unknown, query?: Record<string, unknown>, signal?: AbortSignal, isStream?: boolean}} [options] `isStream`: returns the body as a stream
  */
-export async function request(path, { method = "GET", body, query, signal } = {}) {
+export async function request(path, { method = "GET", body, query, signal, isStream } = {}) {
     const url = new URL(`/api/v1${path}`, location.origin);
     for (const [name, value] of Object.entries(query ?? {})) {
         if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, String(value));
@@ -52,7 +52,7 @@ export async function request(path, { method = "GET", body, query, signal } = {}
         if (error instanceof DOMException && error.name === "AbortError") throw error;
         throw new ApiError(0, "No connection", "The server does not answer.");
     }
-    if (response.ok) return response.status === 204 ? null : response.json();
+    if (response.ok) return isStream ? response.body : response.status === 204 ? null : response.json();
     const problem = await response.json().catch(() => ({}));
     if (response.status === 401 && path !== "/session") unauthorized.dispatchEvent(new Event("unauthorized"));
     throw new ApiError(response.status, problem.title ?? `Error ${response.status}`, problem.detail ?? "");

@@ -1,14 +1,16 @@
-/** Commands to a device: leases of rates, the phase, flush. Only for sessions that may operate. */
+/** Commands to a device: leases of rates, the phase, flush, the calibration. Only for sessions that may operate. */
 
 import { devicePath, request } from "../core/api.js";
 import { now } from "../core/clock.js";
 import { card, emptyState, h, icon, segmented, setText } from "../core/dom.js";
+import { fleet } from "../core/fleet-store.js";
 import { parts } from "../core/parts.js";
 import { session } from "../core/session.js";
 import { stored, store } from "../core/settings.js";
 import { announce } from "../core/shell.js";
 import { askForget } from "./forget-dialog.js";
 import { askRename } from "./rename-dialog.js";
+import { dateTime } from "../pure/format.js";
 import { leaseRate, proposedRate, remaining } from "../pure/lease.js";
 
 const DURATIONS = [["60", "1 min"], ["300", "5 min"], ["900", "15 min"], ["3600", "1 h"], ["21600", "6 h"]];
@@ -49,9 +51,14 @@ export function controlCard({ group, device }, streams) {
     flush.title = "Publish the samples of the current window now";
     const forget = h("button", { class: "button", type: "button", onclick: () => askForget({ group, device }) }, "Forget this device");
     const rename = h("button", { class: "button", type: "button", onclick: () => askRename({ group, device }) }, "Rename or move");
+    const calibrate = h("button", { class: "button", type: "button", hidden: !streams.some((entry) => entry.stream === "motion/accelerometer"), onclick: async () => {
+        const module = await import("/assets/device/calibration.js").catch(() => null);
+        if (!module) return say("bad", "The server does not answer: try again.");
+        module.openCalibration({ request, path: devicePath(group, device), device, calibration: fleet.get(group, device)?.calibration ?? null, timeText: dateTime });
+    } }, "Calibrate");
     body.append(
         offline, h("h3", { class: "sub" }, "Rate lease"), h("p", { class: "hint" }, "A lease raises the rate of a stream until it ends."), form, leases,
-        h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), h("div", { class: "row" }, forget, rename), result);
+        h("h3", { class: "sub" }, "Phase"), h("div", { class: "row" }, phase.element, flush), h("div", { class: "row" }, calibrate, forget, rename), result);
 
     let known = [];
     let describeTimer = 0;
