@@ -47,6 +47,24 @@ struct RetentionTests {
                 == IngestResult.Counts(expired: 1))
     }
 
+    @Test("most pages that become free are not written")
+    func written() throws {
+        let clock = SimulatedClock()
+        let (store, _) = try newStore(.retaining(["*": 10 * day], clock))
+        for part in 0..<5 as Range<Int64> {
+            try store.write(received(acceleration(part * 9000..<(part + 1) * 9000), seq: part))
+        }
+        let free = try store.database.integer("PRAGMA freelist_count")
+        clock.set(start + 30 * day)
+        try store.write(received(acceleration([30 * day]), seq: 6))
+        // The log begins again.
+        store.checkpoint()
+        store.applyRetention()
+        #expect(try store.database.integer("SELECT count(*) FROM accelerometer") == 1)
+        let freed = try store.database.integer("PRAGMA freelist_count") - free
+        #expect(freed > 500 && store.database.logPages < Int(freed) / 2, "\(freed) \(store.database.logPages)")
+    }
+
     @Test("samples of a device whose clock is not set stay")
     func unset() throws {
         let clock = SimulatedClock()
