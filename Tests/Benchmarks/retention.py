@@ -92,8 +92,8 @@ class Round(Years):
                 probe.stdin.flush()
             if now - looked >= 0.25:
                 looked = now
-                bytes_written = int(written.read_text().split("write_bytes: ")[1].split()[0])
-                looks.append((now, self.deleted(), bytes_written, self.query("SELECT sum(samples) FROM devices")))
+                bytes_written = [int(written.read_text().split(name)[1].split()[0]) for name in ("\nwrite_bytes: ", "\nwchar: ")]
+                looks.append((now, self.deleted(), *bytes_written, self.query("SELECT sum(samples) FROM devices")))
                 log = max(log, os.path.getsize(self.store + "-wal"))
                 # Nothing more leaves.
                 over = leaves and len(looks) > 20 and looks[-1][1] > before and looks[-1][1] == looks[-9][1]
@@ -118,8 +118,8 @@ class Round(Years):
         parts = statistics.quantiles(ages, n=100)
         return {
             "seconds": length, "median_ms": parts[49] * 1e3, "p99_ms": parts[98] * 1e3, "log_mb": log / 1e6,
-            "samples_per_s": (last[3] - first[3]) / length, "deleted_per_s": (last[1] - first[1]) / length,
-            "written_mb_per_s": (last[2] - first[2]) / length / 1e6,
+            "samples_per_s": (last[4] - first[4]) / length, "deleted_per_s": (last[1] - first[1]) / length,
+            "written_mb_per_s": (last[2] - first[2]) / length / 1e6, "write_calls_mb_per_s": (last[3] - first[3]) / length / 1e6,
         }  # fmt: skip
 
 
@@ -149,14 +149,15 @@ def main():
     median = {side: {name: statistics.median(run[name] for run in runs) for name in runs[0]} for side, runs in figures.items()}
     having, without = median.values()
     ratio = having["p99_ms"] / without["p99_ms"]
-    cost = (having["written_mb_per_s"] - without["written_mb_per_s"]) * 1e6 / (having["deleted_per_s"] * store.bytes_of_row)
+    deleted = having["deleted_per_s"] * store.bytes_of_row / 1e6
+    cost, calls = ((having[name] - without[name]) / deleted for name in ("written_mb_per_s", "write_calls_mb_per_s"))
     if arguments.json:
-        print(json.dumps({"benchmark": "retention", "rounds": figures, "p99_ratio": ratio, "written_per_deleted": cost}))
+        print(json.dumps({"benchmark": "retention", "rounds": figures, "p99_ratio": ratio, "written_per_deleted": cost, "in_write_calls": calls}))
         return
     print("| Median of the runs | " + " | ".join(sides) + " |\n|---|---|---|")
     for name in having:
         print(f"| {name} | " + " | ".join(f"{value[name]:,.1f}" for value in median.values()) + " |")
-    print(f"\np99 with retention: {ratio:.2f} of that without; bytes written for each deleted one: {cost:.2f}")
+    print(f"\np99 with retention: {ratio:.2f} of that without; bytes written for each deleted one: {cost:.2f}, in write calls: {calls:.2f}")
 
 
 if __name__ == "__main__":
