@@ -196,16 +196,9 @@ extension ClickHouseStore {
         if !progress.isMutating {
             try client.execute("ALTER TABLE \(table.name) DELETE WHERE \(record.condition(in: table))")
             progress.isMutating = true
-        } else {
-            let open = try client.rows(
-                """
-                SELECT count() FROM system.mutations
-                WHERE database = currentDatabase() AND table = '\(table.name)' AND is_done = 0
-                """)
-            if open.first?[0] == "0" {
-                progress.isMutating = false
-                progress.tables = Array(remaining.dropFirst())
-            }
+        } else if try !client.isDeleting(from: table.name) {
+            progress.isMutating = false
+            progress.tables = Array(remaining.dropFirst())
         }
         progress.due = .now + (progress.isMutating ? Self.mutationInterval : .zero)
         deletion = progress

@@ -332,15 +332,20 @@ extension ClickHouseClient {
     /// - Parameter time: how long to wait at most, or nil for as long as the server works on it.
     func waitForDeletions(from table: String, within time: Duration? = nil) throws(StoreError) {
         let deadline = time.map { ContinuousClock.now + $0 }
-        while try rows(
+        while try isDeleting(from: table) {
+            if let deadline, ContinuousClock.now >= deadline { return }
+            usleep(200_000)
+        }
+    }
+
+    /// Returns whether the server still has to delete rows of a table.
+    func isDeleting(from table: String) throws(StoreError) -> Bool {
+        try rows(
             """
             SELECT count() FROM system.mutations
             WHERE database = currentDatabase() AND table = '\(table)' AND is_done = 0
             """
-        ).first?[0] != "0" {
-            if let deadline, ContinuousClock.now >= deadline { return }
-            usleep(200_000)
-        }
+        ).first?[0] != "0"
     }
 
     /// Returns the highest version of each device in a table, by id.
