@@ -38,9 +38,9 @@ struct FaultQuery {
             return ["t,time,topic,reason,size,head"]
                 + shown.map { message in
                     [
-                        "\(message.at.microseconds)", message.at.description, EventQuery.quoted(message.topic),
-                        EventQuery.quoted(message.reason), "\(message.size)",
-                        EventQuery.quoted(Self.text(of: message.head)),
+                        "\(message.at.microseconds)", message.at.description, message.topic.csvField,
+                        message.reason.csvField, "\(message.size)",
+                        Self.text(of: message.head).csvField,
                     ].joined(separator: ",")
                 }
         case .json:
@@ -108,8 +108,8 @@ struct FaultQuery {
                 + shown.map { device, conflict in
                     [
                         "\(device.group)", "\(device.device)", "\(conflict.time.microseconds)",
-                        conflict.time.description, conflict.stream, EventQuery.quoted(conflict.stored),
-                        EventQuery.quoted(conflict.received), "\(conflict.receivedAt.microseconds)",
+                        conflict.time.description, conflict.stream, conflict.stored.csvField,
+                        conflict.received.csvField, "\(conflict.receivedAt.microseconds)",
                     ].joined(separator: ",")
                 }
         case .json:

@@ -1,4 +1,5 @@
 import Glibc
+import LockstepModel
 public import Logging
 
 /// Writes one line per event to standard error: `TIME  LEVEL  event  key=value …`, or one JSON object.
@@ -173,23 +174,10 @@ enum LogText {
     }
 
     /// Returns the value in quotes, escaped as in JSON.
-    static func quoted(_ value: String) -> String {
-        var text = "\""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\u{0}"..."\u{1F}", "\u{7F}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text + "\""
-    }
+    static func quoted(_ value: String) -> String { "\"" + value.escaping(escapes) + "\"" }
+
+    private static let escapes = String.jsonEscapes.merging(
+        ["\n": "\\n", "\r": "\\r", "\t": "\\t", "\u{7F}": "\\u007f"]) { $1 }
 }
 
 extension LogHandler {

@@ -20,13 +20,13 @@ public struct ExportColumn: Hashable, Sendable {
 extension OutputBuffer {
     /// Appends a value as in CSV, or nothing if it is unknown.
     mutating func append(csv value: Double, _ kind: SensorStream.Kind) {
-        if value.isFinite { append(value, kind, quote: "", escape: OutputBuffer.csvField) }
+        if value.isFinite { append(value, kind, quote: "", escape: \.csvField) }
     }
 
     /// Appends a value as in JSON, or null if it is unknown.
     mutating func append(json value: Double, _ kind: SensorStream.Kind) {
         if value.isFinite {
-            append(value, kind, quote: "\"", escape: OutputBuffer.jsonText)
+            append(value, kind, quote: "\"", escape: \.jsonText)
         } else {
             append("null")
         }
@@ -42,29 +42,5 @@ extension OutputBuffer {
             if let number = Int64(exactly: value) { append(number) } else { append(value.description) }
         case .choice(let words): append(quote + escape(words[Int(value)]) + quote)
         }
-    }
-
-    /// Returns a text as a field of CSV (RFC 4180).
-    static func csvField(_ text: String) -> String {
-        guard text.utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return text }
-        return "\"" + text.escaping(["\"": "\"\""]) + "\""
-    }
-
-    /// Returns a text as the content of a JSON string (RFC 8259).
-    static func jsonText(_ text: String) -> String {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
-            return text
-        }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"", "\\": result += "\\\(scalar)"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

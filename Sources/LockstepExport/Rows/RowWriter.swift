@@ -41,14 +41,14 @@ public struct CSVWriter: RowWriter {
     public func begin(into output: inout OutputBuffer) {
         let names =
             (hasDevice ? ["group", "device"] + (stream == nil ? [] : ["stream"]) : []) + ["t", "time"]
-            + columns.map { OutputBuffer.csvField($0.name) }
+            + columns.map { $0.name.csvField }
         output.append(names.joined(separator: ",") + "\n")
     }
 
     public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
         if hasDevice, row.device != device {
             device = row.device
-            let stream = stream.map { OutputBuffer.csvField($0) + "," } ?? ""
+            let stream = stream.map { $0.csvField + "," } ?? ""
             prefix = Array("\(row.device.group),\(row.device.device),\(stream)".utf8)
         }
         output.append(prefix)
@@ -83,7 +83,7 @@ public struct NDJSONWriter: RowWriter {
     ///   - stream: the name of the stream for the member `stream`, or nil to leave it out.
     public init(columns: [ExportColumn], stream: String? = nil) {
         self.stream = stream
-        self.columns = columns.map { ($0.kind, Array(",\"\(OutputBuffer.jsonText($0.name))\":".utf8)) }
+        self.columns = columns.map { ($0.kind, Array(",\"\($0.name.jsonText)\":".utf8)) }
     }
 
     public func begin(into output: inout OutputBuffer) {}
@@ -106,7 +106,7 @@ public struct NDJSONWriter: RowWriter {
 
     private mutating func start(_ device: DeviceAddress) {
         self.device = device
-        let stream = stream.map { #""stream":"\#(OutputBuffer.jsonText($0))","# } ?? ""
+        let stream = stream.map { #""stream":"\#($0.jsonText)","# } ?? ""
         prefix = Array(#"{"group":"\#(device.group)","device":"\#(device.device)",\#(stream)"t":"#.utf8)
     }
 }
@@ -147,7 +147,7 @@ public struct JSONRowsWriter: RowWriter {
     public func end(into output: inout OutputBuffer) { output.append("]}\n") }
 
     /// Returns a text as a JSON string.
-    public static func string(_ text: String) -> String { "\"\(OutputBuffer.jsonText(text))\"" }
+    public static func string(_ text: String) -> String { "\"\(text.jsonText)\"" }
 
     /// Returns texts as a JSON array of strings.
     public static func strings(_ texts: [String]) -> String { "[\(texts.map(string).joined(separator: ","))]" }

@@ -59,14 +59,14 @@ struct SenMLWriter: ExportWriter {
             output.append(UInt64(time % 1_000_000), digits: 6)
             output.append(",")
         }
-        output.append(#""n":"\#(OutputBuffer.jsonText(column.name))","#)
+        output.append(#""n":"\#(column.name.jsonText)","#)
         if let unit = column.unit { output.append(#""u":"\#(unit)","#) }
         switch value {
         case .integer(let number):
             output.append(#""v":"#)
             output.append(number)
         case .real(let number): output.append(#""v":\#(number)"#)
-        case .word(let word): output.append(#""vs":"\#(OutputBuffer.jsonText(word))""#)
+        case .word(let word): output.append(#""vs":"\#(word.jsonText)""#)
         }
         output.append("}")
     }

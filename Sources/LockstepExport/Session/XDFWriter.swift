@@ -193,9 +193,9 @@ extension RecordingSession.Device {
 public func markerCSV(_ markers: [RecordingSession.Marker]) -> String {
     markers.reduce("t,time,clock,text,device,value,duration_s,id\n") { text, marker in
         let fields = [
-            "\(marker.time.microseconds)", "\(marker.time)", marker.clock.rawValue, OutputBuffer.csvField(marker.text),
+            "\(marker.time.microseconds)", "\(marker.time)", marker.clock.rawValue, marker.text.csvField,
             marker.device?.rawValue ?? "", marker.value.map { "\($0)" } ?? "",
-            marker.duration.map { "\(Double($0) / 1e6)" } ?? "", OutputBuffer.csvField(marker.id),
+            marker.duration.map { "\(Double($0) / 1e6)" } ?? "", marker.id.csvField,
         ]
         return text + fields.joined(separator: ",") + "\n"
     }

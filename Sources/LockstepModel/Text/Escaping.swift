@@ -11,6 +11,28 @@ extension String {
         }
         return result
     }
+
+    /// The text as a field of CSV (RFC 4180).
+    package var csvField: String {
+        guard utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return self }
+        return "\"" + escaping(["\"": "\"\""]) + "\""
+    }
+
+    /// The text as the content of a JSON string (RFC 8259).
+    package var jsonText: String {
+        // Most texts are names.
+        guard utf8.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
+            return self
+        }
+        return escaping(Self.jsonEscapes)
+    }
+
+    /// What a JSON string has in place of characters that it must not contain.
+    package static let jsonEscapes: [Unicode.Scalar: String] = {
+        var escapes: [Unicode.Scalar: String] = ["\"": "\\\"", "\\": "\\\\"]
+        for byte in UInt8(0)..<0x20 { escapes[Unicode.Scalar(byte)] = "\\u00" + [byte].hexadecimal }
+        return escapes
+    }()
 }
 
 extension UInt8 {

@@ -128,22 +128,8 @@ package struct JSONObjectWriter {
     /// Writes `text` as a JSON string, with quotes and escapes.
     package mutating func string(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        defer { bytes.append(UInt8(ascii: "\"")) }
-        // Most texts are names, which are copied at once.
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-            return raw(text)
-        }
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0..<0x20:
-                let digits = String(byte, radix: 16)
-                raw("\\u00" + (digits.utf8.count < 2 ? "0" : "") + digits)
-            default: bytes.append(byte)
-            }
-        }
+        raw(text.jsonText)
+        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Writes the name of a member, whose value must follow.

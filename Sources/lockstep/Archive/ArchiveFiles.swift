@@ -30,10 +30,7 @@ struct ArchiveFiles {
     func write(_ entry: ArchiveEntry, _ conflicts: [DeviceHealth.Conflict]) throws -> ArchiveEntry? {
         try write(entry, begin: { $0.append("group,device,stream,t,stored,received,at\n") }) { add in
             for conflict in conflicts.sorted(by: { $0.time < $1.time }) {
-                let values = [conflict.stored, conflict.received].map { json in
-                    "\"" + json.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
-                        + "\""
-                }
+                let values = [conflict.stored, conflict.received].map { "\"" + $0.escaping(["\"": "\"\""]) + "\"" }
                 let line =
                     "\(entry.device.group),\(entry.device.device),\(conflict.stream),\(conflict.time.microseconds),"
                     + "\(values[0]),\(values[1]),\(conflict.receivedAt.microseconds)\n"

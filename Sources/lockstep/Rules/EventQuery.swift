@@ -47,7 +47,7 @@ struct EventQuery {
                 + events.map { id, event, acknowledged in
                     [
                         id.map { "\($0)" } ?? "", event.time.description, name(event), event.rule,
-                        event.value.map { "\($0)" } ?? "", event.isLate ? "1" : "0", quoted(event.text),
+                        event.value.map { "\($0)" } ?? "", event.isLate ? "1" : "0", event.text.csvField,
                         acknowledged?.description ?? "", event.severity.rawValue,
                     ].joined(separator: ",")
                 }
@@ -74,10 +74,4 @@ struct EventQuery {
     }
 
     private static func name(_ event: RuleEvent) -> String { event.device?.description ?? "collector" }
-
-    /// Returns a text as a field of CSV.
-    static func quoted(_ text: String) -> String {
-        guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
-        return "\"" + text.escaping(["\"": "\"\""]) + "\""
-    }
 }
