@@ -70,7 +70,7 @@ let shims: [Target] = [
     .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
     // Decrypts OwnTracks messages.
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium"),
-    // Unpacks compressed messages.
+    // Packs and unpacks messages and archives, and computes the checksums of MCAP.
     .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
     // HTTP and SMTP. A Swift HTTP client with TLS would double the size of the collector.
     .systemLibrary(name: "CCurl", pkgConfig: "libcurl"),
@@ -126,7 +126,7 @@ let package = Package(
         // The sample store in a ClickHouse database.
         module("ClickHouse", "CCurl Model Store Transfer"),
         // File formats of exported samples.
-        module("Export", "Model Store"),
+        module("Export", "CZlib Model Store"),
         // Algorithms without I/O: attitude, filters, gestures, steps.
         module("Motion", "Model"),
         // Sensor sources, and the hub that shares them between consumers.
