@@ -245,7 +245,7 @@ let package = Package(
         // Randomly damaged input for every decoder.
         tests("FuzzTests", "Model Wire Sensors Transfer Gateway CommandLine SensorTestSupport"),
         // Runs a cluster on this machine and lets its programs fail, for deploy/cluster.
-        program("lockstep-cluster", "Sensors System ArgumentParser", path: "Tests/Cluster"),
+        program("lockstep-cluster", "Model Sensors System ArgumentParser", path: "Tests/Cluster"),
         // Processes are killed at random, and no sample may be lost.
         tests("ChaosTests", "Model SQLite Store Sensors Agent TestSupport lockstep lockstep-agent lockstep-collector"),
     ],

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import LockstepModel
 
 /// The address of a keeper, ZooKeeper, for its clients.
 public struct KeeperAddress: Sendable {

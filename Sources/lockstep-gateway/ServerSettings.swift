@@ -52,7 +52,7 @@ extension Options<ServerSettings> {
         configuration.users = users
         configuration.tls = tls
         configuration.authority = authority
-        configuration.pageFolder = page ?? PageFolder(installed: "join", source: "Sources/LockstepGateway/Page").find()
+        configuration.pageFolder = page ?? PageFolder.find(installed: "join", source: "Sources/LockstepGateway/Page")
         configuration.limits.body = maxPayload
         configuration.pendingBytes = max(configuration.pendingBytes, 2 * maxPayload)
         if let connections { configuration.limits.connections = connections }

@@ -40,8 +40,6 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Settings file") var file: SettingsFile
     @OptionGroup(title: "Broker") var broker: BrokerOptions
 
-    private static let page = PageFolder(installed: "page", source: "Sources/LockstepServe/Page")
-
     static func main() async { await runProgram() }
 
     func run() async throws {
@@ -69,7 +67,9 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.isReadOnly = try settings.isOn(options.readOnly)
         configuration.tiles = try settings.value(options.tiles)
         configuration.joinURL = try settings.value(options.joinURL)
-        configuration.pageFolder = try settings.value(options.page) ?? Self.page.find()
+        configuration.pageFolder =
+            try settings.value(options.page)
+            ?? PageFolder.find(installed: "page", source: "Sources/LockstepServe/Page")
         configuration.version = lockstepVersion
         try settings.assign(options.maxConnections, to: &configuration.limits.http.connections)
         try settings.assign(options.trustedProxy, to: &configuration.limits.http.trustedProxies)

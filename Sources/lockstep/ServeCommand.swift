@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 import LockstepCommandLine
-import LockstepSystem
+import LockstepModel
 
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import LockstepModel
 import LockstepSystem
 
 /// The programs of a cluster: what to start with which arguments and settings.

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import LockstepModel
 import LockstepSensors
 import LockstepSystem
 

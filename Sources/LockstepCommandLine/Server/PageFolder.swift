@@ -1,34 +1,16 @@
 import Glibc
+import LockstepModel
 
 /// The folder with the files of a page that a program serves.
-public struct PageFolder: Sendable {
-    /// The folder below `share/lockstep` of an installation.
-    private let installed: String
-    private let source: String
-
-    /// Creates the place of a page.
+public enum PageFolder {
+    /// Returns the folder of the installed page or of the checkout that holds this program, or nil if there is none.
     /// - Parameters:
     ///   - installed: the name of the folder below `share/lockstep`, beside the folder of the installed program.
     ///   - source: the path of the folder in a checkout, such as `Sources/LockstepServe/Page`.
-    public init(installed: String, source: String) {
-        self.installed = installed
-        self.source = source
-    }
-
-    /// Returns the folder of the installed page or of the checkout that holds this program, or nil if there is none.
-    public func find() -> String? {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        var folder = Self.parent(String(decoding: buffer[..<count], as: UTF8.self))
-        let shared = Self.parent(folder) + "/share/lockstep/" + installed
-        if Self.hasPage(shared) { return shared }
-        while !folder.isEmpty {
-            let page = folder + "/" + source
-            if Self.hasPage(page) { return page }
-            folder = Self.parent(folder)
-        }
-        return nil
+    public static func find(installed: String, source: String) -> String? {
+        let file = "/index.html"
+        return ProgramLocation.file(installed: installed + file, source: source + file)
+            .map { String($0.dropLast(file.count)) }
     }
 
     /// Returns the folder if it has the files of a page.
@@ -41,10 +23,6 @@ public struct PageFolder: Sendable {
     }
 
     private static func hasPage(_ folder: String) -> Bool { access(folder + "/index.html", R_OK) == 0 }
-
-    private static func parent(_ path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-    }
 }
 
 /// The settings of a server's certificate.

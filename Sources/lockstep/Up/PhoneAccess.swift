@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LockstepCommandLine
+import LockstepModel
 import LockstepSystem
 
 /// What `lockstep up --phones` needs: a certificate that phones can trust, and a token.
