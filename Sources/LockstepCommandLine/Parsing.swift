@@ -14,12 +14,10 @@ public func wholeNumber(_ text: String, in range: ClosedRange<Int>) throws -> In
 /// - Returns: the duration in µs.
 /// - Throws: ``CommandFailure`` for any other text.
 public func parseDuration(_ text: String) throws -> Int64 {
-    let number = text.prefix { $0.isNumber || $0 == "." }
-    let units: [String: Double] = ["ms": 1e3, "": 1e6, "s": 1e6, "m": 60e6, "h": 3600e6, "d": 86_400e6]
-    guard let value = Double(number), let unit = units[String(text.dropFirst(number.count))], value * unit < 1e17 else {
+    guard let microseconds = duration(of: text) else {
         throw CommandFailure("'\(text)' is not a duration: use 250ms, 30s, 5m, 2h or 7d")
     }
-    return Int64(value * unit)
+    return microseconds
 }
 
 /// Parses a size in bytes: a number, optionally with `K`, `M` or `G` (powers of 1024).

@@ -119,6 +119,15 @@ public struct DeviceAddress: Hashable, Comparable, Sendable, CustomStringConvert
         self.device = device
     }
 
+    /// Parses `GROUP/DEVICE`. Returns nil for any other text.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let group = GroupID(rawValue: String(parts[0])),
+            let device = DeviceID(rawValue: String(parts[1]))
+        else { return nil }
+        self.init(group: group, device: device)
+    }
+
     /// The address as text: `GROUP/DEVICE`.
     public var description: String { "\(group)/\(device)" }
 

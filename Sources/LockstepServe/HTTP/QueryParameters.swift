@@ -53,11 +53,8 @@ struct QueryParameters: Sendable {
     /// - Throws: ``Problem`` for any other text.
     func time(_ name: String, now: Timestamp) throws(Problem) -> Timestamp? {
         try value(name) { text in
-            if text == "now" { return now }
-            if text.hasPrefix("-"), let before = LockstepServe.duration(String(text.dropFirst())) {
-                return now - before
-            }
-            guard let time = Timestamp(text),
+            let before = text == "now" ? 0 : text.hasPrefix("-") ? LockstepModel.duration(of: text.dropFirst()) : nil
+            guard let time = before.map({ now - $0 }) ?? Timestamp(text),
                 (-Self.latest.microseconds...Self.latest.microseconds).contains(time.microseconds)
             else {
                 throw Problem.badRequest(
@@ -75,22 +72,11 @@ struct QueryParameters: Sendable {
     /// - Throws: ``Problem`` for any other text.
     func duration(_ name: String, in range: ClosedRange<Int64>, _ bounds: String) throws(Problem) -> Int64? {
         try value(name) { text in
-            guard let duration = LockstepServe.duration(text), range.contains(duration) else {
+            guard let duration = LockstepModel.duration(of: text), range.contains(duration) else {
                 throw Problem.badRequest(
                     "\(name): '\(text.prefix(80))' is not a duration \(bounds), such as 250ms, 10s, 5m or 1h")
             }
             return duration
         }
     }
-}
-
-/// Parses a duration: a number with a unit (`250ms`, `30s`, `5m`, `2h`, `7d`), or a number of seconds.
-/// - Returns: the duration in µs, or nil for any other text.
-func duration(_ text: String) -> Int64? {
-    let number = text.prefix { ("0"..."9").contains($0) || $0 == "." }
-    let units: [String: Double] = ["ms": 1e3, "": 1e6, "s": 1e6, "m": 60e6, "h": 3600e6, "d": 86_400e6]
-    guard let value = Double(number), let unit = units[String(text.dropFirst(number.count))], value * unit < 4e15 else {
-        return nil
-    }
-    return Int64(value * unit)
 }

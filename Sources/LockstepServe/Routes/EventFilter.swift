@@ -83,12 +83,12 @@ struct EventFilter: Hashable, Sendable {
 
 extension DeviceAddress {
     /// Parses `GROUP/DEVICE`.
+    /// - Parameter alternative: what the parameter may also be, for the error.
     /// - Throws: ``Problem`` for any other text.
-    static func parse(_ text: String) throws(Problem) -> DeviceAddress {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let group = GroupID(rawValue: String(parts[0])),
-            let device = DeviceID(rawValue: String(parts[1]))
-        else { throw .badRequest("device: '\(text.prefix(80))' is not a device: use GROUP/DEVICE") }
-        return DeviceAddress(group: group, device: device)
+    static func parse(_ text: String, or alternative: String = "") throws(Problem) -> DeviceAddress {
+        guard let address = DeviceAddress(text) else {
+            throw .badRequest("device: '\(text.prefix(80))' is not a device: use GROUP/DEVICE\(alternative)")
+        }
+        return address
     }
 }

@@ -68,7 +68,7 @@ struct LiveRoutes {
                 devices = nil
                 break
             }
-            devices?.insert(try Self.address(text))
+            devices?.insert(try DeviceAddress.parse(text, or: ", or * for all"))
         }
         guard devices?.isEmpty != true else {
             throw .badRequest("the parameter 'device' is missing: use device=GROUP/DEVICE, or device=* for all")
@@ -91,14 +91,6 @@ struct LiveRoutes {
             return hz
         }
         return SampleRequest(devices: devices, streams: selected, hz: hz ?? 10)
-    }
-
-    private static func address(_ text: String) throws(Problem) -> DeviceAddress {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, let group = GroupID(rawValue: String(parts[0])),
-            let device = DeviceID(rawValue: String(parts[1]))
-        else { throw .badRequest("device: '\(text.prefix(80))' is not a device: use GROUP/DEVICE, or * for all") }
-        return DeviceAddress(group: group, device: device)
     }
 }
 

@@ -1,5 +1,6 @@
 import CSodium
 import LockstepHTTP
+import LockstepModel
 import Synchronization
 
 /// The sessions of browsers that have signed in with a token.
@@ -25,7 +26,7 @@ final class Sessions: Sendable {
     ///   - now: the time in seconds since 1970.
     func begin(token: String, now: Int64) -> String {
         var random = SystemRandomNumberGenerator()
-        let number = Self.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
+        let number = (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }.hexadecimal
         let facts = "\(number).\(now + Self.duration)"
         return "\(facts).\(Self.seal(facts, Array(token.utf8)))"
     }
@@ -77,10 +78,6 @@ final class Sessions: Sendable {
         crypto_auth_hmacsha256_init(&state, token, token.count)
         crypto_auth_hmacsha256_update(&state, message, UInt64(message.count))
         crypto_auth_hmacsha256_final(&state, &digest)
-        return hexadecimal(digest)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return digest.hexadecimal
     }
 }
