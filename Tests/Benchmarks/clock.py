@@ -21,6 +21,8 @@ import subprocess
 import tempfile
 import time
 
+from ports import free_port, listens, wait_until
+
 LIBRARY = r"""
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -84,12 +86,6 @@ CASES = [
     Case("jitter", drift=-60_000, there=5, back=5, jitter=5),
     Case("jitter-and-loss", offset=-20_000, drift=80_000, there=10, back=10, jitter=10, loss=0.05),
 ]
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
 
 
 async def pump(reader, writer, delay, case):
@@ -163,12 +159,6 @@ class Relay(asyncio.DatagramProtocol):
         self.replies[client].sendto(data)
 
 
-def free_udp_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
-
-
 def chronyd(folder, name, lines):
     """Returns the command of a chronyd that does not adjust the clock. `lines` are its settings."""
     with open(f"{folder}/{name}.conf", "w") as file:
@@ -179,7 +169,7 @@ def chronyd(folder, name, lines):
 
 async def start_chrony(cases, folder, start):
     """Starts a server, and a client of it for each case. With a request every 8 s, it sends as many as an agent."""
-    port = free_udp_port()
+    port = free_port(socket.SOCK_DGRAM)
     settings = ["local stratum 1", "allow 127.0.0.1", "bindaddress 127.0.0.1", f"port {port}"]
     start(chronyd(folder, "server", settings))
     for case in cases:
@@ -306,17 +296,11 @@ async def measure(cases, programs, seconds, folder):
     store = f"sqlite:{folder}/store.db"
     try:
         start(["mosquitto", "-c", f"{folder}/broker.conf"])
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.05)
+        wait_until("mosquitto listens", lambda: listens(port))
         collector = start(
             [f"{programs}/lockstep-collector", "--broker", f"mqtt://127.0.0.1:{port}", "--store", store]
         )
-        while not os.path.exists(f"{folder}/store.db"):
-            await asyncio.sleep(0.05)
+        wait_until("the collector creates its store", lambda: os.path.exists(f"{folder}/store.db"))
         await asyncio.sleep(1)
         origin = raw_ns()
         servers, pids = [], {}

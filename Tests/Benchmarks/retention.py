@@ -19,7 +19,8 @@ import sys
 import tempfile
 import time
 
-from years import Years, wait_until
+from ports import wait_until
+from years import Years
 
 DEVICES = 100
 

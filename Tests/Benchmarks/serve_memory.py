@@ -8,7 +8,6 @@ import argparse
 import json
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,28 +16,20 @@ import time
 import urllib.parse
 import urllib.request
 
+from ports import free_port, listens, wait_until
+
 DEVICES = 100
 STREAM = "motion/accelerometer"
 LIVE_CLIENTS = 16
 
 
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
-
-
 def await_port(port, program):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    def is_ready():
         if program.poll() is not None:
             raise SystemExit(f"{program.args[0]} ended with exit code {program.returncode}: try to start it by hand")
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise SystemExit(f"{program.args[0]} does not listen on port {port}")
+        return listens(port)
+
+    wait_until(f"{program.args[0]} listens on port {port}", is_ready)
 
 
 class Clients:

@@ -12,7 +12,6 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +19,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+
+from ports import free_port, listens, wait_until
 
 DEVICES = 20
 START = 1_735_689_600_000_000  # 2025-01-01T00:00:00Z
@@ -29,28 +30,6 @@ YEAR = 365 * DAY
 DENSE = 10_000
 # The samples of each of the devices that send theirs at once.
 BACKLOG = 200_000
-
-
-def free_port():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
-
-
-def wait_until(what, condition, seconds=120):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{what}: not within {seconds} s")
-        time.sleep(0.005)
-
-
-def listens(port):
-    try:
-        socket.create_connection(("127.0.0.1", port), 1).close()
-        return True
-    except OSError:
-        return False
 
 
 class Years:
