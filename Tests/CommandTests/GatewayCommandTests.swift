@@ -20,7 +20,7 @@ struct GatewayCommandTests {
         ("outbox: g.db\njson: {}\n", ":2: 'json' needs a list of rules"),
         ("outbox: g.db\njson:\n  - topic: a\n", ":3: json: the rule has no 'columns'"),
         ("outbox: g.db\njson:\n  - topic: a+\n", ":3: json: 'a+' is not a topic filter"),
-        ("outbox: g.db\njson:\n  - tpic: a\n", ":3: json: unknown key 'tpic'; valid keys are topic, device"),
+        ("outbox: g.db\njson:\n  - tpic: a\n", ":3: unknown key 'tpic' of a rule of 'json'; known keys: topic, device"),
         (
             "outbox: g.db\n" + rule + "    columns: { temperature: /t }\n",
             ":6: json: pressure has no column 'temperature'"
@@ -28,7 +28,7 @@ struct GatewayCommandTests {
         ("outbox: g.db\n" + rule + "    columns: { pressure: t }\n", ":6: json: a path is a JSON Pointer"),
         (
             "outbox: g.db\n" + rule + "    columns: { pressure: { path: /t, factor: x } }\n",
-            ":6: json: 'factor' must be a number"
+            ":6: 'factor' of a column of 'json': 'x' is not a number"
         ),
         (
             "outbox: g.db\nsparkplug-host: a/b\n",

@@ -13,7 +13,7 @@ struct ServeCommandTests {
                 toFile: file, atomically: true, encoding: .utf8)
             let run = try await RunningProgram.run(Programs.built("lockstep-serve"), ["--config", file])
             #expect(run.status != 0)
-            #expect(run.text.contains("\(file):2: unknown setting 'read-onyl'"), "\(run.text)")
+            #expect(run.text.contains("\(file):2: unknown key 'read-onyl' of the file"), "\(run.text)")
         }
     }
 }

@@ -12,7 +12,7 @@ import Testing
     "Rules with a ClickHouse store", .enabled(if: TestClickHouse.isInstalled, "ClickHouse is not installed"))
 struct RuleTests {
     static let rules = """
-        ways: {bus: {mqtt: event}, desk: {webhook: "http://127.0.0.1:9/"}}
+        targets: {bus: {mqtt: event}, desk: {webhook: "http://127.0.0.1:9/"}}
         rules:
           high: {when: {value: pressure.pressure, above: 10}, to: [bus, desk]}
           held: {when: {value: pressure.pressure, above: 10, for: 2s}}

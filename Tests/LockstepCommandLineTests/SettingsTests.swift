@@ -169,7 +169,7 @@ struct SettingsErrorTests {
         let file = try write("broker: x\nbrokre: y\n")
         #expect(
             failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
-                == "\(file):2: unknown setting 'brokre'; known settings: broker, backlog-rate, source, keep, strict, password, streams, map"
+                == "\(file):2: unknown key 'brokre' of the file; known keys: broker, backlog-rate, source, keep, strict, password, streams, map"
         )
     }
 
@@ -202,7 +202,7 @@ struct SettingsErrorTests {
         let file = try write(text)
         #expect(
             failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
-                == "\(file): the file is not a mapping: write one setting per line as 'name: value'")
+                == "\(file):1: the file is not a mapping: write it as 'key: value' lines")
     }
 
     @Test(
@@ -219,7 +219,7 @@ struct SettingsErrorTests {
     func twice() throws {
         let file = try write("broker: a\n\nbroker: b\n")
         let error = failure { _ = try Settings(of: [Declared.self], file: file, environment: [:]) }
-        #expect(error == "\(file):3: 'broker' is set twice; the first is on line 1")
+        #expect(error == "\(file):3: 'broker' of the file is written twice; the first is on line 1")
     }
 
     @Test("a file that is missing, a folder or not UTF-8 is reported with its path and what to do")

@@ -49,43 +49,43 @@ struct StreamSettingsTests {
         let ignoring = try Settings(of: [BrokerSettings.self], file: file, ignoresUnknownKeys: true, environment: [:])
         #expect(ignoring.streams == .builtIn)
         let rejected = failure { _ = try Settings(of: [BrokerSettings.self], file: file, environment: [:]) }
-        #expect(rejected?.contains(":1: unknown setting 'streams'") == true)
+        #expect(rejected?.contains(":1: unknown key 'streams'") == true)
     }
 
     @Test(
         "an invalid declaration is refused with file, line, reason and suggestion",
         arguments: [
-            ("[]", 2, "streams: expected 'name: value' pairs"),
-            ("x", 2, "streams: expected 'name: value' pairs"),
+            ("[]", 2, "'streams' is not a mapping"),
+            ("x", 2, "'streams' is not a mapping"),
             ("\n  co2: {columns: {a: {}}}", 3, "stream 'co2': 'co2' is not a valid stream name: use x/"),
             ("\n  x/a: {}", 3, "stream 'x/a': the stream has no columns"),
-            ("\n  x/a:\n    columns: [a]", 4, "stream 'x/a': columns: expected 'name: value' pairs"),
-            ("\n  x/a:\n    columns:\n      t: {}", 5, "stream 'x/a': column 't': the column name 't' is reserved"),
+            ("\n  x/a:\n    columns: [a]", 4, "'columns' of stream 'x/a' is not a mapping"),
+            ("\n  x/a:\n    columns:\n      t: {}", 5, "column 't' of stream 'x/a': the column name 't' is reserved"),
             (
                 "\n  x/a:\n    columns:\n      b: {kind: float}", 5,
-                "stream 'x/a': column 'b': unknown kind 'float': use real, integer, or choice"
+                "column 'b' of stream 'x/a': unknown kind 'float': use real, integer, or choice"
             ),
             (
                 "\n  x/a:\n    columns:\n      b: {aggregate: max}", 5,
-                "stream 'x/a': column 'b': unknown aggregate 'max': use mean"
+                "column 'b' of stream 'x/a': unknown aggregate 'max': use mean"
             ),
             (
                 "\n  x/a:\n    columns:\n      b: {units: m}", 5,
-                "stream 'x/a': column 'b': unknown key 'units'; valid keys are kind, unit, aggregate"
+                "unknown key 'units' of column 'b' of stream 'x/a'; known keys: kind, unit, aggregate"
             ),
             (
                 "\n  x/a:\n    columns:\n      b: {required: perhaps}", 5,
-                "stream 'x/a': column 'b': 'required' must be true or false, not 'perhaps'"
+                "'required' of column 'b' of stream 'x/a': 'perhaps' is not a Boolean"
             ),
             (
-                "\n  x/a:\n    columns:\n      b:\n        kind: choice\n        words: open", 7,
-                "stream 'x/a': column 'b': 'words' must be a list of strings"
+                "\n  x/a:\n    columns:\n      b:\n        kind: choice\n        words: {}", 7,
+                "'words' of column 'b' of stream 'x/a': expects a text or a list of texts"
             ),
             (
                 "\n  x/a:\n    columns:\n      b: {}\n      b: {}", 6,
-                "stream 'x/a': columns: 'b' occurs twice; the first is on line 5"
+                "'b' of 'columns' of stream 'x/a' is written twice; the first is on line 5"
             ),
-            ("\n  x/a: {columns: {b: {}}}\n  x/a: {columns: {b: {}}}", 4, "streams: 'x/a' occurs twice"),
+            ("\n  x/a: {columns: {b: {}}}\n  x/a: {columns: {b: {}}}", 4, "'x/a' of 'streams' is written twice"),
             (
                 "\n  x/a/b: {columns: {c: {}}}\n  x/a_b: {columns: {c: {}}}", 4,
                 "stream 'x/a_b': the streams 'x/a/b' and 'x/a_b' have the same table x_a_b"

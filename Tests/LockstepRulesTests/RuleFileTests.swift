@@ -8,6 +8,10 @@ import Testing
     static let faults: [(String, String)] = [
         ("rules: [a]", "r.yaml:1: 'rules' is not a mapping"),
         (
+            "ways: {bus: {mqtt: event}}\nrules:\n  a: {when: {shake: any}, to: bus}",
+            "r.yaml:1: unknown key 'ways' of the file; known keys: rules, places, targets"
+        ),
+        (
             "rules:\n  a: {when: {shake: any}, too: x}",
             "r.yaml:2: unknown key 'too' of rule 'a'; known keys: when, groups"
         ),
@@ -48,7 +52,7 @@ import Testing
         ("targets: {x: {webhook: ftp://x}}", "is not a web address"),
         ("targets: {x: {command: [sh, -c]}}", "expects the full path"),
         ("targets: {x: {mail: smtp://x, from: a@b}}", "has no 'to'"),
-        ("ways: {x: {mail: smtp://x, from: \"a@b\\r\\nBcc: c@d\", to: a@b}}", "is not a mail address"),
+        ("targets: {x: {mail: smtp://x, from: \"a@b\\r\\nBcc: c@d\", to: a@b}}", "is not a mail address"),
         ("targets: {x: {record: pause}}", "expects start, mark or stop"),
         ("targets: {x: {record: stop}}", "has no 'session'"),
         ("targets: {x: {record: start, session: '{time}'}}", "'{time}' is not a placeholder"),
@@ -76,8 +80,15 @@ import Testing
             "'to' of rule 'a': the condition is about no device"
         ),
         ("rules:\n  a: {when: {shake: any}}\n  a: {when: {shake: any}}", "r.yaml:3: 'a' of 'rules' is written twice"),
+        ("places: {x: {center: [1, 2], radius: 5, polygon: a}}", "r.yaml:1: unknown key 'polygon' of place 'x'"),
+        ("places: {x: {polygon: [[1, 2], [3, 4], [5, 6]], radius: 5}}", "unknown key 'radius' of place 'x'"),
         ("rules:\n  a/b: {when: {shake: any}}", "is not a name"),
     ]
+
+    @Test("a section without a value is empty")
+    func emptySections() throws {
+        #expect(try parseRules("rules:\nplaces:\ntargets:\n", file: "r.yaml").rules.isEmpty)
+    }
 
     @Test("a faulty file is refused with its line, the problem and what to do", arguments: faults)
     func refused(_ yaml: String, _ problem: String) {
@@ -85,7 +96,7 @@ import Testing
         #expect(error?.description.contains(problem) == true, "\(error?.description ?? "")")
     }
 
-    @Test("every kind of rule and way is read")
+    @Test("every kind of rule and target is read")
     func complete() throws {
         let yaml = """
             places:

@@ -583,7 +583,7 @@ def a_phone_joins_by_code(system, browser):
     page.close()
 
 
-RULES = """ways: {bus: {mqtt: event}}
+RULES = """targets: {bus: {mqtt: event}}
 rules:
   high: {when: {value: pressure.pressure, above: 10}, to: bus, message: "{device} is at {value} hPa"}
   quiet: {when: {value: pressure.pressure, above: 20}}

@@ -27,7 +27,7 @@ VIEWS = {
     "system": ("#/system", "document.querySelectorAll('.card').length > 3", False),
     "unknown-device": ("#/device/lab/nobody", "document.querySelector('.empty-title')", False),
 }
-RULES = """ways: {bus: {mqtt: event}}
+RULES = """targets: {bus: {mqtt: event}}
 rules:
   unreachable: {when: {state: [background, terminated]}, to: bus, message: "{device} cannot be reached"}
   first-steps: {when: {steps: 50}, to: bus, message: "{device} has taken {value} steps today"}

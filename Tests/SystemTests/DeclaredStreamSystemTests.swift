@@ -121,7 +121,7 @@ struct DeclaredStreamSystemTests {
                         + (program == "lockstep-agent"
                             ? ["--source", "simulate"] : ["--store", "sqlite:\(system.storePath)"]))
                 #expect(await failed.waitForExit() != 0)
-                #expect(failed.text.contains("\(wrong):5: stream 'x/co2': column 'ppm': unknown kind 'float'"))
+                #expect(failed.text.contains("\(wrong):5: column 'ppm' of stream 'x/co2': unknown kind 'float'"))
             }
         }
     }

@@ -19,14 +19,12 @@ public func parseRules(_ text: String, file: String, streams: StreamCatalog = .b
     let root: YAMLNode?
     do { root = try YAMLNode.read(text) } catch { throw CommandFailure("\(file):\(error)") }
     guard let root else { return RuleSet() }
-    var fields = try Fields(root, "the file", file: file)
+    let fields = try Fields(root, "the file", file: file)
+    try fields.checkKeys(["rules", "places", "targets"])
     var reader = RuleFileReader(file: file, streams: streams)
     if let places = fields.node("places") { try reader.readPlaces(places) }
-    // Earlier versions called the targets ways.
-    let key = fields.has("targets") ? "targets" : "ways"
-    if let targets = fields.node(key) { try reader.readWays(targets, section: key) }
+    if let targets = fields.node("targets") { try reader.readTargets(targets) }
     if let rules = fields.node("rules") { try reader.readRules(rules) }
-    try fields.finish(["rules", "places", "targets"])
     return reader.set
 }
 
@@ -44,16 +42,14 @@ struct RuleFileReader {
 
     mutating func readRules(_ node: YAMLNode) throws {
         let rules = try Fields(node, "'rules'", file: file)
-        for name in rules.keys {
+        for (name, node, _) in rules.entries {
             try check(name, rules)
-            var rules = rules
-            guard let node = rules.node(name) else { continue }
             set.rules.append(try rule(name, node))
         }
     }
 
     private func rule(_ name: String, _ node: YAMLNode) throws -> Rule {
-        var fields = try Fields(node, "rule '\(name)'", file: file)
+        let fields = try Fields(node, "rule '\(name)'", file: file)
         guard let when = fields.node("when") else {
             throw fields.failure("has no 'when': add a condition, such as 'when: {silence: any, for: 10m}'")
         }
@@ -81,12 +77,12 @@ struct RuleFileReader {
         if case .health(.disk) = rule.condition, rule.ways.contains(where: { set.ways[$0]?.kind == "record" }) {
             throw fields.failure("to", "the condition is about no device, so it cannot change sessions")
         }
-        try fields.finish(Self.ruleKeys)
+        try fields.checkKeys(Self.ruleKeys)
         return rule
     }
 
     private func schedule(_ node: YAMLNode, _ name: String) throws -> Schedule {
-        var fields = try Fields(node, "the schedule of rule '\(name)'", file: file)
+        let fields = try Fields(node, "the schedule of rule '\(name)'", file: file)
         var schedule = Schedule()
         let names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
         schedule.days = Set(
@@ -99,7 +95,7 @@ struct RuleFileReader {
         schedule.start = try fields.value("from", minutes) ?? 0
         schedule.end = try fields.value("to", minutes) ?? 1440
         schedule.zone = try fields.value("zone", timeZone) ?? .utc
-        try fields.finish(["days", "from", "to", "zone"])
+        try fields.checkKeys(["days", "from", "to", "zone"])
         return schedule
     }
 
@@ -139,16 +135,15 @@ func timeZone(_ name: String) throws -> TimeZoneRules {
 
 extension RuleFileReader {
     mutating func readPlaces(_ node: YAMLNode) throws {
-        var fields = try Fields(node, "'places'", file: file)
-        for name in fields.keys {
+        let fields = try Fields(node, "'places'", file: file)
+        for (name, node, _) in fields.entries {
             try check(name, fields)
-            guard let node = fields.node(name) else { continue }
             places[name] = try area(node, name)
         }
     }
 
     private func area(_ node: YAMLNode, _ name: String) throws -> Area {
-        var fields = try Fields(node, "place '\(name)'", file: file)
+        let fields = try Fields(node, "place '\(name)'", file: file)
         let area: Area
         if let centre = fields.node("center") {
             guard let coordinate = coordinate(centre) else {
@@ -172,7 +167,7 @@ extension RuleFileReader {
         } else {
             throw fields.failure("has no area: write 'center' with 'radius', or 'polygon'")
         }
-        try fields.finish(["center", "radius", "polygon"])
+        try fields.checkKeys(fields.has("center") ? ["center", "radius"] : ["polygon"])
         return area
     }
 

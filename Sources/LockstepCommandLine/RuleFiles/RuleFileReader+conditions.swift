@@ -9,7 +9,7 @@ extension RuleFileReader {
     ]
 
     func condition(_ node: YAMLNode, _ name: String) throws -> Condition {
-        var fields = try Fields(node, "the condition of rule '\(name)'", file: file)
+        let fields = try Fields(node, "the condition of rule '\(name)'", file: file)
         let found = Self.conditions.filter(fields.has)
         guard found.count == 1, let kind = found.first else {
             throw fields.failure(
@@ -17,30 +17,30 @@ extension RuleFileReader {
                     + "\(Self.conditions.joined(separator: ", ")): write exactly one")
         }
         switch kind {
-        case "value": return .value(try value(&fields))
-        case "speed": return .value(try speed(&fields))
+        case "value": return .value(try value(fields))
+        case "speed": return .value(try speed(fields))
         case "state":
             let states = try fields.values("state") { try choice($0, of: LifecycleState.self) }
             let lasting = try fields.value("for", parseDuration) ?? 0
-            try fields.finish(["state", "for"])
+            try fields.checkKeys(["state", "for"])
             return .state(Set(states), lasting: lasting)
         case "shake", "fall":
             guard try fields.text(kind) == "any" else { throw fields.failure(kind, "expects 'any'") }
-            try fields.finish([kind])
+            try fields.checkKeys([kind])
             return kind == "shake" ? .shake : .fall
         case "orientation":
             let wanted = try fields.values("orientation") { try choice($0, of: DeviceOrientation.self) }
             let lasting = try fields.value("for", parseDuration) ?? 0
-            try fields.finish(["orientation", "for"])
+            try fields.checkKeys(["orientation", "for"])
             return .orientation(Set(wanted), lasting: lasting)
         case "activity":
             let wanted = try fields.values("activity") { try choice($0, of: MotionActivity.Kind.self) }
-            try fields.finish(["activity"])
+            try fields.checkKeys(["activity"])
             return .activity(Set(wanted))
         case "steps":
             let goal = try fields.value("steps") { try wholeNumber($0, in: 1...10_000_000) } ?? 1
             let zone = try fields.value("zone", timeZone) ?? .utc
-            try fields.finish(["steps", "zone"])
+            try fields.checkKeys(["steps", "zone"])
             return .steps(Double(goal), zone: zone)
         case "silence":
             let streams = streams
@@ -55,14 +55,14 @@ extension RuleFileReader {
             guard let lasting = try fields.value("for", parseDuration), lasting > 0 else {
                 throw fields.failure("has no 'for': add the time without data, such as 'for: 10m'")
             }
-            try fields.finish(["silence", "for"])
+            try fields.checkKeys(["silence", "for"])
             return .silence(stream: stream, lasting: lasting)
-        case "health": return .health(try health(&fields))
-        default: return .place(try place(kind, &fields))
+        case "health": return .health(try health(fields))
+        default: return .place(try place(kind, fields))
         }
     }
 
-    private func value(_ fields: inout Fields) throws -> ValueCondition {
+    private func value(_ fields: Fields) throws -> ValueCondition {
         let name = try fields.required("value", "pressure.pressure")
         guard let dot = name.lastIndex(of: "."), let stream = streams.stream(named: String(name[..<dot])) else {
             throw fields.failure(
@@ -76,27 +76,27 @@ extension RuleFileReader {
                 "'\(columnName)' is not a column of \(stream); columns: "
                     + stream.columns.map(\.name).joined(separator: ", "))
         }
-        var condition = try limit(&fields, stream, column, number)
+        var condition = try limit(fields, stream, column, number)
         condition.aggregate = try fields.value("aggregate") { try choice($0, of: ValueCondition.Aggregate.self) }
         condition.window = try fields.value("over", parseDuration) ?? 0
         guard (condition.aggregate == nil) == (condition.window == 0) else {
             throw fields.failure("needs both or none of 'aggregate' and 'over'")
         }
-        try fields.finish(["value", "above", "below", "clear", "for", "aggregate", "over"])
+        try fields.checkKeys(["value", "above", "below", "clear", "for", "aggregate", "over"])
         return condition
     }
 
-    private func speed(_ fields: inout Fields) throws -> ValueCondition {
+    private func speed(_ fields: Fields) throws -> ValueCondition {
         guard try fields.text("speed") == "any",
             let column = SensorStream.location.columns.firstIndex(where: { $0.name == "speed" })
         else { throw fields.failure("speed", "expects 'any'; add 'above: 30 km/h' or 'below: 2 m/s'") }
-        let condition = try limit(&fields, .location, column, metresPerSecond)
-        try fields.finish(["speed", "above", "below", "clear", "for"])
+        let condition = try limit(fields, .location, column, metresPerSecond)
+        try fields.checkKeys(["speed", "above", "below", "clear", "for"])
         return condition
     }
 
     private func limit(
-        _ fields: inout Fields, _ stream: SensorStream, _ column: Int, _ parse: (String) throws -> Double
+        _ fields: Fields, _ stream: SensorStream, _ column: Int, _ parse: (String) throws -> Double
     ) throws -> ValueCondition {
         let above = try fields.value("above", parse)
         let below = try fields.value("below", parse)
@@ -113,30 +113,30 @@ extension RuleFileReader {
         return condition
     }
 
-    private func health(_ fields: inout Fields) throws -> HealthCondition {
+    private func health(_ fields: Fields) throws -> HealthCondition {
         let kind = try fields.required("health", "gaps")
         switch kind {
         case "gaps", "drops":
             let limit = try fields.value("above") { Int64(try wholeNumber($0, in: 0...1_000_000_000)) } ?? 0
-            try fields.finish(["health", "above"])
+            try fields.checkKeys(["health", "above"])
             return kind == "gaps" ? .gaps(limit) : .drops(limit)
         case "disk":
             guard let share = try fields.value("below", percentage) else {
                 throw fields.failure("has no 'below': add the free share, such as 'below: 10 %'")
             }
-            try fields.finish(["health", "below"])
+            try fields.checkKeys(["health", "below"])
             return .disk(share)
         case "clock":
             guard let offset = try fields.value("above", parseDuration) else {
                 throw fields.failure("has no 'above': add the difference, such as 'above: 5s'")
             }
-            try fields.finish(["health", "above"])
+            try fields.checkKeys(["health", "above"])
             return .clock(offset)
         default: throw fields.failure("health", "'\(kind)' is not known; use gaps, drops, disk or clock")
         }
     }
 
-    private func place(_ kind: String, _ fields: inout Fields) throws -> PlaceCondition {
+    private func place(_ kind: String, _ fields: Fields) throws -> PlaceCondition {
         let name = try fields.required(kind, "home")
         guard let area = places[name] else {
             throw fields.failure(
@@ -160,7 +160,7 @@ extension RuleFileReader {
         condition.accuracy = try fields.value("accuracy") { try metres($0, in: 1...100_000) } ?? condition.accuracy
         condition.hysteresis =
             try fields.value("hysteresis") { try metres($0, in: 0...100_000) } ?? condition.hysteresis
-        try fields.finish(keys)
+        try fields.checkKeys(keys)
         return condition
     }
 }

@@ -22,11 +22,10 @@ func checkPlaceholders(_ text: String, _ known: [String]) throws -> String {
 extension RuleFileReader {
     static let wayKinds = ["mqtt", "webhook", "ntfy", "mail", "command", "record"]
 
-    mutating func readWays(_ node: YAMLNode, section: String) throws {
-        var fields = try Fields(node, "'\(section)'", file: file)
-        for name in fields.keys {
+    mutating func readTargets(_ node: YAMLNode) throws {
+        let fields = try Fields(node, "'targets'", file: file)
+        for (name, node, _) in fields.entries {
             try check(name, fields)
-            guard let node = fields.node(name) else { continue }
             let ways = try ways(node, name)
             set.ways.merge(ways) { $1 }
             targets[name] = ways.keys.sorted()
@@ -35,7 +34,7 @@ extension RuleFileReader {
 
     /// Returns the ways of a target by their names: one for each recipient of a mail, else one with the name of the target.
     private func ways(_ node: YAMLNode, _ name: String) throws -> [String: Way] {
-        var fields = try Fields(node, "target '\(name)'", file: file)
+        let fields = try Fields(node, "target '\(name)'", file: file)
         let found = Self.wayKinds.filter(fields.has)
         guard found.count == 1, let kind = found.first else {
             throw fields.failure("has to have exactly one of the keys \(Self.wayKinds.joined(separator: ", "))")
@@ -45,13 +44,13 @@ extension RuleFileReader {
             guard try fields.text("mqtt") == "event" else {
                 throw fields.failure("mqtt", "expects 'event', the last level of the topic")
             }
-            let isRetained = try fields.value("retain", yesOrNo) ?? false
-            try fields.finish(["mqtt", "retain"])
+            let isRetained = try fields.value("retain", boolean) ?? false
+            try fields.checkKeys(["mqtt", "retain"])
             return [name: .mqtt(isRetained: isRetained)]
         case "webhook":
             let url = try fields.value("webhook", webAddress) ?? ""
             let secret = try fields.secret("secret-file")
-            try fields.finish(["webhook", "secret-file"])
+            try fields.checkKeys(["webhook", "secret-file"])
             return [name: .webhook(url: url, secret: secret)]
         case "ntfy":
             let url = try fields.value("ntfy", webAddress) ?? ""
@@ -62,7 +61,7 @@ extension RuleFileReader {
                 }
                 return text
             }
-            try fields.finish(["ntfy", "token-file", "priority"])
+            try fields.checkKeys(["ntfy", "token-file", "priority"])
             return [name: .ntfy(url: url, token: token, priority: priority)]
         case "mail":
             let url = try fields.value("mail") { text in
@@ -76,29 +75,29 @@ extension RuleFileReader {
             let user = try fields.text("user")
             let password = try fields.secret("password-file")
             guard !recipients.isEmpty else { throw fields.failure("has no 'to': add the recipients") }
-            try fields.finish(["mail", "from", "to", "user", "password-file"])
+            try fields.checkKeys(["mail", "from", "to", "user", "password-file"])
             let ways = recipients.map { recipient in
                 let mail = Way.Mail(
                     url: url ?? "", from: from, to: recipients, recipient: recipient, user: user, password: password)
                 return ("\(name)/\(recipient)", Way.mail(mail))
             }
             return Dictionary(ways) { first, _ in first }
-        case "record": return [name: .record(try record(&fields, name))]
+        case "record": return [name: .record(try record(fields, name))]
         default:
             let arguments = try fields.texts("command")
             guard arguments[0].hasPrefix("/") else {
                 throw fields.failure("command", "expects the full path of a program, and its arguments as a list")
             }
-            try fields.finish(["command"])
+            try fields.checkKeys(["command"])
             return [name: .command(arguments)]
         }
     }
 
-    private func record(_ fields: inout Fields, _ name: String) throws -> RecordAction {
+    private func record(_ fields: Fields, _ name: String) throws -> RecordAction {
         let kind = try fields.text("record")
         let session = try fields.value("session") { try checkPlaceholders($0, RecordAction.placeholders) }
         if kind == "mark" {
-            try fields.finish(["record", "session"])
+            try fields.checkKeys(["record", "session"])
             return .mark(session: session)
         }
         guard kind == "start" || kind == "stop" else { throw fields.failure("record", "expects start, mark or stop") }
@@ -106,7 +105,7 @@ extension RuleFileReader {
             throw fields.failure("has no 'session': add the name of the session, such as 'session: walk of {device}'")
         }
         if kind == "stop" {
-            try fields.finish(["record", "session"])
+            try fields.checkKeys(["record", "session"])
             return .stop(session: session)
         }
         var start = RecordAction.Start(session: session)
@@ -118,7 +117,7 @@ extension RuleFileReader {
             }
             start.includesGroup = true
         }
-        for (stream, text) in try pairs("rates", of: &fields, name) {
+        for (stream, text) in try pairs("rates", of: fields, name) {
             guard streams.stream(named: stream)?.name == stream else {
                 throw fields.failure("rates", streams.unknownStreamMessage(for: stream))
             }
@@ -127,8 +126,8 @@ extension RuleFileReader {
             }
             start.rates[stream] = rate
         }
-        for (label, text) in try pairs("labels", of: &fields, name) { start.labels[label] = text }
-        try fields.finish(["record", "session", "before", "for", "devices", "rates", "labels"])
+        for (label, text) in try pairs("labels", of: fields, name) { start.labels[label] = text }
+        try fields.checkKeys(["record", "session", "before", "for", "devices", "rates", "labels"])
         try check(start, fields)
         return .start(start)
     }
@@ -149,10 +148,10 @@ extension RuleFileReader {
     }
 
     /// Returns the keys and texts of a mapping in a target.
-    private func pairs(_ key: String, of fields: inout Fields, _ name: String) throws -> [(String, String)] {
+    private func pairs(_ key: String, of fields: Fields, _ name: String) throws -> [(String, String)] {
         guard let node = fields.node(key) else { return [] }
-        var mapping = try Fields(node, "'\(key)' of target '\(name)'", file: file)
-        return try mapping.keys.map { key in (key, try mapping.text(key) ?? "") }
+        let mapping = try Fields(node, "'\(key)' of target '\(name)'", file: file)
+        return try mapping.entries.map { ($0.key, try mapping.text($0.key) ?? "") }
     }
 
     private func address(_ text: String, _ key: String, _ fields: Fields) throws -> String {
@@ -170,9 +169,4 @@ private func webAddress(_ text: String) throws -> String {
         throw CommandFailure("'\(text)' is not a web address; it starts with https:// or http://")
     }
     return text
-}
-
-private func yesOrNo(_ text: String) throws -> Bool {
-    guard text == "true" || text == "false" else { throw CommandFailure("'\(text)' is neither true nor false") }
-    return text == "true"
 }

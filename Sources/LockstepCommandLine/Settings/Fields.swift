@@ -1,61 +1,59 @@
 import LockstepModel
 
-/// The fields of a mapping in a rules file. Each field has to be read; the others are refused.
-struct Fields {
-    let file: String
-    let line: Int
+/// The fields of a mapping in a YAML file.
+package struct Fields {
+    /// Key, value and line of each pair, in the order of the file.
+    package let entries: [(key: String, node: YAMLNode, line: Int)]
+    private let file: String
+    private let line: Int
     /// What the mapping describes, for errors: `rule 'warm'`.
-    let subject: String
-    private var nodes: [String: YAMLNode] = [:]
-    private var lines: [String: Int] = [:]
-    private var unread: Set<String> = []
+    private let subject: String
 
-    init(_ node: YAMLNode, _ subject: String, file: String) throws {
+    /// Reads a mapping. `name:` without a value is an empty one.
+    package init(_ node: YAMLNode, _ subject: String, file: String) throws {
         self.file = file
         self.subject = subject
         line = node.line
-        guard case .mapping(let pairs) = node.content else {
+        var entries: [(key: String, node: YAMLNode, line: Int)] = []
+        var lines: [String: Int] = [:]
+        guard let pairs = node.scalar == "" ? [] : node.mapping else {
             throw CommandFailure("\(file):\(node.line): \(subject) is not a mapping: write it as 'key: value' lines")
         }
         for pair in pairs {
             guard let key = pair.key.scalar else {
                 throw CommandFailure("\(file):\(pair.key.line): a key of \(subject) is not a text")
             }
-            guard nodes.updateValue(pair.value, forKey: key) == nil else {
-                throw CommandFailure("\(file):\(pair.key.line): '\(key)' of \(subject) is written twice")
+            if let first = lines.updateValue(pair.key.line, forKey: key) {
+                throw CommandFailure(
+                    "\(file):\(pair.key.line): '\(key)' of \(subject) is written twice; the first is on line \(first)")
             }
-            lines[key] = pair.key.line
-            unread.insert(key)
+            entries.append((key, pair.value, pair.key.line))
         }
+        self.entries = entries
     }
 
-    var keys: [String] { nodes.keys.sorted { (lines[$0] ?? 0, $0) < (lines[$1] ?? 0, $1) } }
+    func has(_ key: String) -> Bool { node(key) != nil }
 
-    func has(_ key: String) -> Bool { nodes[key] != nil }
+    package func node(_ key: String) -> YAMLNode? { entries.first { $0.key == key }?.node }
 
     func failure(_ key: String, _ problem: String) -> CommandFailure {
-        CommandFailure("\(file):\(nodes[key]?.line ?? line): '\(key)' of \(subject): \(problem)")
+        CommandFailure("\(file):\(node(key)?.line ?? line): '\(key)' of \(subject): \(problem)")
     }
 
     func failure(_ problem: String) -> CommandFailure { CommandFailure("\(file):\(line): \(subject) \(problem)") }
 
-    mutating func node(_ key: String) -> YAMLNode? {
-        unread.remove(key)
-        return nodes[key]
-    }
-
-    mutating func text(_ key: String) throws -> String? {
+    package func text(_ key: String, mayBeEmpty: Bool = false) throws -> String? {
         guard let node = node(key) else { return nil }
-        guard let text = node.scalar, !text.isEmpty else { throw failure(key, "expects a text") }
+        guard let text = node.scalar, mayBeEmpty || !text.isEmpty else { throw failure(key, "expects a text") }
         return text
     }
 
-    mutating func required(_ key: String, _ example: String) throws -> String {
+    package func required(_ key: String, _ example: String) throws -> String {
         guard let text = try text(key) else { throw failure("has no '\(key)': add '\(key): \(example)'") }
         return text
     }
 
-    mutating func texts(_ key: String) throws -> [String] {
+    func texts(_ key: String) throws -> [String] {
         guard let node = node(key) else { return [] }
         switch node.content {
         case .scalar(let text) where !text.isEmpty: return [text]
@@ -65,24 +63,24 @@ struct Fields {
         }
     }
 
-    mutating func value<Value>(_ key: String, _ parse: (String) throws -> Value) throws -> Value? {
+    package func value<Value>(_ key: String, _ parse: (String) throws -> Value) throws -> Value? {
         guard let text = try text(key) else { return nil }
         do { return try parse(text) } catch { throw failure(key, "\(error)") }
     }
 
-    mutating func values<Value>(_ key: String, _ parse: (String) throws -> Value) throws -> [Value] {
+    func values<Value>(_ key: String, _ parse: (String) throws -> Value) throws -> [Value] {
         let texts = try texts(key)
         do { return try texts.map(parse) } catch { throw failure(key, "\(error)") }
     }
 
     /// Reads a key that names a file with a secret in its first line.
-    mutating func secret(_ key: String) throws -> String? { try value(key, SecretFile.password) }
+    func secret(_ key: String) throws -> String? { try value(key, SecretFile.password) }
 
-    /// Throws if there are keys that were not read.
-    func finish(_ known: [String]) throws {
-        guard let key = unread.min(by: { (lines[$0] ?? 0) < (lines[$1] ?? 0) }) else { return }
+    /// Throws if there are other keys.
+    package func checkKeys(_ known: [String]) throws {
+        guard let entry = entries.first(where: { !known.contains($0.key) }) else { return }
         throw CommandFailure(
-            "\(file):\(lines[key] ?? line): unknown key '\(key)' of \(subject); known keys: "
+            "\(file):\(entry.line): unknown key '\(entry.key)' of \(subject); known keys: "
                 + known.joined(separator: ", "))
     }
 }

@@ -150,31 +150,20 @@ public struct Settings: Sendable {
         do { root = try YAMLNode.read(text) } catch { throw CommandFailure("\(path):\(error)") }
         // The file is empty, or contains only comments.
         guard let root else { return }
-        guard case .mapping(let pairs) = root.content else {
-            throw CommandFailure("\(path): the file is not a mapping: write one setting per line as 'name: value'")
-        }
-        var lines: [String: Int] = [:]
-        for pair in pairs {
-            let name = pair.key.scalar ?? ""
-            let location = "\(path):\(pair.key.line)"
-            if let line = lines.updateValue(pair.key.line, forKey: name) {
-                throw CommandFailure("\(location): '\(name)' is set twice; the first is on line \(line)")
-            }
-            guard names.contains(name) else {
-                if ignoresUnknownKeys { continue }
-                throw CommandFailure(
-                    "\(location): unknown setting '\(name)'; known settings: \(names.joined(separator: ", "))")
-            }
+        let fields = try Fields(root, "the file", file: path)
+        if !ignoresUnknownKeys { try fields.checkKeys(names) }
+        for (name, node, line) in fields.entries where names.contains(name) {
+            let location = "\(path):\(line)"
             if name == StreamSettings.key {
-                streamSettings = (try StreamSettings(pair.value, file: path), path)
+                streamSettings = (try StreamSettings(node, file: path), path)
                 continue
             }
             if sections.contains(name) {
-                nodes[name] = (pair.value, path)
+                nodes[name] = (node, path)
                 continue
             }
             let isMapping = mappings.contains(name)
-            guard var texts = isMapping ? pair.value.pairs : pair.value.texts else {
+            guard var texts = isMapping ? node.pairs : node.texts else {
                 throw CommandFailure(
                     "\(location): '\(name)' expects "
                         + (isMapping ? "'name: value' pairs" : "a value or a list of values"))
@@ -202,7 +191,7 @@ extension YAMLNode {
 extension YAMLNode {
     /// The pairs of a mapping of scalars as `NAME=VALUE`, the texts of a list of such pairs, or nil for any other node.
     fileprivate var pairs: [String]? {
-        guard case .mapping(let pairs) = content else { return texts }
+        guard let pairs = mapping else { return texts }
         let texts = pairs.compactMap { pair in
             pair.key.scalar.flatMap { key in pair.value.scalar.map { "\(key)=\($0)" } }
         }

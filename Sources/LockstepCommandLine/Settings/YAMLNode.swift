@@ -33,6 +33,11 @@ public struct YAMLNode: Sendable {
     /// The number of nesting levels, including this node.
     fileprivate let height: Int
 
+    /// The pairs of a mapping; nil for any other node.
+    var mapping: [Pair]? {
+        if case .mapping(let pairs) = content { pairs } else { nil }
+    }
+
     /// The text of a scalar; nil for any other node.
     public var scalar: String? {
         if case .scalar(let text) = content { text } else { nil }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Events of rules in lockstep-serve")
 struct RuleEventTests {
     private static let rules = """
-        ways: {bus: {mqtt: event}}
+        targets: {bus: {mqtt: event}}
         rules:
           high: {when: {value: pressure.pressure, above: 10}, to: bus, message: "{device} at {value}"}
           quiet: {when: {value: pressure.pressure, above: 20}, severity: info}
@@ -185,7 +185,7 @@ struct RuleEventTests {
         try await withSystem { system in
             let client = try await system.connect(["lockstep/+/$collector/+/event/#"])
             let path = system.folder + "/rules.yaml"
-            try "ways: {bus: {mqtt: event}}\nrules: {disk: {when: {health: disk, below: 100 %}, to: bus}}"
+            try "targets: {bus: {mqtt: event}}\nrules: {disk: {when: {health: disk, below: 100 %}, to: bus}}"
                 .write(toFile: path, atomically: true, encoding: .utf8)
             _ = try system.startCollector(["--rules", path])
             let server = try await TestServer(system)

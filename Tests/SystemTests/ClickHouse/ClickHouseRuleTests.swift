@@ -12,7 +12,7 @@ import Testing
         "mosquitto or clickhouse-server is not installed"))
 struct ClickHouseRuleTests {
     private static let rules = """
-        ways: {bus: {mqtt: event}}
+        targets: {bus: {mqtt: event}}
         rules:
           high: {when: {value: pressure.pressure, above: 10}, to: bus, late-after: 10m}
           held: {when: {value: pressure.pressure, above: 10, for: 2s}, late-after: 10m}

@@ -10,7 +10,7 @@ struct ReadOnlyOutboxTests {
     func readOnly() async throws {
         try await withSystem { system in
             let rules = system.folder + "/rules.yaml"
-            try "ways: {bus: {mqtt: event}}\nrules: {quiet: {when: {silence: any, for: 3s}, to: bus}}".write(
+            try "targets: {bus: {mqtt: event}}\nrules: {quiet: {when: {silence: any, for: 3s}, to: bus}}".write(
                 toFile: rules, atomically: true, encoding: .utf8)
             let collector = try system.startCollector(["--rules", rules])
             let disk = try ReadOnlyDisk(

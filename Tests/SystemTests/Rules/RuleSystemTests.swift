@@ -30,7 +30,7 @@ struct RuleSystemTests {
         try await withSystem(isPersistent: true) { system in
             let file = try rules(
                 system,
-                "ways: {bus: {mqtt: event}}\nrules: {high: {when: {value: pressure.pressure, above: 10}, to: bus}}")
+                "targets: {bus: {mqtt: event}}\nrules: {high: {when: {value: pressure.pressure, above: 10}, to: bus}}")
             let client = try await system.connect(["lockstep/+/+/event"])
             var collector = try system.startCollector(["--rules", file])
             try await system.waitForSubscription()
@@ -70,7 +70,7 @@ struct RuleSystemTests {
             let file = try rules(
                 system,
                 """
-                ways: {desk: {webhook: "http://127.0.0.1:\(port)/hook", secret-file: \(secret)}}
+                targets: {desk: {webhook: "http://127.0.0.1:\(port)/hook", secret-file: \(secret)}}
                 rules: {high: {when: {value: pressure.pressure, above: 10}, to: desk}}
                 """)
             let client = try await system.connect(["nothing"])
@@ -118,7 +118,7 @@ struct RuleSystemTests {
             let file = try rules(
                 system,
                 """
-                ways: {post: {mail: "smtp://127.0.0.1:\(port)", from: lockstep@example.org, to: [ann@example.org, unknown@example.org, ben@example.org]}}
+                targets: {post: {mail: "smtp://127.0.0.1:\(port)", from: lockstep@example.org, to: [ann@example.org, unknown@example.org, ben@example.org]}}
                 rules: {high: {when: {value: pressure.pressure, above: 10}, to: post}}
                 """)
             let collector = try system.startCollector(["--rules", file])
@@ -244,7 +244,7 @@ struct RuleSystemTests {
             let file = try rules(
                 system,
                 """
-                ways: {run: {command: [\(script), "{message}", "$(id) {rule}"]}}
+                targets: {run: {command: [\(script), "{message}", "$(id) {rule}"]}}
                 rules:
                   high: {when: {value: pressure.pressure, above: 10}, to: run, message: "{device} at {value}; late?"}
                   fresh: {when: {value: pressure.pressure, above: 10}, late: ignore}
