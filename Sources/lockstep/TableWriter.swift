@@ -47,7 +47,7 @@ struct TableWriter: RowWriter {
         output.append("\n")
     }
 
-    mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+    mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
         if row.device != device {
             device = row.device
             prefix = Array(padded(row.device.description, Self.deviceWidth).utf8)

@@ -37,13 +37,11 @@ struct MotionTests {
                 """)
     }
 
-    private func exported(_ writer: some ExportWriter, _ rows: [(SampleRow, Int)]) -> String {
+    private func exported(_ writer: some RowWriter, _ rows: [(SampleRow, Int)]) -> String {
         var writer = writer
         var output = OutputBuffer()
         writer.begin(into: &output)
         for (row, stream) in rows { writer.write(row, stream: stream, into: &output) }
-        let needsAnotherPass = writer.endPass(into: &output)
-        #expect(!needsAnotherPass)
         writer.end(into: &output)
         return String(decoding: output.bytes, as: UTF8.self)
     }

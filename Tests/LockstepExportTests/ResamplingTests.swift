@@ -138,8 +138,6 @@ private final class StoredPressure: MergeReading, ClockEstimateReading {
         }
     }
 
-    func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try body() }
-
     func clockPoints(
         of device: DeviceAddress, from: Timestamp?, to: Timestamp?, on timeLine: ClockTimeLine
     ) throws(StoreError) -> [ClockPoint] { [] }

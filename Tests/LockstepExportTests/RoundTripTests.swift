@@ -41,7 +41,6 @@ struct RoundTripTests {
                 writer.write(sample, stream: index, into: &output)
             }
         }
-        _ = writer.endPass(into: &output)
         writer.end(into: &output)
         return try await withTemporaryFolder { folder in
             try Data(output.bytes).write(to: URL(fileURLWithPath: folder + "/export"))

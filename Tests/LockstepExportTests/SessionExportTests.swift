@@ -37,7 +37,6 @@ struct SessionExportTests {
                         values: [Double(index), 0.5, .nan, 99]), stream: 0, into: &output)
             }
         }
-        _ = writer.endPass(into: &output)
         writer.end(into: &output)
         return output.bytes
     }

@@ -54,7 +54,7 @@ struct TrackTests {
         var writer = ExportSubject.stream(stream).writer(format: format, gap: 60_000_000, creator: "test 1")
         var output = OutputBuffer()
         writer.begin(into: &output)
-        repeat { for row in rows { writer.write(row, stream: 0, into: &output) } } while writer.endPass(into: &output)
+        for row in rows { writer.write(row, into: &output) }
         writer.end(into: &output)
         let text = String(decoding: output.bytes, as: UTF8.self)
         #expect(
@@ -107,7 +107,7 @@ struct TrackTests {
         #expect(String(decoding: output.bytes, as: UTF8.self) == text)
     }
 
-    @Test("gaps make a MultiLineString, and lone fixes are points")
+    @Test("each part without gaps is a LineString, and lone fixes are points")
     func gaps() {
         let rows = [
             fix("left", 0, 1, 1), fix("left", 1, 2, 2), fix("left", 100, 3, 3, measures: [5, 6, 7, 8]),
@@ -116,13 +116,14 @@ struct TrackTests {
         #expect(
             exported(GeoJSONWriter(gap: 60_000_000), sets: [rows, [fix("right", 0, 9, 9)]]) == """
                 {"type":"FeatureCollection","features":[
-                {"type":"Feature","geometry":{"type":"MultiLineString","coordinates":\
-                [[[1.0,1.0],[2.0,2.0]],[[4.0,4.0],[5.0,5.0]]]},\
+                {"type":"Feature","geometry":{"type":"LineString","coordinates":[[1.0,1.0],[2.0,2.0]]},\
                 "properties":{"group":"lab","device":"left","coordinateProperties":{"times":\
-                [["2023-11-14T22:13:20.000000Z","2023-11-14T22:13:21.000000Z"],\
-                ["2023-11-14T22:16:40.000000Z","2023-11-14T22:16:41.000000Z"]]}}},
+                ["2023-11-14T22:13:20.000000Z","2023-11-14T22:13:21.000000Z"]}}},
                 {"type":"Feature","geometry":{"type":"Point","coordinates":[3.0,3.0]},"properties":{"group":"lab",\
                 "device":"left","time":"2023-11-14T22:15:00.000000Z","hacc":5.0,"vacc":6.0,"speed":7.0,"course":8.0}},
+                {"type":"Feature","geometry":{"type":"LineString","coordinates":[[4.0,4.0],[5.0,5.0]]},\
+                "properties":{"group":"lab","device":"left","coordinateProperties":{"times":\
+                ["2023-11-14T22:16:40.000000Z","2023-11-14T22:16:41.000000Z"]}}},
                 {"type":"Feature","geometry":{"type":"Point","coordinates":[6.0,6.0]},"properties":{"group":"lab",\
                 "device":"left","time":"2023-11-14T22:18:20.000000Z","hacc":null,"vacc":null,"speed":null,"course":null}},
                 {"type":"Feature","geometry":{"type":"Point","coordinates":[9.0,9.0]},"properties":{"group":"lab",\
@@ -139,10 +140,23 @@ struct TrackTests {
             fix("left", 4, 14, -177, altitude: 500, measures: [6, .nan, .nan, .nan]),
         ]
         let text = exported(GeoJSONWriter(gap: 60_000_000), sets: [rows])
-        #expect(text.contains("[[[179.0,10.0,100.0],[180.0,11.0,200.0]],[[-180.0,11.0,200.0],[-177.0,14.0,500.0]]]"))
-        #expect(text.contains(#""hacc":[[5.0,null],[null,6.0]]"#))
+        #expect(text.contains("[[179.0,10.0,100.0],[180.0,11.0,200.0]]"))
+        #expect(text.contains("[[-180.0,11.0,200.0],[-177.0,14.0,500.0]]"))
+        #expect(text.contains(#""hacc":[5.0,null]"#) && text.contains(#""hacc":[null,6.0]"#))
         let edge = #""2023-11-14T22:13:21.000000Z""#
-        #expect(text.contains(#"[["2023-11-14T22:13:20.000000Z",\#(edge)],[\#(edge),"2023-11-14T22:13:24.000000Z"]]"#))
+        #expect(text.contains(#"["2023-11-14T22:13:20.000000Z",\#(edge)]"#))
+        #expect(text.contains(#"[\#(edge),"2023-11-14T22:13:24.000000Z"]"#))
+    }
+
+    @Test("a line is cut after 1,000 fixes, and the next one begins with its last fix")
+    func longLine() throws {
+        let rows = (0..<Int64(1_001)).map { fix("left", $0, 1, Double($0) / 1000) }
+        let lines = exported(GeoJSONWriter(gap: 60_000_000), sets: [rows]).split(separator: "\n").dropFirst().dropLast()
+        #expect(lines.map { $0.split(separator: "],[").count } == [1_000, 2])
+        #expect(lines.last?.contains(#""coordinates":[[0.999,1.0],[1.0,1.0]]}"#) == true)
+        // A line that would have only the last fix of the previous one is left out.
+        let whole = exported(GeoJSONWriter(gap: 60_000_000), sets: [rows.dropLast()])
+        #expect(whole.split(separator: "LineString").count == 2)
     }
 
     @Test(
@@ -150,14 +164,16 @@ struct TrackTests {
         arguments: [
             ([180, -179], "[[-180.0,0.0],[-179.0,1.0]]"), ([-180, 179], "[[180.0,0.0],[179.0,1.0]]"),
             ([179, -180], "[[179.0,0.0],[180.0,1.0]]"),
-            ([179, 180, -179], "[[[179.0,0.0],[180.0,1.0]],[[-180.0,1.0],[-179.0,2.0]]]"),
-            ([-179, 180, 179], "[[[-179.0,0.0],[-180.0,1.0]],[[180.0,1.0],[179.0,2.0]]]"),
+            ([179, 180, -179], "[[179.0,0.0],[180.0,1.0]] [[-180.0,1.0],[-179.0,2.0]]"),
+            ([-179, 180, 179], "[[-179.0,0.0],[-180.0,1.0]] [[180.0,1.0],[179.0,2.0]]"),
             ([180, -180], "[[-180.0,0.0],[-180.0,1.0]]"),
         ] as [([Double], String)])
     func onMeridian(longitudes: [Double], coordinates: String) {
         let rows = longitudes.enumerated().map { fix("left", Int64($0), Double($0), $1) }
         let text = exported(GeoJSONWriter(gap: 60_000_000), sets: [rows])
-        #expect(text.contains("\"coordinates\":\(coordinates)}"), "\(text)")
+        for line in coordinates.split(separator: " ") {
+            #expect(text.contains("\"coordinates\":\(line)}"), "\(text)")
+        }
     }
 
     @Test("rows without a valid position are left out", arguments: [(Double.nan, 7.5), (91, 7.5), (46.5, 181)])
@@ -181,12 +197,12 @@ func fix(
 }
 
 /// Returns the file that a writer makes of these sets of rows of one stream.
-func exported(_ writer: some ExportWriter, sets: [[SampleRow]]) -> String {
+func exported(_ writer: some RowWriter, sets: [[SampleRow]]) -> String {
     var writer = writer
     var output = OutputBuffer()
     writer.begin(into: &output)
     for rows in sets {
-        repeat { for row in rows { writer.write(row, stream: 0, into: &output) } } while writer.endPass(into: &output)
+        for row in rows { writer.write(row, into: &output) }
     }
     writer.end(into: &output)
     return String(decoding: output.bytes, as: UTF8.self)

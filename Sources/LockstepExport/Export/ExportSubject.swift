@@ -13,7 +13,7 @@ public enum ExportSubject: Sendable, Hashable {
     /// The samples of some streams, with the labels and markers of a session.
     case session(RecordingSession, [SensorStream])
 
-    /// The streams, in the order of the indices of an ``ExportWriter``.
+    /// The streams, in the order of the indices of an ``RowWriter``.
     public var streams: [SensorStream] {
         switch self {
         case .stream(let stream): [stream]
@@ -48,16 +48,16 @@ public enum ExportSubject: Sendable, Hashable {
     /// - Precondition: the subject can be exported in this format.
     public func writer(
         format: ExportFormat, gap: Int64, creator: String, hasBound: Bool = false
-    ) -> any ExportWriter {
+    ) -> any RowWriter {
         precondition(formats.contains(format), "this subject cannot be exported as \(format)")
         let bound = hasBound ? [CollectorTime.boundColumn] : []
         let columns = streams[0].columns.map(ExportColumn.init) + bound
         switch format {
         case .csv where streams.count > 1: return MotionCSVWriter(streams: streams, bound: bound)
-        case .csv: return RowExport(rows: CSVWriter(columns: columns, stream: streams[0].name))
+        case .csv: return CSVWriter(columns: columns, stream: streams[0].name)
         case .ndjson where streams.count > 1: return MotionNDJSONWriter(streams: streams, bound: bound)
-        case .ndjson: return RowExport(rows: NDJSONWriter(columns: columns, stream: streams[0].name))
-        case .parquet: return RowExport(rows: ParquetWriter(columns: columns, creator: creator))
+        case .ndjson: return NDJSONWriter(columns: columns, stream: streams[0].name)
+        case .parquet: return ParquetWriter(columns: columns, creator: creator)
         case .geojson: return GeoJSONWriter(gap: gap, columns: TrackColumns(streams[0]))
         case .gpx: return GPXWriter(gap: gap, creator: creator, columns: TrackColumns(streams[0]))
         case .senml: return SenMLWriter(streams: streams, isCBOR: false)
@@ -100,44 +100,7 @@ public enum ExportFormat: String, CaseIterable, Sendable {
 }
 
 extension ExportFormat {
-    /// The usual number of passes over the samples of a device, to estimate the progress.
-    var passes: Int { self == .geojson ? 7 : 1 }
-
     func represents(_ time: Timestamp) -> Bool {
         (self != .senml && self != .senmlCBOR) || time.microseconds >= SenMLWriter.earliest
     }
-}
-
-/// A writer of the samples of several streams in one file format. It holds no samples, so its memory does not grow with
-/// their number.
-///
-/// Call ``begin(into:)`` once. For each set of devices, call ``write(_:stream:into:)`` for each sample in order of time,
-/// then ``endPass(into:)``, and repeat both while it returns true. Call ``end(into:)`` once. Write the buffer when it
-/// ``OutputBuffer/isFull``.
-public protocol ExportWriter: Sendable {
-    /// Writes what precedes the samples.
-    mutating func begin(into output: inout OutputBuffer)
-    /// Writes one sample.
-    /// - Parameter stream: the index of its stream.
-    mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer)
-    /// Ends a pass over the samples of a set of devices.
-    /// - Returns: whether the writer needs the same samples again.
-    mutating func endPass(into output: inout OutputBuffer) -> Bool
-    /// Writes what follows the samples.
-    mutating func end(into output: inout OutputBuffer)
-}
-
-/// An export of the rows of one stream.
-public struct RowExport: ExportWriter {
-    private var rows: any RowWriter
-
-    /// Creates an export with a writer of rows.
-    public init(rows: any RowWriter) { self.rows = rows }
-
-    public mutating func begin(into output: inout OutputBuffer) { rows.begin(into: &output) }
-    public mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
-        rows.write(row, into: &output)
-    }
-    public mutating func endPass(into output: inout OutputBuffer) -> Bool { false }
-    public mutating func end(into output: inout OutputBuffer) { rows.end(into: &output) }
 }

@@ -20,7 +20,7 @@ public struct SampleExport: Sendable {
 
     /// The progress of an export.
     public struct Progress: Sendable, Equatable {
-        /// The number of exported samples. Formats that need several passes count each sample once.
+        /// The number of exported samples.
         public var samples = 0
         /// The part that is done, from 0 to 1.
         public var fraction = 0.0
@@ -108,41 +108,20 @@ public struct SampleExport: Sendable {
         for (index, set) in sets.enumerated() {
             let span = Self.span(of: set, in: ranges)
             let (from, to) = converter?.deviceRange(of: set[0]) ?? (self.from, self.to)
-            // All passes must see the same samples.
-            try reader.snapshot {
-                var pass = 0
-                var rowsOfFirstPass = 0
-                repeat {
-                    pass += 1
-                    var rows = 0
-                    converter?.restart()
-                    var untilUpdate = Self.updateInterval
-                    try reader.merge(streams: subject.streams, devices: set, from: from, to: to) { row, stream in
-                        rows += 1
-                        guard subject.contains(row), let converted = convert(row, stream, &converter),
-                            format.represents(converted.time)
-                        else { return }
-                        writer.write(converted, stream: stream, into: &output)
-                        if pass == 1 { progress.samples += 1 }
-                        if output.isFull, progress.samples > 0 { try Self.flush(&output, write) }
-                        untilUpdate -= 1
-                        guard untilUpdate == 0 else { return }
-                        untilUpdate = Self.updateInterval
-                        let within =
-                            Double(row.time - span.lowerBound) / Double(max(1, span.upperBound - span.lowerBound))
-                        // The number of passes of a device is not known before the last one.
-                        let done = (Double(pass - 1) + within) / Double(max(pass, format.passes))
-                        progress.fraction = (Double(index) + done) / Double(sets.count)
-                        try update(progress)
-                    }
-                    if pass == 1 { rowsOfFirstPass = rows }
-                    guard rows == rowsOfFirstPass else {
-                        throw StoreError(
-                            .other,
-                            "the samples of \(set[0]) changed during the export: try again, or end the time range "
-                                + "before the present")
-                    }
-                } while writer.endPass(into: &output)
+            var untilUpdate = Self.updateInterval
+            try reader.merge(streams: subject.streams, devices: set, from: from, to: to) { row, stream in
+                guard subject.contains(row), let converted = convert(row, stream, &converter),
+                    format.represents(converted.time)
+                else { return }
+                writer.write(converted, stream: stream, into: &output)
+                progress.samples += 1
+                if output.isFull { try Self.flush(&output, write) }
+                untilUpdate -= 1
+                guard untilUpdate == 0 else { return }
+                untilUpdate = Self.updateInterval
+                let within = Double(row.time - span.lowerBound) / Double(max(1, span.upperBound - span.lowerBound))
+                progress.fraction = (Double(index) + within) / Double(sets.count)
+                try update(progress)
             }
         }
         guard progress.samples > 0 else { return 0 }

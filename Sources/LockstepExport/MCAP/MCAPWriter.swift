@@ -3,7 +3,7 @@ import LockstepStore
 
 /// Writes samples as MCAP (https://mcap.dev/spec): a channel for each kind of message of each device, with messages in
 /// JSON, in indexed chunks without compression.
-struct MCAPWriter: ExportWriter {
+struct MCAPWriter: RowWriter {
     /// The greatest number of channels: their ids have 16 bits.
     static let maxChannels = 65_535
 
@@ -76,8 +76,6 @@ struct MCAPWriter: ExportWriter {
         }
         if chunk.isFull { flushChunk(into: &output) }
     }
-
-    func endPass(into output: inout OutputBuffer) -> Bool { false }
 
     mutating func end(into output: inout OutputBuffer) {
         flushChunk(into: &output)

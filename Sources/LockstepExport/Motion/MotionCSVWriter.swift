@@ -5,7 +5,7 @@ import LockstepStore
 ///
 /// The columns are `group`, `device`, `t` (µs since 1970), `time` (ISO 8601 in UTC), then those of each stream, named
 /// after its table: `accelerometer_x`. Values of streams without a sample at that time are empty.
-struct MotionCSVWriter: ExportWriter {
+struct MotionCSVWriter: RowWriter {
     private var rows: CSVWriter
     /// The index of the first column of each stream.
     private var offsets: [Int] = []
@@ -36,12 +36,10 @@ struct MotionCSVWriter: ExportWriter {
         for (index, value) in row.values.enumerated() { values[offsets[stream] + index] = value }
     }
 
-    mutating func endPass(into output: inout OutputBuffer) -> Bool {
+    mutating func end(into output: inout OutputBuffer) {
         writePending(into: &output)
-        return false
+        rows.end(into: &output)
     }
-
-    mutating func end(into output: inout OutputBuffer) { rows.end(into: &output) }
 
     private mutating func writePending(into output: inout OutputBuffer) {
         guard let row = pending else { return }
@@ -51,7 +49,7 @@ struct MotionCSVWriter: ExportWriter {
 }
 
 /// Writes the samples of several streams as one JSON object per line, each with the name of its stream.
-struct MotionNDJSONWriter: ExportWriter {
+struct MotionNDJSONWriter: RowWriter {
     private var rows: [NDJSONWriter]
 
     init(streams: [SensorStream], bound: [ExportColumn] = []) {
@@ -62,6 +60,5 @@ struct MotionNDJSONWriter: ExportWriter {
     mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
         rows[stream].write(row, into: &output)
     }
-    func endPass(into output: inout OutputBuffer) -> Bool { false }
     func end(into output: inout OutputBuffer) {}
 }

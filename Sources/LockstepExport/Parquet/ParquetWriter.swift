@@ -84,7 +84,7 @@ public struct ParquetWriter: RowWriter {
 
     public mutating func begin(into output: inout OutputBuffer) { write(Array("PAR1".utf8), into: &output) }
 
-    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+    public mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
         var index = 0
         if hasDevice {
             columns[0].append(Array(row.device.group.rawValue.utf8))

@@ -1,17 +1,25 @@
 import LockstepModel
 public import LockstepStore
 
-/// A writer of rows in one format. It holds no rows, so its memory does not grow with their number.
+/// A writer of the rows of one or several streams in one file format. Its memory does not grow with their number.
 ///
-/// Call ``begin(into:)`` once, ``write(_:into:)`` for each row, and ``end(into:)`` once. Write the buffer when it
-/// ``OutputBuffer/isFull``.
+/// Call ``begin(into:)`` once, ``write(_:stream:into:)`` for each row, and ``end(into:)`` once. The rows of a device are in
+/// order of time. Write the buffer when it ``OutputBuffer/isFull``.
 public protocol RowWriter: Sendable {
     /// Writes what precedes the rows, such as a header.
     mutating func begin(into output: inout OutputBuffer)
     /// Writes one row. Its values are in the order of the columns.
-    mutating func write(_ row: SampleRow, into output: inout OutputBuffer)
+    /// - Parameter stream: the index of its stream.
+    mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer)
     /// Writes what follows the rows.
     mutating func end(into output: inout OutputBuffer)
+}
+
+extension RowWriter {
+    /// Writes one row of the only stream.
+    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+        write(row, stream: 0, into: &output)
+    }
 }
 
 /// Writes rows as CSV (RFC 4180, with line feeds) in UTF-8.
@@ -45,7 +53,7 @@ public struct CSVWriter: RowWriter {
         output.append(names.joined(separator: ",") + "\n")
     }
 
-    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+    public mutating func write(_ row: SampleRow, stream index: Int, into output: inout OutputBuffer) {
         if hasDevice, row.device != device {
             device = row.device
             let stream = stream.map { $0.csvField + "," } ?? ""
@@ -88,7 +96,7 @@ public struct NDJSONWriter: RowWriter {
 
     public func begin(into output: inout OutputBuffer) {}
 
-    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+    public mutating func write(_ row: SampleRow, stream index: Int, into output: inout OutputBuffer) {
         if row.device != device { start(row.device) }
         output.append(prefix)
         output.append(row.time.microseconds)
@@ -133,7 +141,7 @@ public struct JSONRowsWriter: RowWriter {
         output.append("\"rows\":[")
     }
 
-    public mutating func write(_ row: SampleRow, into output: inout OutputBuffer) {
+    public mutating func write(_ row: SampleRow, stream index: Int, into output: inout OutputBuffer) {
         output.append(isFirst ? "[" : ",[")
         isFirst = false
         output.append(row.time.microseconds)

@@ -5,7 +5,7 @@ import LockstepStore
 ///
 /// Each known value is a record. The first record of a device has the base name `urn:x-lockstep:GROUP:DEVICE:`, the first
 /// record of a sample the base time.
-struct SenMLWriter: ExportWriter {
+struct SenMLWriter: RowWriter {
     /// Earlier times, in µs, would be relative to the time of reading: 2²⁸ s.
     static let earliest: Int64 = (1 << 28) * 1_000_000
 
@@ -38,8 +38,6 @@ struct SenMLWriter: ExportWriter {
             time = nil
         }
     }
-
-    func endPass(into output: inout OutputBuffer) -> Bool { false }
 
     func end(into output: inout OutputBuffer) {
         if isCBOR { output.append(byte: 0xff) } else { output.append("\n]\n") }

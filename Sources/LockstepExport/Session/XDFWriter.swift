@@ -8,7 +8,7 @@ import LockstepStore
 /// Times are seconds since 1970. They are written as they are given, mostly on the collector's clock. So the clock offset of
 /// each stream is 0; without one, readers report that they cannot synchronise the stream. The nominal rate is 0, irregular, so
 /// that readers do not smooth the times.
-struct XDFWriter: ExportWriter {
+struct XDFWriter: RowWriter {
     private enum Tag: UInt16 { case fileHeader = 1, streamHeader, samples, clockOffset, boundary, streamFooter }
 
     /// The size of samples from which on a chunk is written.
@@ -71,8 +71,6 @@ struct XDFWriter: ExportWriter {
         }
         if series[index].samples.count >= Self.limit { flush(index, into: &output) }
     }
-
-    func endPass(into output: inout OutputBuffer) -> Bool { false }
 
     mutating func end(into output: inout OutputBuffer) {
         for index in series.indices {

@@ -6,7 +6,7 @@ import LockstepStore
 ///
 /// Speed and course are extensions of Garmin's TrackPointExtension v2; the accuracies are extensions of our own
 /// namespace, because GPX has only dilutions of precision.
-struct GPXWriter: ExportWriter {
+struct GPXWriter: RowWriter {
     /// The namespace of the elements `hacc` and `vacc`, both in m.
     static let namespace = "urn:x-lockstep:gpx:1"
 
@@ -37,22 +37,23 @@ struct GPXWriter: ExportWriter {
     mutating func write(_ row: SampleRow, stream: Int, into output: inout OutputBuffer) {
         guard let fix = TrackFix(row, columns) else { return }
         if fix.device != device {
-            _ = endPass(into: &output)
+            endTrack(into: &output)
             device = fix.device
             output.append("<trk>\n<name>\(fix.device)</name>\n")
         }
         for part in segmenter.add(fix) { write(part, into: &output) }
     }
 
-    mutating func endPass(into output: inout OutputBuffer) -> Bool {
-        guard device != nil else { return false }
-        for part in segmenter.end() { write(part, into: &output) }
-        output.append("</trk>\n")
-        device = nil
-        return false
+    mutating func end(into output: inout OutputBuffer) {
+        endTrack(into: &output)
+        output.append("</gpx>\n")
     }
 
-    func end(into output: inout OutputBuffer) { output.append("</gpx>\n") }
+    private mutating func endTrack(into output: inout OutputBuffer) {
+        guard device != nil else { return }
+        for part in segmenter.end() { write(part, into: &output) }
+        output.append("</trk>\n")
+    }
 
     private mutating func write(_ part: TrackSegmenter.Part, into output: inout OutputBuffer) {
         switch part {

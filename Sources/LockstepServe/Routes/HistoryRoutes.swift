@@ -99,13 +99,10 @@ struct RowStream: Sendable {
     private let query: StreamQuery
     private var remaining: Int
     private var position: Timestamp
-    private var writer: any ExportWriter
+    private var writer: any RowWriter
     /// The conversion to the collector's time line, once the first page has read it.
     private var clock: CollectorTime?
     private var hasBegun = false
-    private let limit: Int
-    /// The rows of this pass, and of the first one: some formats need the same rows several times.
-    private var (rows, rowsOfFirstPass): (Int, Int?) = (0, nil)
     /// The number of samples that averages or buckets stand for, and that of those which were read as summaries.
     private var (samples, summarised): (Int64, Int64) = (0, 0)
     /// Whether the last bytes were read.
@@ -113,7 +110,6 @@ struct RowStream: Sendable {
 
     init(query: StreamQuery, limit: Int) {
         self.query = query
-        self.limit = limit
         remaining = limit
         position = query.from
         writer = query.writer()
@@ -135,24 +131,12 @@ struct RowStream: Sendable {
         hasBegun = true
         bytes += page.bytes
         remaining -= page.rows
-        rows += page.rows
         samples += page.samples
         summarised += page.summarised
         if let next = page.next, remaining > 0 {
             position = next
             return bytes
         }
-        var last = OutputBuffer()
-        if writer.endPass(into: &last) {
-            guard rows == rowsOfFirstPass ?? rows else {
-                throw StoreError(.other, "the samples of \(query.device) changed during the export")
-            }
-            (rowsOfFirstPass, rows, remaining) = (rows, 0, limit)
-            position = clock?.deviceRange(of: query.device).from ?? query.from
-            clock?.restart()
-            return bytes + last.bytes
-        }
-        bytes += last.bytes
         isComplete = true
         // The document must show that rows are missing, and where they start.
         if query.format == .json {
@@ -166,7 +150,7 @@ struct RowStream: Sendable {
         return bytes
     }
 
-    private mutating func edge(_ write: (inout any ExportWriter, inout OutputBuffer) -> Void) -> [UInt8] {
+    private mutating func edge(_ write: (inout any RowWriter, inout OutputBuffer) -> Void) -> [UInt8] {
         var output = OutputBuffer()
         write(&writer, &output)
         return output.bytes

@@ -196,12 +196,11 @@ struct StreamQuery: Hashable, Sendable {
 
     /// Returns a writer of the rows.
     /// - Parameter width: the length of the buckets of an envelope in µs; nil for that of ``envelope``.
-    func writer(width: Int64? = nil) -> any ExportWriter {
+    func writer(width: Int64? = nil) -> any RowWriter {
         switch format {
-        case .json:
-            RowExport(rows: JSONRowsWriter(members: members(width: width ?? envelope.width), columns: exportColumns))
-        case .csv: RowExport(rows: CSVWriter(columns: exportColumns, stream: stream.name))
-        case .ndjson: RowExport(rows: NDJSONWriter(columns: exportColumns, stream: stream.name))
+        case .json: JSONRowsWriter(members: members(width: width ?? envelope.width), columns: exportColumns)
+        case .csv: CSVWriter(columns: exportColumns, stream: stream.name)
+        case .ndjson: NDJSONWriter(columns: exportColumns, stream: stream.name)
         case .geojson, .gpx, .mcap:
             ExportSubject.stream(stream).writer(
                 format: format.file ?? .csv, gap: Self.trackGap, creator: "lockstep-serve")

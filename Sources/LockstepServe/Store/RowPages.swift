@@ -29,7 +29,7 @@ struct RowPages: Sendable {
     ///   - clock: the conversion to the collector's time line, which the first page reads if the query needs it. Then
     ///     `start` and the next page's start are on the device's time line, except for that of the first page.
     func page(
-        from start: Timestamp, limit: Int, writer: inout any ExportWriter, clock: inout CollectorTime?,
+        from start: Timestamp, limit: Int, writer: inout any RowWriter, clock: inout CollectorTime?,
         _ reader: StoreReader, _ cancellation: QueryCancellation
     ) throws -> Page {
         var start = start

@@ -24,9 +24,4 @@ public protocol MergeReading: AnyObject {
         streams: [SensorStream], devices: [DeviceAddress], from: Timestamp?, to: Timestamp?,
         each: (SampleRow, Int) throws -> Void
     ) throws
-
-    /// Runs several merges that see the same samples, if they have the same streams, devices and time range: samples that
-    /// are stored after the first one are not visible.
-    /// - Throws: ``StoreError`` if the store cannot be read, or the error of `body`.
-    func snapshot<Result>(_ body: () throws -> Result) throws -> Result
 }

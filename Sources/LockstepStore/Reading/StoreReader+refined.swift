@@ -100,6 +100,4 @@ public final class RefinedExportReader: MergeReading {
             }
         }
     }
-
-    public func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try body() }
 }

@@ -29,6 +29,9 @@ public final class StoreReader: MergeReading, ClockEstimateReading {
         do { return try driver.integrityCheck() } catch { throw StoreError.of(error) }
     }
 
+    /// Runs several merges that see the same samples, if they have the same streams, devices and time range: samples that
+    /// are stored after the first one are not visible.
+    /// - Throws: ``StoreError`` if the store cannot be read, or the error of `body`.
     public func snapshot<Result>(_ body: () throws -> Result) throws -> Result { try driver.snapshot(body) }
 
     /// Runs several reads, if possible on one consistent snapshot of the store, until the cancellation.

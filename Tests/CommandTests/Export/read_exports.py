@@ -64,29 +64,25 @@ def geojson(path):
     # Without the dimensions of a shape, its type is 1 to 6 (little-endian).
     table = pyogrio.read_arrow(path)[1]
     kinds = [struct.unpack("<I", shape[1:5])[0] % 1000 & 0xFFFF for shape in table["wkb_geometry"].to_pylist()]
-    names = {1: "Point", 2: "LineString", 5: "MultiLineString"}
+    names = {1: "Point", 2: "LineString"}
     assert [names[kind] for kind in kinds] == [feature["geometry"]["type"] for feature in collection["features"]]
     points = 0
     for feature in collection["features"]:
         assert feature["type"] == "Feature"
         kind, coordinates = feature["geometry"]["type"], feature["geometry"]["coordinates"]
         properties = feature["properties"]
-        lines = {"Point": [[coordinates]], "LineString": [coordinates], "MultiLineString": coordinates}[kind]
-        for line in lines:
-            assert kind == "Point" or len(line) >= 2
-            for position in line:
-                assert len(position) in (2, 3) and abs(position[0]) <= 180 and abs(position[1]) <= 90
-            assert all(abs(a[0] - b[0]) <= 180 for a, b in zip(line, line[1:]))
+        line = [coordinates] if kind == "Point" else coordinates
+        for position in line:
+            assert len(position) in (2, 3) and abs(position[0]) <= 180 and abs(position[1]) <= 90
+        assert all(abs(a[0] - b[0]) <= 180 for a, b in zip(line, line[1:]))
         if kind == "Point":
             assert "time" in properties
         else:
-            for values in properties["coordinateProperties"].values():
-                shapes = [values] if kind == "LineString" else values
-                assert [len(part) for part in shapes] == [len(line) for line in lines]
+            assert len(line) >= 2
+            assert all(len(values) == len(line) for values in properties["coordinateProperties"].values())
             times = properties["coordinateProperties"]["times"]
-            flat = times if kind == "LineString" else [time for part in times for time in part]
-            assert flat == sorted(flat)
-        points += sum(map(len, lines))
+            assert times == sorted(times)
+        points += len(line)
     print(len(collection["features"]), "features,", points, "positions")
 
 

@@ -56,7 +56,6 @@ struct ServerTests {
             let gpx = try await server.get("\(track)?format=gpx")
             #expect(gpx.headers["content-type"] == "application/gpx+xml" && gpx.body.hasSuffix("</gpx>\n"))
             #expect(try await server.get("\(track)?format=gpx&points=10").status == 400)
-            // A format that needs the rows several times.
             let collection = try await server.get("\(track)?format=geojson&to=-1s").json
             #expect((collection["features"] as? [Any])?.isEmpty == false, "\(collection)")
 
