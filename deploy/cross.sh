@@ -82,7 +82,8 @@ cross_build() {
         options=(-Xlinker "$scratch/glibc-2.36.o")
     fi
     for program in "${programs[@]}"; do
-        cross_swift "$compiler" --scratch-path "$scratch" --static-swift-stdlib --product "$program" "${options[@]}"
+        cross_swift "$compiler" --scratch-path "$scratch" --static-swift-stdlib "${reproducible[@]}" --product "$program" \
+            "${options[@]}"
         enter "$compiler" llvm-objcopy --strip-all "$scratch/release/$program" "$scratch/stripped/$program"
     done
 }

@@ -8,12 +8,16 @@ static_scratch=$scratch-static
 programs=(lockstep-agent lockstep-collector lockstep lockstep-serve lockstep-gateway)
 services=(agent collector serve gateway)
 
+# Options with which two builds have the same bytes: debug information of C modules would contain random numbers, and the pass
+# loop-unroll of Swift 6.3 orders values by their addresses.
+reproducible=(-debug-info-format none -Xswiftc -Xllvm -Xswiftc -sil-disable-pass=loop-unroll)
+
 # build_programs: builds the programs and strips them into $static_scratch/stripped.
 build_programs() {
     local program stripped=$static_scratch/stripped
     for program in "${programs[@]}"; do
         swift build --package-path "$root" --scratch-path "$static_scratch" -c release --static-swift-stdlib \
-            --product "$program" >&2
+            "${reproducible[@]}" --product "$program" >&2
     done
     mkdir -p -- "$stripped"
     for program in "${programs[@]}"; do
