@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads batches in CBOR or JSON and prints each as one line of JSON.
 
-    python3 deploy/examples/read_cbor.py localhost [PORT]
+    python3 deploy/examples/read_cbor.py [HOST [PORT]]
 
 Needs the Debian packages python3-cbor2 and python3-paho-mqtt (version 1 or 2).
 """
@@ -93,7 +93,7 @@ def main():
     kind = getattr(mqtt, "CallbackAPIVersion", None)
     client = mqtt.Client(kind.VERSION2) if kind else mqtt.Client()
     client.on_message = on_message
-    client.connect(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1883)
+    client.connect(sys.argv[1] if len(sys.argv) > 1 else "localhost", int(sys.argv[2]) if len(sys.argv) > 2 else 1883)
     client.subscribe("lockstep/#", 1)
     client.loop_forever()
 
