@@ -20,7 +20,7 @@ struct SourceSettings: SettingGroup {
         "map",
         """
         Column of a recording that its header does not name as Lockstep does, as FIELD=STREAM.COLUMN[:UNIT], such as \
-        ax=accelerometer.x:m/s2; may be repeated.
+        ax=accelerometer.x:m/s2, or the time, such as seconds=t_s; may be repeated.
         """)
     let timeUnit = Setting(
         "time-unit", "Unit of the times of a recording whose header does not say it: s, ms, us or ns.",

@@ -2,16 +2,20 @@ public import LockstepModel
 
 /// What a user says about the columns of a recording, where its header does not.
 public struct RecordingFormat: Sendable, Hashable {
-    /// A column of the file that is a column of a stream.
+    /// A column of the file that is a column of a stream, or the time.
     public struct Mapping: Sendable, Hashable {
+        enum Target: Hashable {
+            /// A column of a stream, and the factor from the unit of the file to Lockstep's.
+            case column(SensorStream, Int, scale: Double)
+            /// The time, with its unit if that is known.
+            case time(TimeUnit?)
+        }
+
         let field: String
-        let stream: SensorStream
-        let column: Int
-        /// The factor from the unit of the file to Lockstep's.
-        let scale: Double
+        let target: Target
     }
 
-    /// The columns of the file that are columns of streams. They replace what the header says of these streams.
+    /// The columns of the file that are columns of streams or the time. They replace what the header says of these.
     public var mappings: [Mapping] = []
     /// The unit of times; nil to find it from the header or the values.
     public var timeUnit: TimeUnit?
@@ -30,18 +34,24 @@ extension RecordingFormat.Mapping {
         .pressure: ["hPa": 1, "Pa": 0.01, "kPa": 10],
     ]
 
-    /// Parses `FIELD=STREAM.COLUMN[:UNIT]`, such as `ax=accelerometer.x:m/s2`. Without a stream, the column `x`, `y` or `z`
-    /// is that of the accelerometer.
+    /// Parses `FIELD=STREAM.COLUMN[:UNIT]`, such as `ax=accelerometer.x:m/s2`, or the time, such as `Time (s)=t_s`. Without a
+    /// stream, the column `x`, `y` or `z` is that of the accelerometer.
     /// - Throws: ``SourceSpecificationError``.
     public init(_ text: String, streams: StreamCatalog) throws(SourceSpecificationError) {
         func refusal(_ reason: String) -> SourceSpecificationError {
             SourceSpecificationError(
-                "'\(text)': \(reason); use FIELD=STREAM.COLUMN[:UNIT], such as ax=accelerometer.x:m/s2")
+                "'\(text)': \(reason); use FIELD=STREAM.COLUMN[:UNIT], such as ax=accelerometer.x:m/s2, or FIELD=t_s "
+                    + "for the time")
         }
         let sides = text.split(separator: "=", maxSplits: 1).map(String.init)
         guard sides.count == 2 else { throw refusal("a mapping has a field and a column") }
-        let target = sides[1].split(separator: ":", maxSplits: 1).map(String.init)
-        let path = target[0].split(separator: ".").map(String.init)
+        let parts = sides[1].split(separator: ":", maxSplits: 1).map(String.init)
+        if let time = RecordingLayout.timeNames.first(where: { $0.name == parts[0] }) {
+            guard parts.count == 1 else { throw refusal("the name of a time has its unit, as t_ms") }
+            (field, target) = (sides[0], .time(time.unit))
+            return
+        }
+        let path = parts[0].split(separator: ".").map(String.init)
         let name = path.count == 1 ? SensorStream.accelerometer.table : path[0]
         guard path.count <= 2, let stream = streams.stream(named: name) else {
             throw refusal("there is no stream '\(name)'")
@@ -52,16 +62,16 @@ extension RecordingFormat.Mapping {
             )
         }
         var scale = 1.0
-        if target.count == 2 {
+        if parts.count == 2 {
             let units = Self.units[stream] ?? [:]
-            guard let factor = units[target[1]] else {
+            guard let factor = units[parts[1]] else {
                 let known = units.keys.sorted().joined(separator: ", ")
                 throw refusal(
-                    "'\(target[1])' is no unit of \(stream)" + (known.isEmpty ? ", which has only one" : " (\(known))"))
+                    "'\(parts[1])' is no unit of \(stream)" + (known.isEmpty ? ", which has only one" : " (\(known))"))
             }
             scale = factor
         }
-        (field, self.stream, self.column, self.scale) = (sides[0], stream, column, scale)
+        (field, target) = (sides[0], .column(stream, column, scale: scale))
     }
 }
 

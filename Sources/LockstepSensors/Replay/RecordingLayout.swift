@@ -79,14 +79,24 @@ package struct RecordingLayout: Sendable {
                 throw refusal("the header contains '\(name)' twice")
             }
         }
-        guard let time = Self.timeNames.first(where: { fieldIndices[$0.name] != nil }),
-            let timeField = fieldIndices[time.name]
+        var mappedTime: (field: Int, unit: TimeUnit?)?
+        for mapping in format.mappings {
+            guard case .time(let unit) = mapping.target else { continue }
+            guard let index = fieldIndices[mapping.field] else {
+                throw refusal("the header has no '\(mapping.field)' of --map")
+            }
+            guard mappedTime == nil else { throw refusal("--map gives the time twice") }
+            mappedTime = (index, unit)
+        }
+        guard
+            let time = mappedTime
+                ?? Self.timeNames.lazy.compactMap({ name in fieldIndices[name.name].map { ($0, name.unit) } }).first
         else {
             throw refusal(
                 "the header is missing or has no time: the first line names the columns, the time as t_us, t_ms, t_s, "
-                    + "t_ns, t, time or timestamp; see 'lockstep help analyze'")
+                    + "t_ns, t, time or timestamp, or --map FIELD=t_s does; see 'lockstep help analyze'")
         }
-        self.timeField = timeField
+        timeField = time.field
         // Other recorders use single ones of these names, for times in other units.
         let isExport =
             ["group", "device", "t", "time"].allSatisfy { fieldIndices[$0] != nil }
@@ -277,19 +287,20 @@ extension RecordingFormat {
     func parts(fieldIndices: [String: Int], isMCAP: Bool) throws(RowError) -> [RecordingLayout.Part] {
         var fields: [SensorStream: [RecordingLayout.Field?]] = [:]
         for mapping in mappings {
+            guard case .column(let stream, let column, let scale) = mapping.target else { continue }
             guard let index = fieldIndices[mapping.field] else {
                 let names = fieldIndices.keys.filter { !isMCAP || $0 != MCAPRows.time }.sorted()
                 throw RowError(
                     (isMCAP ? "the messages have" : "the header has") + " no '\(mapping.field)' of --map; "
                         + (isMCAP ? "they have " : "it has ") + names.joined(separator: ", "))
             }
-            guard fields[mapping.stream]?[mapping.column] == nil else {
+            guard fields[stream]?[column] == nil else {
                 throw RowError(
-                    "--map gives the column \(mapping.stream.columns[mapping.column].name) of \(mapping.stream) twice")
+                    "--map gives the column \(stream.columns[column].name) of \(stream) twice")
             }
-            let empty = [RecordingLayout.Field?](repeating: nil, count: mapping.stream.columns.count)
-            fields[mapping.stream, default: empty][mapping.column] =
-                RecordingLayout.Field(index: index, scale: mapping.scale)
+            let empty = [RecordingLayout.Field?](repeating: nil, count: stream.columns.count)
+            fields[stream, default: empty][column] =
+                RecordingLayout.Field(index: index, scale: scale)
         }
         for (stream, fields) in fields {
             guard let missing = zip(stream.columns, fields).first(where: { $0.isRequired && $1 == nil }) else {

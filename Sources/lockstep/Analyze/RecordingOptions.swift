@@ -35,7 +35,7 @@ struct RecordingOptions: ParsableArguments {
         name: .customLong("map"),
         help: """
             Column that the header does not name as Lockstep does, as FIELD=STREAM.COLUMN[:UNIT], such as \
-            ax=accelerometer.x:m/s2; may be repeated.
+            ax=accelerometer.x:m/s2, or the time, such as seconds=t_s; may be repeated.
             """)
     var maps: [String] = []
 

@@ -68,11 +68,25 @@ struct RecordingFormatTests {
         #expect(await reason("t_us,p\n1,101325\n", format).contains("the header has no 'a"))
     }
 
+    @Test("a field is mapped to the time")
+    func mappedTime() async throws {
+        var format = RecordingFormat()
+        format.mappings = try [RecordingFormat.Mapping("Time (s)=t_s", streams: .builtIn)]
+        let recording = try await read("t,Time (s),x_g,y_g,z_g\n7,1.5,0,0,-1\n", format)
+        #expect(recording.times == [1_500_000])
+        #expect(await reason("t_us,x_g,y_g,z_g\n1,0,0,-1\n", format).contains("the header has no 'Time (s)'"))
+        format.mappings.append(try RecordingFormat.Mapping("t=pressure.pressure", streams: .builtIn))
+        let pressures = try await read("Time (s),t\n1.5,990\n", format)
+        #expect(pressures.times == [1_500_000] && pressures.samples(of: .pressure)?.columns == [[990]])
+        format.mappings.append(try RecordingFormat.Mapping("t=t_ms", streams: .builtIn))
+        #expect(await reason("Time (s),t\n1.5,990\n", format).contains("--map gives the time twice"))
+    }
+
     @Test(
         "wrong mappings are refused with advice",
         arguments: [
             ("ax", "FIELD=STREAM.COLUMN"), ("ax=nowhere.x", "no stream 'nowhere'"), ("ax=gyroscope.q", "no column 'q'"),
-            ("ax=gyroscope.x:g", "no unit of motion/gyroscope (deg/s, rad/s)"),
+            ("ax=gyroscope.x:g", "no unit of motion/gyroscope (deg/s, rad/s)"), ("a=t_s:ms", "has its unit, as t_ms"),
         ])
     func wrongMappings(text: String, part: String) {
         let error = #expect(throws: SourceSpecificationError.self) {
