@@ -11,17 +11,33 @@ private let address = DeviceAddress(group: GroupID(unchecked: "g"), device: Devi
 struct HomeAssistantDeviceTests {
     @Test("an interval of steps counts once, however often and in whichever order it arrives")
     func steps() {
-        var totals = StepTotals()
+        var totals = IntervalTotals()
         for end: Int64 in [30, 10, 30, 20, 10] { totals.add(5, distance: end == 20 ? nil : 2, until: end) }
-        #expect(totals.steps == 15)
+        #expect(totals.count == 15)
         #expect(totals.distance == 4)
-        #expect(totals.lastStep == 30)
+        #expect(totals.newest == 30)
         totals.add(.nan, distance: 1, until: 40)
         totals.add(-3, distance: 1, until: 50)
-        #expect(totals.steps == 15)
+        #expect(totals.count == 15)
         for end in Int64(100)..<20_100 { totals.add(1, distance: nil, until: end) }
         totals.add(1000, distance: nil, until: 10)
-        #expect(totals.steps == 20_015)
+        #expect(totals.count == 20_015)
+    }
+
+    @Test("floors are added up, up and down, and are unknown without any")
+    func floors() {
+        let now = Timestamp(microseconds: 100)
+        var device = HomeAssistantDevice(address)
+        func shows(_ text: String) -> Bool {
+            String(decoding: HomeAssistantState.values(of: device, measuring: [], at: now), as: UTF8.self).contains(
+                text)
+        }
+        #expect(shows(#""floors_ascended":null,"floors_descended":null"#))
+        device.note(
+            SampleBlock(stream: .floors, times: [10, 20, 30], columns: [[1, 11, 21], [1, 2, 0], [0, 0, 1]]), at: now)
+        device.note(SampleBlock(stream: .floors, times: [20], columns: [[11], [2], [0]]), at: now)
+        #expect(shows(#""floors_ascended":3,"floors_descended":1"#))
+        #expect(HomeAssistantEntity.all(measuring: []).filter { $0.key.hasPrefix("floors_") }.count == 2)
     }
 
     @Test("different devices have different ids, which consist of characters that Home Assistant accepts")

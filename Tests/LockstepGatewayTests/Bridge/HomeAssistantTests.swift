@@ -119,10 +119,15 @@ struct HomeAssistantTests {
                 await client.publishSamples(
                     "steps", of: "site/phone.1", seq: 3,
                     #""t":\#(start),"start":[\#(start - 10_000_000)],"steps":[12],"distance":[9.5]"#)
+                await client.publishSamples(
+                    "floors", of: "site/phone.1", seq: 4,
+                    #""t":\#(start),"start":[\#(start - 10_000_000)],"ascended":[2],"descended":[0]"#)
                 await home.expect("sensor.phone_1_battery", "87")
                 await home.expect("binary_sensor.phone_1_charging", "on")
                 await home.expect("sensor.phone_1_steps", "12")
                 await home.expect("sensor.phone_1_distance", "9.5")
+                await home.expect("sensor.phone_1_floors_ascended", "2")
+                await home.expect("sensor.phone_1_floors_descended", "0")
                 await home.expect("binary_sensor.phone_1_moving", "on")
                 await home.expect("binary_sensor.phone_1_connected", "on")
                 let tracker = try #require(home.states["device_tracker.phone_1_location"])

@@ -43,7 +43,9 @@ struct HomeAssistantDevice {
     private var connectivity = DeviceConnectivity()
     private(set) var fix: Fix?
     private(set) var battery: Battery?
-    private(set) var steps = StepTotals()
+    private(set) var steps = IntervalTotals()
+    private(set) var floorsAscended = IntervalTotals()
+    private(set) var floorsDescended = IntervalTotals()
     /// The last known values, by the keys of their entities.
     private(set) var measurements: [String: Measurement] = [:]
     /// Whether the device has, or had when it was connected, only simulated sensors.
@@ -67,7 +69,7 @@ struct HomeAssistantDevice {
         if let fix, let speed = fix.speed, now.microseconds - fix.order <= Self.fixAge, speed >= Self.movingSpeed {
             return true
         }
-        if let end = steps.lastStep, abs(now.microseconds - end) <= Self.stepAge { return true }
+        if let end = steps.newest, abs(now.microseconds - end) <= Self.stepAge { return true }
         return fix?.speed == nil && !steps.isKnown ? nil : false
     }
 
@@ -87,7 +89,7 @@ struct HomeAssistantDevice {
     mutating func note(_ samples: SampleBlock, at now: Timestamp) {
         guard let last = samples.times.max().map({ min($0, now.microseconds) }) else { return }
         newest = max(newest ?? last, last)
-        guard [.location, .battery, .steps].contains(samples.stream) else {
+        guard [.location, .battery, .steps, .floors].contains(samples.stream) else {
             // The last value of each column: a stream may have a high rate.
             for column in HomeAssistantEntity.columns(of: samples.stream) {
                 guard let index = samples.stream.columns.firstIndex(where: { $0.name == column.name }),
@@ -124,6 +126,9 @@ struct HomeAssistantDevice {
                     isCharging: state == nil || state == "unknown" ? nil : state == "charging")
             case .steps:
                 steps.add(value("steps") ?? 0, distance: value("distance"), until: time)
+            case .floors:
+                floorsAscended.add(value("ascended") ?? 0, until: time)
+                floorsDescended.add(value("descended") ?? 0, until: time)
             default: break
             }
         }
@@ -137,33 +142,34 @@ struct HomeAssistantDevice {
     }
 }
 
-/// The sums of steps and distance since the start of the program. Each interval counts once, however often it arrives.
-struct StepTotals {
+/// The sums of steps with their distance, or of floors, since the start of the program. Each interval counts once, however
+/// often it arrives.
+struct IntervalTotals {
     /// The maximum number of intervals whose repetition is recognised.
     private static let maxIntervals = 8192
 
-    private(set) var steps: Int64 = 0
+    private(set) var count: Int64 = 0
     /// The sum of the distances in m, or nil if no interval has one.
     private(set) var distance: Double?
-    /// The end of the newest interval with steps, in µs since 1970.
-    private(set) var lastStep: Int64?
+    /// The end of the newest interval with a count above 0, in µs since 1970.
+    private(set) var newest: Int64?
     private var ends: Set<Int64> = []
     /// Intervals that end at this time or earlier are ignored.
-    private var floor = Int64.min
+    private var horizon = Int64.min
 
     /// Whether there was any interval.
     var isKnown: Bool { !ends.isEmpty }
 
     /// Adds an interval, which its end identifies.
-    mutating func add(_ count: Double, distance: Double?, until end: Int64) {
-        guard end > floor, count >= 0, let count = Int64(exactly: count), ends.insert(end).inserted else { return }
+    mutating func add(_ count: Double, distance: Double? = nil, until end: Int64) {
+        guard end > horizon, count >= 0, let count = Int64(exactly: count), ends.insert(end).inserted else { return }
         // Any client may send a count that would overflow the sum.
-        steps = min(1 << 53, steps + min(count, 1 << 53))
+        self.count = min(1 << 53, self.count + min(count, 1 << 53))
         if let distance, distance >= 0 { self.distance = min(1e15, (self.distance ?? 0) + distance) }
-        if count > 0 { lastStep = max(lastStep ?? end, end) }
+        if count > 0 { newest = max(newest ?? end, end) }
         guard ends.count > Self.maxIntervals else { return }
         let sorted = ends.sorted()
-        floor = sorted[sorted.count / 2]
-        ends = ends.filter { $0 > floor }
+        horizon = sorted[sorted.count / 2]
+        ends = ends.filter { $0 > horizon }
     }
 }

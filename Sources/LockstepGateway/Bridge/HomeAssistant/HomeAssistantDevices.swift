@@ -35,7 +35,7 @@ struct HomeAssistantDevices: Sendable {
 
     init(_ configuration: HomeAssistantConfiguration) {
         self.configuration = configuration
-        streams = [.location, .battery, .steps] + configuration.measuredStreams
+        streams = [.location, .battery, .steps, .floors] + configuration.measuredStreams
     }
 
     var count: Int { entries.count }

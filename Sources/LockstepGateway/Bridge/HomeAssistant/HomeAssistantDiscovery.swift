@@ -123,7 +123,11 @@ enum HomeAssistantState {
         object.member("moving", orNull: device.isMoving(at: now).map { $0 ? "ON" : "OFF" })
         object.member("battery", orNull: device.battery?.level.map { Int64(($0.clamped() * 100).rounded()) })
         object.member("charging", orNull: device.battery?.isCharging.map { $0 ? "ON" : "OFF" })
-        object.member("steps", orNull: device.steps.isKnown ? device.steps.steps : nil)
+        let totals = [
+            ("steps", device.steps), ("floors_ascended", device.floorsAscended),
+            ("floors_descended", device.floorsDescended),
+        ]
+        for (key, total) in totals { object.member(key, orNull: total.isKnown ? total.count : nil) }
         if let distance = device.steps.distance {
             object.member("distance", (distance * 10).rounded() / 10)
         } else {

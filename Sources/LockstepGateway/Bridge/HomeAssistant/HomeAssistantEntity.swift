@@ -91,6 +91,16 @@ struct HomeAssistantEntity {
                 ("device_class", "distance"), ("state_class", "total_increasing"), ("unit_of_measurement", "m"),
             ]),
         HomeAssistantEntity(
+            key: "floors_ascended", platform: "sensor", name: "Floors ascended",
+            properties: [
+                ("state_class", "total_increasing"), ("unit_of_measurement", "floors"), ("icon", "mdi:stairs-up"),
+            ]),
+        HomeAssistantEntity(
+            key: "floors_descended", platform: "sensor", name: "Floors descended",
+            properties: [
+                ("state_class", "total_increasing"), ("unit_of_measurement", "floors"), ("icon", "mdi:stairs-down"),
+            ]),
+        HomeAssistantEntity(
             key: "last_sample", platform: "sensor", name: "Last sample",
             properties: [("device_class", "timestamp"), ("entity_category", "diagnostic")], isAlwaysAvailable: true),
     ]
