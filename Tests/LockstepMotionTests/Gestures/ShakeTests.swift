@@ -55,6 +55,33 @@ struct ShakeTests {
         #expect(shaken.files.count == 4 && shaken.of == 4)
     }
 
+    @Test("a bicycle does not shake its device, in a pocket or on the handlebar", .enabled(if: sharedData != nil))
+    func bicycles() throws {
+        let cycling = try recordings("activity", where: { $0["activity"] == "cycling" }, with: isShake)
+        #expect(cycling.files.isEmpty && cycling.of == 7)
+    }
+
+    @Test("a road that shakes a device at all frequencies is no shake, but a hand that trembles is one")
+    func road() {
+        var random = SeededGenerator(seed: 5)
+        func shaken(vibration: Double, rate: Double) -> SampleBlock {
+            var block = SampleBlock(stream: .accelerometer)
+            for index in 0..<Int(10 * rate) {
+                let time = Double(index) / rate
+                let swing = 2 * sin(2 * .pi * 4 * time) + Double.random(in: -vibration...vibration, using: &random)
+                block.append(time: Timestamp(microseconds: Int64(time * 1e6)), values: [0.1, -0.6, swing - 0.79])
+            }
+            return block
+        }
+        #expect(!isShake(shaken(vibration: 4, rate: 100)))
+        #expect(isShake(shaken(vibration: 0.6, rate: 100)))
+    }
+
+    @Test("samples too slow for a shake are ignored, because vibration looks like one")
+    func slow() {
+        #expect(!isShake(shaken(frequency: 4, strength: 3, rate: 10)))
+    }
+
     @Test("a runner's leg that swings as strongly as a shake, but turns, is no shake")
     func turns() {
         var block = SampleBlock(stream: .accelerometer)
