@@ -52,6 +52,21 @@ struct GaitEvidenceTests {
         #expect(steps(in: cycling).isEmpty)
     }
 
+    @Test("a weak, irregular movement is gait if it has short peaks, and not if it has short dips")
+    func irregular() {
+        var random = SeededGenerator(seed: 8)
+        var times = [0.0]
+        for _ in 0..<85 { times.append((times.last ?? 0) + Double.random(in: 0.4...1, using: &random)) }
+        func count(_ sign: Double) -> Int {
+            let movement = moving(noise: 0.01) { time in
+                SIMD3(0, 0, sign * times.reduce(0) { $0 + 0.25 * exp(-pow((time - $1) / 0.1, 2)) })
+            }
+            return steps(in: movement).count
+        }
+        let (dips, peaks) = (count(1), count(-1))
+        #expect(dips <= 40 && peaks > 60, "\(dips) and \(peaks)")
+    }
+
     @Test("movements across gravity, such as clapping and steering, are not steps", arguments: [0.8, 1.5, 2.1])
     func across(frequency: Double) {
         let clapping = moving { swing($0, frequency, along: 0.2, across: 0.6) }

@@ -48,7 +48,7 @@ struct RecordedStepTests {
     private static let falseSteps: [String: Double] = [
         "stationary": 0.1, "desk typing": 0.1, "desk writing": 0.1, "desk eating": 0.1, "desk brushing_teeth": 10,
         "desk folding_clothes": 10, "gesture clapping": 10, "gesture steer": 10, "shake": 10, "automotive bus": 1,
-        "automotive train": 1, "automotive car": 1, "cycling": 6,
+        "automotive train": 1, "automotive car": 1, "elevator": 0.1, "cycling": 2,
     ]
 
     @Test("what is not gait yields few steps", arguments: falseSteps.keys.sorted())
@@ -124,8 +124,8 @@ struct RecordedStepTests {
             \.irregularPeriodicity, \.swingFraction,
             \.swingDecayTime, \.periodicityWindow, \.minStepInterval, \.maxStepInterval, \.spreadWeight,
             \.minQuality, \.fadingRatio, \.walkTimeConstant, \.minStrength, \.maxVibration, \.maxSideways,
-            \.strongMovement, \.minStrongRegularity, \.minRegularity, \.sidewaysWeight, \.minFootfall, \.strengthTime,
-            \.evidenceTime,
+            \.strongMovement, \.minRegularity, \.peakAllowance, \.sidewaysWeight, \.skewnessWeight, \.minFootfall,
+            \.strengthTime, \.evidenceTime,
         ]
         for (index, path) in all.enumerated() {
             var parameters = StepParameters()

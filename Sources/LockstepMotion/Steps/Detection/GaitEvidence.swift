@@ -9,7 +9,8 @@ import Glibc
 /// | a shake | it has two swings within the shortest time of a step |
 /// | clapping, steering, brushing teeth | it is across gravity; steps lift and drop the body |
 /// | folding clothes, a handlebar | it is strong, and still not regular |
-/// | pedalling | it has one smooth swing for each turn, without the impacts of feet, and is along gravity |
+/// | a hand that moves about | it is not regular, and without the short peaks of feet that push a body up |
+/// | pedalling | it swings along gravity once a turn, with a dip where the knee is highest and without impacts of feet |
 struct GaitEvidence: Sendable {
     private let parameters: StepParameters
     /// The direction and strength of gravity, in g; nil before the first value.
@@ -21,6 +22,11 @@ struct GaitEvidence: Sendable {
     private var envelopeBand = BandPass(from: 0.3, to: 4)
     /// How strong the impacts were over time: the envelope of the frequencies above those of steps.
     private var envelope: SignalWindow
+    /// The magnitude at the frequencies of steps. A high-pass filter close to them would change the shape of a swing.
+    private var shapeBand = BandPass(from: 0.1, to: 2.6)
+    private var shape: SignalWindow
+    /// The mean skewness of the magnitude.
+    private var peaks = 0.0
     /// The mean squares of the last seconds, in g²: of the magnitude at the frequencies of steps and above, and of the
     /// acceleration at the frequencies of steps along and across gravity.
     private(set) var powers = SIMD4<Double>.zero
@@ -38,7 +44,7 @@ struct GaitEvidence: Sendable {
     /// The period of the fastest stride, in s. Within a shorter one there is one step.
     private static let fastestStride = 0.58
     /// The correlation at half a period up to which a period has only one swing.
-    private static let maxHalfway = 0.15
+    private static let maxHalfway = 0.25
     /// The largest footfall of one evaluation, so that a bout of pedalling is not outweighed by a single one.
     private static let maxFootfall = 0.1
 
@@ -47,6 +53,7 @@ struct GaitEvidence: Sendable {
     init(parameters: StepParameters) {
         self.parameters = parameters
         envelope = SignalWindow(seconds: parameters.periodicityWindow)
+        shape = SignalWindow(seconds: parameters.periodicityWindow)
     }
 
     /// The strength at the frequencies of steps: the root mean square of the magnitude, in g.
@@ -75,6 +82,7 @@ struct GaitEvidence: Sendable {
         let weight = Self.share(interval, of: parameters.strengthTime)
         let across = max(dot(swing, swing) - vertical * vertical, 0)
         powers += (SIMD4(magnitude * magnitude, impact * impact, vertical * vertical, across) - powers) * weight
+        shape.update(shapeBand.update(sample.w))
         envelope.update(envelopeBand.update(abs(impact)))
     }
 
@@ -82,13 +90,19 @@ struct GaitEvidence: Sendable {
     mutating func evaluate(_ periodicity: Periodicity) {
         let weight = Self.share(0.5, of: parameters.evidenceTime)
         regularity = regularity.map { $0 + (periodicity.value - $0) * weight } ?? periodicity.value
+        // A single knock has a skewness of several units.
+        let skewness = min(max(shape.skewness, -1), 1)
+        peaks += (skewness - peaks) * weight
         isTooFast = periodicity.halfway > 0.5 && periodicity.fundamentalPeriod ?? .infinity < Self.fastestStride
         var sign = Self.maxFootfall
         if let period = periodicity.fundamentalPeriod, Self.strides.contains(period),
             periodicity.halfway < Self.maxHalfway, let sideways
         {
             let impacts = envelope.correlation(near: period)
-            sign = min(sign, impacts + parameters.sidewaysWeight * sideways - parameters.minFootfall)
+            sign = min(
+                sign,
+                impacts + parameters.sidewaysWeight * sideways + parameters.skewnessWeight * skewness
+                    - parameters.minFootfall)
         }
         footfall += (sign - footfall) * weight
     }
@@ -100,8 +114,8 @@ struct GaitEvidence: Sendable {
         guard vibration <= parameters.maxVibration * strength, sideways ?? 0 <= parameters.maxSideways, !isPedalling,
             !isTooFast
         else { return false }
-        let least = strength > parameters.strongMovement ? parameters.minStrongRegularity : parameters.minRegularity
-        return (regularity ?? 0) >= (isWalking ? 0.9 : 1) * least
+        let allowance = strength > parameters.strongMovement ? 0 : parameters.peakAllowance * peaks
+        return (regularity ?? 0) >= (isWalking ? 0.9 : 1) * (parameters.minRegularity - allowance)
     }
 
     mutating func reset() { self = GaitEvidence(parameters: parameters) }

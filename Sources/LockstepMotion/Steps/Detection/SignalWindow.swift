@@ -79,4 +79,17 @@ struct SignalWindow: Sendable {
         }
         return squares > 0 ? fourths * Double(count) / (squares * squares) : 0
     }
+
+    /// The skewness: positive for short peaks, negative for short dips; 0 at rest.
+    var skewness: Double {
+        let first = head + length - count
+        let mean = values[first..<first + count].reduce(0, +) / Double(max(count, 1))
+        var (squares, cubes) = (0.0, 0.0)
+        for index in first..<first + count {
+            let deviation = values[index] - mean
+            squares += deviation * deviation
+            cubes += deviation * deviation * deviation
+        }
+        return squares > 0 ? cubes * Double(count).squareRoot() / (squares * squares.squareRoot()) : 0
+    }
 }

@@ -24,7 +24,7 @@ public struct Step: Sendable, Hashable {
 /// Measured: 15 walks with phones in eight placements, mean error 1.3 %, worst 4.8 %; six walks with a sensor on the
 /// wrist, worst 3.8 %; no false step in 4.5 minutes of desk work. Below one step a second, a walk with a sensor on the
 /// wrist is hardly more regular than desk work; such recordings may be off by a quarter or a half. Other periodic
-/// movement (a bicycle, a rocking chair) is counted as a walk.
+/// movement (a rocking chair) is counted as a walk.
 public struct StepDetector: Sendable {
     /// Whether the newest samples belong to a walk.
     public var isWalking: Bool { gate.isWalking(at: resampler.time) }

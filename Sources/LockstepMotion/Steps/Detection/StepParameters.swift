@@ -40,21 +40,22 @@ struct StepParameters: Sendable {
 
     /// The smallest strength of gait at the frequencies of steps, in g. A car on a good road has 0.02 to 0.05.
     var minStrength = 0.05
-    /// The largest strength above the frequencies of steps, as a multiple of that of the steps. A shaken phone has 2.7, and
-    /// a sensor at the wrist of a runner at most 1.7.
-    var maxVibration = 2.2
+    /// The largest strength above the frequencies of steps, as a multiple of that of the steps. A bicycle on a rough road has
+    /// 1.7 to 2.5, a shaken phone 2.7, and a sensor at the wrist of a runner at most 1.5.
+    var maxVibration = 1.7
     /// The largest ratio of movements across gravity to those along it. Walks have at most 1.7, and a hand that claps,
     /// steers or brushes teeth more than 2.
     var maxSideways = 1.8
-    /// The strength in g from which the movement must be regular: hands are weaker, or not regular.
+    /// The smallest mean periodicity. A movement weaker than `strongMovement`, in g, may be less regular by `peakAllowance`
+    /// times its mean skewness: slow steps at the wrist are short peaks, with a skewness of 0.9, and hands have about 0.
+    var minRegularity = 0.5
     var strongMovement = 0.15
-    /// The smallest mean periodicity of a strong movement, and of a weak one.
-    var minStrongRegularity = 0.5
-    var minRegularity = 0.4
+    var peakAllowance = 0.15
     /// Pedals: the correlation of impacts from one period to the next, plus `sidewaysWeight` times the ratio of movements
-    /// across gravity to those along it, is 0.2 to 0.4; an arm that swings has 0.6 to 0.8.
+    /// across gravity to those along it, plus `skewnessWeight` times the skewness, is 0.1 to 0.4; gait has 0.6 to 1.
     var sidewaysWeight = 0.35
-    var minFootfall = 0.53
+    var skewnessWeight = 0.15
+    var minFootfall = 0.48
     /// The time constants of the strengths, and of what is judged twice a second, in s.
     var strengthTime = 4.0
     var evidenceTime = 8.0
