@@ -71,19 +71,6 @@ struct ReadingTests {
         }
     }
 
-    @Test("an envelope is divided into parts of whole buckets")
-    func parts() {
-        let query = EnvelopeQuery(
-            device: Self.device, stream: .accelerometer, from: Timestamp(microseconds: 100),
-            to: Timestamp(microseconds: 195), points: 10)
-        let counts: [(bucket: Int64, rows: Int64)] = [(0, 600_000), (1, 400_000), (4, 5_000_000), (7, 1), (9, 2)]
-        #expect(
-            EnvelopeSelect(query, device: 1).parts(counts) == [
-                .init(times: 100...119, rows: 1_000_000), .init(times: 140...149, rows: 5_000_000),
-                .init(times: 170...194, rows: 3),
-            ])
-    }
-
     private static func open(_ server: TestClickHouse) throws -> ClickHouseStore {
         var options = ClickHouseStore.Options()
         options.survivesPowerLoss = false

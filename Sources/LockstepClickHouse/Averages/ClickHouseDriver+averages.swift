@@ -6,8 +6,6 @@ import LockstepStore
 extension ClickHouseDriver {
     /// The length in µs of the time range whose minutes are read at once.
     private static let minuteWindow: Int64 = 30 * 86_400_000_000
-    /// The maximum number of samples that one statement sorts, if a part of ten minutes does not have more.
-    private static let rowsOfPart: Int64 = 1_000_000
 
     /// Reads the summaries of the spans with samples, in order.
     /// - Parameter each: receives a span; it returns false to end the query.
@@ -75,12 +73,9 @@ extension ClickHouseDriver {
     ) throws(StoreError) -> [[Range<Int64>]] {
         guard !SummaryPlan.areShort(gaps) else { return gaps.isEmpty ? [] : [gaps] }
         // Several gaps are those between minutes, in a window of limited length.
-        let length = gaps.count == 1 ? SummarySelect.countedPart : Minute.length
+        guard gaps.count > 1 else { return try select.groups(gaps, client) }
         let counted = gaps.count <= SummaryPlan.maxRanges ? gaps : [window]
-        let counts = try client.binary(select.rowCounts(in: counted, length: length)) { reader in
-            (part: try reader.integer(), rows: try reader.integer())
-        }
-        return SummaryPlan.groups(gaps, counts, length: length, maxRows: Self.rowsOfPart)
+        return try select.groups(gaps, counted: counted, length: Minute.length, client)
     }
 
     private func rows(_ select: SummarySelect, _ statement: String) throws(StoreError) -> [SummarySelect.Row] {

@@ -44,9 +44,23 @@ struct SummarySelect {
 
     /// The length in µs of the parts whose rows are counted in a long range.
     static let countedPart: Int64 = 600_000_000
+    /// The maximum number of rows that one statement sorts, if a part does not have more.
+    private static let rowsOfPart: Int64 = 1_000_000
+
+    /// Divides ranges, which are in order, into groups of at most ``rowsOfPart`` rows, if no part of a length has more.
+    /// - Parameter counted: the ranges in which rows are counted: these, or fewer ones that contain them.
+    func groups(
+        _ ranges: [Range<Int64>], counted: [Range<Int64>]? = nil, length: Int64 = countedPart,
+        _ client: ClickHouseClient
+    ) throws(StoreError) -> [[Range<Int64>]] {
+        let counts = try client.binary(rowCounts(in: counted ?? ranges, length: length)) { reader in
+            (part: try reader.integer(), rows: try reader.integer())
+        }
+        return SummaryPlan.groups(ranges, counts, length: length, maxRows: Self.rowsOfPart)
+    }
 
     /// Returns the statement for the number of rows in each part of a length that has any. It sorts no rows.
-    func rowCounts(in ranges: [Range<Int64>], length: Int64) -> String {
+    private func rowCounts(in ranges: [Range<Int64>], length: Int64) -> String {
         """
         SELECT intDiv(t, toInt64(\(length))) - if(t % toInt64(\(length)) < 0, 1, 0) AS _part, toInt64(count())
         FROM \(stream.receivedTable) WHERE \(condition(ranges)) GROUP BY _part ORDER BY _part
