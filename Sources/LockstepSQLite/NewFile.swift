@@ -6,7 +6,6 @@ import Glibc
 /// file is readable by its owner only, unless the umask gives rights to the group and none to others. That is a decision,
 /// as in the systemd unit of the collector, and no default of a system.
 package enum NewFile {
-    /// Returns the permissions with a umask.
     static func permissions(umask: mode_t) -> mode_t { umask & 0o007 == 0o007 ? 0o640 & ~umask : 0o600 }
 
     /// Creates an empty file, unless there is one. SQLite reports any error when it opens the file.

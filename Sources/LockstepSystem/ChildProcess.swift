@@ -12,7 +12,6 @@ struct ChildProcess {
 
     /// Starts a program. It is killed when the calling thread ends, also if that is because this process was killed.
     /// - Parameters:
-    ///   - path: the path of the program.
     ///   - environment: all variables.
     ///   - input: its standard input, which must fit into a pipe; nil for none.
     /// - Throws: ``ProgramError``.

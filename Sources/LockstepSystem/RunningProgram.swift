@@ -162,7 +162,6 @@ public final class RunningProgram: Sendable {
         }
     }
 
-    /// Reads what the program has written.
     private func readOutput(_ child: ChildProcess, _ output: inout OutputLines) {
         guard !isOutputComplete else { return }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -77,7 +77,6 @@ package final class CurlHandle {
         try check(text.withCString { curl_set_pointer(pointer, option, $0) })
     }
 
-    /// Sets a list of texts.
     package func set(_ option: CURLoption, _ texts: [String]) throws(CurlError) {
         var list: UnsafeMutablePointer<curl_slist>?
         for text in texts { list = curl_slist_append(list, text) }

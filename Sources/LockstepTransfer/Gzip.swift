@@ -17,7 +17,6 @@ package final class Gzip {
 
     private var stream = z_stream()
 
-    /// Creates a compressor.
     /// - Parameter isSmall: whether it uses only 48 KB of memory, because there may be many at the same time.
     package init(isSmall: Bool = false) {
         let code =

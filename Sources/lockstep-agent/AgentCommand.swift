@@ -10,7 +10,6 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The program `lockstep-agent`.
 @main
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

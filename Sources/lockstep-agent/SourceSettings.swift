@@ -50,7 +50,6 @@ struct SourceSettings: SettingGroup {
 }
 
 extension Options<SourceSettings> {
-    /// Returns the selected sources.
     /// - Parameters:
     ///   - standard: the default source, or nil if a source must be given.
     ///   - linger: how long a source collects samples before it hands them over, in µs.

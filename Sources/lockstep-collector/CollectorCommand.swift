@@ -11,7 +11,6 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// The program `lockstep-collector`.
 @main
 struct CollectorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

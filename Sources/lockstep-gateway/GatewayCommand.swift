@@ -8,7 +8,6 @@ import LockstepWire
 import Logging
 import ServiceLifecycle
 
-/// The program `lockstep-gateway`.
 @main
 struct GatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -67,7 +67,6 @@ public struct DeviceDelivery: Sendable {
 
     /// Whether the collector acknowledges batches; otherwise the broker does.
     private let waitsForCollector: Bool
-    /// The epoch of the last published backlog batch.
     private var lastBacklogEpoch: Epoch?
 
     /// Creates a delivery whose backlog is the content of the outbox.
@@ -339,7 +338,6 @@ public struct DeviceDelivery: Sendable {
 }
 
 extension SequenceSet {
-    /// Returns the `count` lowest numbers.
     func lowest(_ count: Int) -> [Int64] {
         var result: [Int64] = []
         for range in ranges {
@@ -387,7 +385,6 @@ struct RoundTrip: Sendable {
     /// The minimum in µs, or nil if there is no measurement.
     var minimum: Int64? { [current, previous].compactMap { $0 }.min() }
 
-    /// Adds a measurement.
     /// - Parameters:
     ///   - duration: the time between a message and its acknowledgement in µs.
     ///   - boot: the current time in µs of the boot clock.

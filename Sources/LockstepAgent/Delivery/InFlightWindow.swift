@@ -72,7 +72,6 @@ struct InFlightWindow: Sendable {
 
     /// Handles the acknowledgement of a collector.
     /// - Parameters:
-    ///   - stored: the numbers of the stored batches.
     ///   - holdTime: the time before the acknowledgement that the newest batch did not spend in a queue, in µs, or nil if
     ///     unknown.
     mutating func acknowledge(_ stored: SequenceSet, holdTime: Int64?, of epoch: Epoch, at boot: Int64) {

@@ -131,15 +131,12 @@ package struct OutboxDelivery: Sendable {
 
     // MARK: - State
 
-    /// The number of devices.
     package var count: Int { devices.count }
     /// Whether every batch is acknowledged.
     package var isEmpty: Bool { devices.allSatisfy(\.delivery.isEmpty) }
     /// Returns whether a device has batches that are not acknowledged.
     package func isActive(_ device: Int) -> Bool { !devices[device].delivery.isEmpty }
-    /// Whether a PUBACK is expected.
     package var awaitsPuback: Bool { !inFlight.isEmpty }
-    /// The number of unsent batches.
     package var unsentCount: Int64 { devices.reduce(0) { $0 + $1.delivery.unsentCount } }
     /// Whether backlog may be published now or soon, without a PUBACK.
     package var canSendBacklog: Bool {
@@ -180,7 +177,6 @@ package struct OutboxDelivery: Sendable {
 
     // MARK: - Publishing
 
-    /// Returns whether a live batch of a device may be published now.
     package func canPublishLive(of device: Int) -> Bool {
         inFlightCount < Self.maxInFlight && devices[device].delivery.inFlightCount < DeviceDelivery.maxInFlight
     }
@@ -296,7 +292,6 @@ package struct OutboxDelivery: Sendable {
 
     // MARK: - Collector
 
-    /// Handles the acknowledgement of a collector.
     /// - Returns: whether the collector waits for batches that are not here any more. It learns that from the presence.
     package mutating func handle(_ ack: Acknowledgement, of device: Int = 0, at boot: Int64) -> Bool {
         guard waitsForCollector else { return false }
@@ -332,7 +327,6 @@ package struct OutboxDelivery: Sendable {
         removalDeadline = removalDeadline ?? boot + Self.removalDelay
     }
 
-    /// Records that the removable batches were removed.
     package mutating func didRemove() {
         removable = [:]
         removalDeadline = nil

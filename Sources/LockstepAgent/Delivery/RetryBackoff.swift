@@ -8,7 +8,6 @@ struct RetryBackoff: Sendable {
     /// The maximum delay in µs.
     let maxDelay: Int64
     private(set) var waiting: [Epoch: SequenceSet] = [:]
-    /// The batches being retried.
     private(set) var retrying: [Epoch: SequenceSet] = [:]
     private var delay = DeviceDelivery.initialRetryDelay
     /// The time of the next retry in µs of the boot clock.
@@ -84,7 +83,6 @@ struct CollectorRefusals: Sendable {
     /// The time after which it is logged again, in µs.
     static let interval: Int64 = 600_000_000
 
-    /// A refused batch.
     struct Refusal: Sendable {
         let position: BatchPosition
         let reason: String
@@ -106,7 +104,6 @@ struct CollectorRefusals: Sendable {
     private var refusal: Refusal?
     private var loggedAt: Int64?
 
-    /// Whether a batch is refused.
     var isAny: Bool { refusal != nil }
 
     /// Records a refusal. Another one does not postpone the report of the first.

@@ -519,7 +519,6 @@ public final class Outbox {
         return database.lastInsertRowID
     }
 
-    /// Writes the row of a device.
     func save(_ device: OutboxDevice) throws {
         try sql.run(
             "UPDATE devices SET group_name = ?, device = ?, epoch = ?, previous_epoch = ?, dropped_samples = ? WHERE id = ?",

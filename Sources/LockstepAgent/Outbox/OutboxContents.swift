@@ -44,14 +44,12 @@ struct AcknowledgedRows {
         bytes = left.isEmpty ? 0 : Self.deletionSize
     }
 
-    /// Returns whether the rows should be deleted.
     /// - Parameter boot: the current time in µs of the boot clock.
     func isDeletionDue(at boot: Int64) -> Bool {
         guard !rows.isEmpty else { return false }
         return bytes >= Self.deletionSize || since.map { boot - $0 >= Self.deletionDelay } ?? true
     }
 
-    /// Adds rows.
     /// - Parameters:
     ///   - bytes: the size of their bodies in bytes.
     ///   - boot: the current time in µs of the boot clock.
@@ -95,7 +93,6 @@ struct UnpublishedBatches {
         self.saved = saved
     }
 
-    /// The set to write to the outbox file.
     var toSave: SequenceSet { isSending ? SequenceSet() : rows }
     var isUnsaved: Bool { saved != toSave }
     mutating func didSave() { saved = toSave }

@@ -42,7 +42,6 @@ public struct OutboxDevices: Sendable {
         devices[index].address = address
     }
 
-    /// Adds an epoch of a device.
     /// - Parameter isCurrent: whether new batches belong to it. It then ends the one before.
     mutating func add(_ epoch: OutboxDevice.EpochRows, to index: Int, isCurrent: Bool) {
         deviceOfEpoch[epoch.id] = index

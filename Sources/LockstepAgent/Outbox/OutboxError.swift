@@ -10,7 +10,6 @@ public struct OutboxError: Error, Hashable, CustomStringConvertible {
     /// The reason and what to do.
     public let description: String
 
-    /// Creates an error from the failure of a file.
     /// - Parameters:
     ///   - owner: the program that the outbox belongs to; nil for a program that only reads it.
     init(path: String, owner kind: Outbox.Owner? = nil, _ error: any Error) {

@@ -78,7 +78,6 @@ package final class OutboxFile {
         return found == nil ? errno == ENOENT || errno == ENOTDIR : found != identity
     }
 
-    /// Locks and opens the file at a path.
     private static func openLocked(_ path: String, _ open: (String) throws -> SQLiteDatabase) throws -> SQLiteDatabase {
         let lock = try DatabaseLock(path: path)
         let database = try open(path)

@@ -102,7 +102,6 @@ final class AgentLoop {
     }
 
     /// Runs one turn.
-    /// - Parameter moment: the current time.
     func step(at moment: Moment = .now()) {
         send(.turnBegan, at: moment)
         if moment.boot - (certificatesCheckedAt ?? .min / 2) >= 3_600_000_000 { checkCertificates(at: moment) }
@@ -195,7 +194,6 @@ extension AgentLoop {
         }
     }
 
-    /// Handles a change of the link.
     /// - Returns: whether the event is only about the clock.
     func updateClock(_ event: BrokerLink.Event) -> Bool {
         switch event {

@@ -64,7 +64,6 @@ final class Inbox: SampleSink {
         return hasSpace
     }
 
-    /// Whether there are no items.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
     /// Removes and returns all items, and resumes waiting sources.

@@ -115,7 +115,6 @@ extension AgentState {
         log(delivery.didPublish(position, isBacklog: isBacklog, outcome, at: boot))
     }
 
-    /// Starts the backlog of this turn.
     mutating func beginBacklog() -> [Action] {
         guard contradictingAck == nil else { return [] }
         delivery.beginBacklog()

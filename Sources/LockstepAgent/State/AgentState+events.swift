@@ -78,7 +78,6 @@ extension AgentState {
         case window
         /// Schedule lost batches for retransmission.
         case retransmission
-        /// Publish backlog.
         case backlog
         /// Publish the presence if it is due.
         case presence

@@ -35,7 +35,6 @@ extension AgentState {
         }
     }
 
-    /// Replies to a request.
     /// - Parameter failure: the event to log if the outcome is a failure.
     private mutating func reply(
         _ outcome: AgentReply.Outcome, to id: String?, failure: Logger.Message = "request refused"

@@ -41,7 +41,6 @@ struct AgentState {
     /// The rates last set on the sources, in samples a second, or nil if none were set yet.
     var appliedRates: [SensorStream: Double]?
     var derivedStatuses: [SensorStream: SourceStatus] = [:]
-    /// The number of sources that have not ended.
     var runningSources: Int
     /// The first error that ended a source.
     var sourceError: (any Error)?
@@ -79,7 +78,6 @@ struct AgentState {
     /// - Parameters:
     ///   - pending: the batches in the outbox.
     ///   - calibration: the calibration in the outbox. It is not applied to other sensors.
-    ///   - moment: the current time.
     init(
         _ configuration: AgentConfiguration, pending: [Epoch: SequenceSet], calibration: SensorCalibration? = nil,
         at moment: Moment
@@ -99,8 +97,6 @@ struct AgentState {
         delivery.add(pending: pending, at: moment.boot)
     }
 
-    /// Updates the state.
-    /// - Parameter moment: the current time.
     /// - Returns: the actions to carry out, in order.
     mutating func handle(_ event: Event, at moment: Moment) -> [Action] {
         switch event {

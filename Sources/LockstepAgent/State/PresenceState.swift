@@ -67,7 +67,6 @@ struct PresenceState {
 
     mutating func didAcknowledge(id: Int32) { unacknowledged.remove(id) }
 
-    /// Records the status of a source.
     /// - Returns: whether the kind of status has changed. A change of the details alone is not logged.
     mutating func setStatus(_ status: SourceStatus, of source: String) -> Bool {
         let text = status.description

@@ -13,7 +13,6 @@ public struct ClusterConfiguration: Sendable {
     /// The NATS servers that keep the leases, whatever the broker is.
     public var leaseServer: NATSOptions
 
-    /// The name of the key-value bucket of all leases.
     static let leaseBucket = "lockstep-leases"
 
     /// The maximum length of the id of a collector: the collector of a partition has the id `ID-PARTITION`.

@@ -93,7 +93,6 @@ final class ClusterRules: Sendable {
         return try reload()
     }
 
-    /// Reads the rules again.
     @discardableResult
     func reload() throws -> RuleSet {
         let new = try load()

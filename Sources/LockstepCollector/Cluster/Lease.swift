@@ -65,7 +65,6 @@ final class Lease: Sendable {
     /// Returns whether the lease was still held after `boot`.
     func isConfirmed(after boot: Int64) -> Bool { content.withLock { $0.end == nil && $0.confirmedAt > boot } }
 
-    /// Gives the lease back.
     func release() {
         content.withLock { $0.isReleasing = true }
         keeper.signal()

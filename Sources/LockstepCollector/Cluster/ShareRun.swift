@@ -59,7 +59,6 @@ final class ShareRun: Sendable {
 
     func isHanging(at boot: Int64) -> Bool { lease.isHanging(at: boot) }
 
-    /// Reads the rules again.
     func reloadRules() {
         mailbox.withLock { $0.reloadsRules = true }
         lease.user.signal()

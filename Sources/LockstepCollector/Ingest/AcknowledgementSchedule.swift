@@ -47,7 +47,6 @@ struct AcknowledgementSchedule {
         queue.add(number, deadline: max(boot + Self.delay, earliest))
     }
 
-    /// Discards the pending acknowledgements of a device.
     mutating func cancel(_ device: DeviceAddress) {
         for number in entries.indices where entries[number]?.key.device == device { entries[number]?.pending = nil }
     }

@@ -20,7 +20,6 @@ struct CollectorScope {
         filters = groups.isEmpty ? [root.filter(group: nil)] : groups.map { root.filter(group: $0) }
     }
 
-    /// Returns whether the collector has a device.
     func contains(_ device: DeviceAddress) -> Bool {
         share?.contains(device) ?? (groups.isEmpty || groups.contains(device.group))
     }

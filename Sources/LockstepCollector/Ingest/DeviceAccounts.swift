@@ -99,7 +99,6 @@ struct DeviceAccounts {
     /// The number of topics with an allowance of rejections. They are forgotten together.
     private static let maxRejectionKeys = 10_000
 
-    /// Returns whether a rejected message is to be stored.
     mutating func storesRejection(of topic: some Collection<UInt8>, at moment: Moment) -> Bool {
         // The topic may be invalid: its first levels identify the device, or whoever could write there.
         var slashes = 0
@@ -112,12 +111,10 @@ struct DeviceAccounts {
         return rejections[key, default: Allowance()].take(limits.rejections, at: moment.boot)
     }
 
-    /// Takes the number of messages that were rejected and not stored.
     mutating func takeUnstoredRejections() -> Int {
         defer { unstoredRejections = 0 }
         return unstoredRejections
     }
 
-    /// Counts a message that was rejected and is not stored.
     mutating func addUnstoredRejection() { unstoredRejections += 1 }
 }

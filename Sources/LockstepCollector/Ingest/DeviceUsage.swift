@@ -36,7 +36,6 @@ struct DeviceUsage {
     private var estimates = Allowance()
     private var newestEstimate: (epoch: Epoch, time: Timestamp)?
 
-    /// The number of epochs that are known.
     var epochCount: Int { earlier.count + (latest == nil ? 0 : 1) }
 
     /// Uses an epoch. The first one is free.

@@ -32,7 +32,6 @@ struct EarlierSubscriptions {
         add(scope.foreignFilters(matching: topic))
     }
 
-    /// Records a message outside of the collector's scope.
     mutating func receivedOutside(_ topic: String, of scope: CollectorScope) {
         outside.add(topic)
         add(scope.foreignFilters(matching: topic))
@@ -44,7 +43,6 @@ struct EarlierSubscriptions {
         }
     }
 
-    /// Takes the filters to unsubscribe from.
     mutating func takePending() -> [String] {
         defer { pending = [] }
         return pending

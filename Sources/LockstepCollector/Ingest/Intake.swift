@@ -11,19 +11,16 @@ import LockstepWire
 struct Intake {
     /// The maximum time by which a sample may be ahead of the collector's clock, in µs.
     private let maxFuture: Int64
-    /// Which topics and devices are stored.
     private let scope: CollectorScope
     /// One reader per stream, shared by all topics of the stream.
     private let readers: [SensorStream: CanonicalBatchReader]
     private let limits: PayloadLimits
 
-    /// The maximum number of devices.
     private let maxDevices: Int
     /// The collector whose clock estimates are stored, or nil for those of all collectors.
     var collector: CollectorID?
     private var topics = TopicTable<IntakeRoute>()
     private var devices: [KnownDevice] = []
-    /// The index of each device in `devices`.
     private var deviceIndices: [DeviceAddress: Int] = [:]
     /// The number of dropped samples that each agent last reported.
     private var droppedSamples: [DeviceAddress: Int64] = [:]
@@ -38,7 +35,6 @@ struct Intake {
     /// The devices whose newest live samples have not been reported to the life cycle yet, as indices into `devices`.
     private var pendingDevices: [Int] = []
 
-    /// The recorded sessions.
     var sessions = SessionRegistry(at: .now())
     /// What to do about forgotten devices. The collector takes it.
     var forgetting = Forgetting()
@@ -127,7 +123,6 @@ struct Intake {
     /// Forgets what devices have used up, because their messages are received again.
     mutating func restoreAllowances() { accounts.restore() }
 
-    /// Takes the number of messages that were rejected and not stored.
     mutating func takeUnstoredRejections() -> Int { accounts.takeUnstoredRejections() }
 
     /// Advances the time of all life cycles.
@@ -320,7 +315,6 @@ struct Intake {
         return run
     }
 
-    /// Decodes a payload and appends its samples to a run.
     private mutating func decode(
         _ message: IncomingMessage, route: Int, into run: Int, at moment: Moment
     ) throws(PayloadError) {

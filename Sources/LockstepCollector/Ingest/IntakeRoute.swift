@@ -30,7 +30,6 @@ struct IntakeRoute {
         self.stream = stream
     }
 
-    /// Creates the route of a topic of a collector.
     /// - Parameter collector: the collector whose acknowledgements of events are stored, or nil for those of all collectors.
     init(_ topic: Topic, in scope: CollectorScope, of collector: CollectorID?) {
         switch topic {

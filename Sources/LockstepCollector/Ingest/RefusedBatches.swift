@@ -4,7 +4,6 @@ import LockstepModel
 ///
 /// A device is told at most once in ``minInterval``, because an agent sends all its batches again.
 struct RefusedBatches {
-    /// A refused batch, and why.
     struct Refusal: Equatable {
         let device: DeviceAddress
         let position: BatchPosition
@@ -23,7 +22,6 @@ struct RefusedBatches {
     /// The time of the last message to each device, in µs of the boot clock.
     private var sentAt: [DeviceAddress: Int64] = [:]
 
-    /// Adds a refusal.
     mutating func add(_ position: BatchPosition, of device: DeviceAddress, reason: String) {
         guard pending[device] != nil || pending.count < Self.maxDevices else { return }
         pending[device] = Refusal(

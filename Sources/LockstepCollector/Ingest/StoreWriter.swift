@@ -46,7 +46,6 @@ final class StoreWriter: Sendable {
 
     init(_ store: sending any SampleStore) { state = Mutex(State(store: store)) }
 
-    /// Returns the stored life cycle of every device.
     func lifecycles() throws -> [DeviceAddress: LifecycleSnapshot] {
         try state.withLock { try $0.store.lifecycles() }
     }

@@ -191,7 +191,6 @@ struct LifecycleRegistry {
         return returned.map { entries[$0].device }
     }
 
-    /// Reverts the changes of the current transaction.
     mutating func rollback() {
         for (number, machine) in changed {
             entries[number].change = nil

@@ -78,7 +78,6 @@ extension NATSOptions {
         guard status == NATS_OK else { throw NATSError(status, task) }
     }
 
-    /// Calls `body` with pointers to the texts.
     private static func withPointers(
         _ texts: [[CChar]], _ body: (UnsafeMutablePointer<UnsafePointer<CChar>?>?) -> natsStatus
     ) -> natsStatus {

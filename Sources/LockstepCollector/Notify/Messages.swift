@@ -37,7 +37,6 @@ func send(_ event: StoredEvent, by way: Way) -> Transfer.Outcome {
     }
 }
 
-/// Returns the headers of a notification by ntfy.
 /// - Parameter priority: that of the target, or nil for that of the rule's severity.
 func ntfyHeaders(_ event: StoredEvent, token: String?, priority: String?) -> [String] {
     var headers = ["Title: \(headerText(event.rule))", "Content-Type: text/plain; charset=utf-8"]

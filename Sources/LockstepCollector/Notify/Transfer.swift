@@ -3,7 +3,6 @@ import LockstepTransfer
 
 /// One request of libcurl: HTTP or SMTP.
 struct Transfer {
-    /// The result of a request.
     enum Outcome: Equatable {
         case success
         /// The request failed; a later attempt may succeed, but not before the pause that the receiver asks for, in µs.

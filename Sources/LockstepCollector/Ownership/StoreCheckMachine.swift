@@ -9,7 +9,6 @@ import LockstepWire
 /// A retained report proves nothing: after a power cut, the broker may keep the report of a collector that is gone. Only
 /// a report that is sent now does. Neither do wall clocks, which may be wrong.
 struct StoreCheckMachine {
-    /// What to do.
     enum Decision: Hashable {
         /// Not known yet.
         case wait

@@ -4,7 +4,6 @@ import Synchronization
 /// Requests and results of other threads for the collector's loop.
 final class RuleMailbox: Sendable {
     struct Content {
-        /// Whether the rules are to be read again.
         var reloadsRules = false
         /// The results of attempts to deliver.
         var updates: [DeliveryUpdate] = []

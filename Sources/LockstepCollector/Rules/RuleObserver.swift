@@ -46,7 +46,6 @@ final class RuleObserver: IngestObserver {
         (nextDelivery, nextDisk) = (0, 0)
     }
 
-    /// Returns whether a tick has something to do.
     func isTickDue(_ tick: IngestGroup.Tick) -> Bool {
         let needs = engine.needsHealth
         return engine.isTickDue(at: tick.moment, listeningSince: tick.listeningSince)

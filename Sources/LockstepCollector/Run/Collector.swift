@@ -149,7 +149,6 @@ public struct CollectorConfiguration: Sendable {
         let peerTimeout: Int
     }
 
-    /// Which topics and devices belong to the collector.
     var scope: CollectorScope { CollectorScope(root: root, groups: groups, share: share?.devices) }
 
     /// Creates a configuration with default values.

@@ -33,7 +33,6 @@ struct SessionMachine {
     /// The part of an asked rate at which a stream counts as arriving.
     static let tolerance = 0.9
 
-    /// The maximum number of devices.
     static let maxDevices = 1000
 
     /// A request to a device.

@@ -65,7 +65,6 @@ struct SessionRegistry {
 
     // MARK: Requests
 
-    /// Carries out a request.
     /// - Parameter known: the devices of the group that are not forgotten, for a session of all of them.
     /// - Throws: the reason for a rejection.
     mutating func handle(
@@ -233,7 +232,6 @@ struct SessionRegistry {
         markers = []
     }
 
-    /// Receives an agent's reply to a request of a session.
     mutating func receive(_ reply: AgentReply, of device: DeviceAddress, at moment: Moment) {
         guard let keys = open[device.group], let id = reply.id else { return }
         for key in keys where id.hasPrefix(SessionMachine.client(key.id) + "/") {
@@ -302,7 +300,6 @@ struct SessionRegistry {
 
     // MARK: Transactions
 
-    /// Keeps the changes of the current transaction.
     mutating func commit() {
         for key in before.keys {
             unpublished.insert(key)
@@ -311,7 +308,6 @@ struct SessionRegistry {
         before = [:]
     }
 
-    /// Reverts the changes of the current transaction.
     mutating func rollback() {
         for (key, machine) in before {
             machines[key] = machine

@@ -84,7 +84,6 @@ struct TurnMachine {
     }
 
     struct ReadResult {
-        /// The number of messages of this read.
         var messages = 0
         /// The number of messages of this read that need an MQTT acknowledgement.
         var unacknowledged = 0
@@ -96,7 +95,6 @@ struct TurnMachine {
         var isStoreIdle = true
     }
 
-    /// The urgency of committing the current group.
     enum GroupUrgency {
         /// The group is empty.
         case none
@@ -109,15 +107,12 @@ struct TurnMachine {
 
     /// An event of the connection to the broker.
     enum LinkEvent {
-        /// A connection was established.
         /// - Parameter devices: the number of devices whose states the broker may have lost.
         case connected(devices: Int)
-        /// The connection was lost.
         /// - Parameter isTakenOver: whether another client has connected with the same client id.
         case disconnected(isTakenOver: Bool)
         /// A connection attempt failed.
         case failed(MQTTError.Code)
-        /// The broker refused the subscription.
         case subscriptionRefused
         /// A QoS 1 publish was queued.
         case queued(id: Int32)
@@ -174,27 +169,22 @@ struct TurnMachine {
     // The current turn.
     /// Whether the socket had not accepted all outgoing data at the start.
     private var hasUnsentData = false
-    /// The time at which reading started.
     private var readStart: Instant
     /// The time at which reading has to end.
     private var readEnd: Instant
     /// The time at which the reading of the previous turn ended. What has arrived since then did not wait for longer.
     private(set) var lastReadEnd: Instant
-    /// The time of the last read.
     private var lastRead: Instant
     /// The time of the read after which the last part was handed over.
     private var partStart: Instant
     /// Whether the collector stops after this turn.
     private var isLastTurn = false
-    /// The number of messages of this turn.
     private var messages = 0
-    /// The number of messages of this turn that were handed over to the store.
     private var handedOverMessages = 0
     /// The number of messages of this turn that need an MQTT acknowledgement.
     private var unacknowledged = 0
     /// The number of samples in the current group.
     private var pendingSamples = 0
-    /// The number of samples of this turn that were handed over to the store.
     private var handedOverSamples = 0
     /// The number of messages and samples of this turn up to the last pause.
     private var messagesAtPause = 0
@@ -217,13 +207,11 @@ struct TurnMachine {
 
     // The connection.
     private(set) var isConnected = false
-    /// The time at which a refused subscription is retried.
     private var resubscribeAt: Instant?
     /// The devices whose states have to be published after a connect, as indices into the list made at connect.
     private var pendingStates = 0..<0
     /// The ids of the QoS 1 publishes that the broker has not acknowledged.
     private var inFlight: Set<Int32> = []
-    /// The last reported reason of a failed connection attempt.
     private var lastReportedFailure: MQTTError.Code?
 
     init(_ limits: TurnLimits, at now: Instant) {
@@ -246,8 +234,6 @@ struct TurnMachine {
         return max(.zero, min(Self.maxIdle, acknowledgement))
     }
 
-    /// Processes an event of a turn.
-    /// - Returns: the next action.
     mutating func handle(_ event: Event, at now: Instant) -> Action {
         switch event {
         case .wokeUp(let hasUnsentData):
@@ -365,7 +351,6 @@ struct TurnMachine {
 
     // MARK: Commit, then settle or roll back, then publish
 
-    /// Returns whether a commit is necessary now.
     private mutating func isCommitDue(_ urgency: GroupUrgency, at now: Instant) -> Bool {
         if hasHandedOver { return true }
         switch urgency {
@@ -403,7 +388,6 @@ struct TurnMachine {
 
     // MARK: The connection, and when to connect while the store is stalled
 
-    /// Processes a connection event.
     /// - Returns: the action to carry out at once.
     mutating func handle(_ event: LinkEvent, at now: Instant) -> LinkAction {
         switch event {

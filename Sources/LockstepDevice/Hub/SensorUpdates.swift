@@ -9,7 +9,6 @@ import LockstepSensors
 public struct SensorUpdates<Element: Sendable>: AsyncSequence, Sendable {
     typealias Transform = (SensorUpdate) throws -> [Element]
 
-    /// Starts a subscription.
     let subscribe: @Sendable () -> AsyncThrowingStream<SensorUpdate, any Error>
     /// Creates the conversion of updates to elements, whose state belongs to one loop.
     let makeTransform: @Sendable () -> Transform

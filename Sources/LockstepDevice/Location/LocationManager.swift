@@ -10,9 +10,7 @@ import Synchronization
 /// the device are reported with their reason, and the manager continues.
 public final class LocationManager: Sendable {
     let hub: SensorHub
-    /// The value of ``settings``.
     private let lockedSettings = Mutex(LocationFilter.Settings())
-    /// The value of ``headingFilter``.
     private let lockedHeadingFilter = Mutex(1.0)
     private let latest = LatestValue<Snapshot>()
     let latestHeading = LatestValue<Heading>()

@@ -10,14 +10,12 @@ struct IntervalLimiter {
     /// The mean time between samples, in µs.
     private var spacing: Double
 
-    /// Creates a limiter in its initial state.
     /// - Parameter interval: The interval in s, above 0.
     init(interval: Double) {
         self.interval = interval * 1e6
         spacing = 0
     }
 
-    /// Returns whether the sample at `time` is passed.
     mutating func accepts(_ time: Timestamp) -> Bool {
         if let last {
             let elapsed = Double(time - last)

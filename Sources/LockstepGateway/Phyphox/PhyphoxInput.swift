@@ -98,7 +98,6 @@ struct PhyphoxInput: Equatable {
 
         init(_ time: Double) { self.time = time }
 
-        /// Records a sample.
         mutating func add(_ reading: Reading) {
             if readings.count < Self.maxReadings { readings.append(reading) }
         }

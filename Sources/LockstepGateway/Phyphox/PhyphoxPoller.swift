@@ -160,7 +160,6 @@ public struct PhyphoxPhone: Sendable, Hashable, CustomStringConvertible {
 enum HTTPGet {
     /// A request without an answer that can be used.
     struct Failure: Error, CustomStringConvertible {
-        /// The reason.
         let description: String
         /// Whether the answer was larger than allowed.
         var isTooLarge = false

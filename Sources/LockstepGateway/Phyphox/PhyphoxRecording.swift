@@ -117,7 +117,6 @@ struct PhyphoxRecording {
         return result
     }
 
-    /// Records that the samples of a poll are stored.
     mutating func didStore(_ content: Content) { last = content.last }
 }
 

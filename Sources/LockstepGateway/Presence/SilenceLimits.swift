@@ -148,7 +148,6 @@ struct SenderContact: Sendable, Hashable {
     ///   - saved: what it keeps at present.
     ///   - isFirst: whether the sender has not told its phase since the start of the gateway. The collector learns the new
     ///     epoch from the presence.
-    ///   - now: the current time.
     /// - Returns: the new record, and whether it must be published; nil if nothing changes.
     func change(
         of saved: OutboxPresence?, isFirst: Bool, at now: Timestamp

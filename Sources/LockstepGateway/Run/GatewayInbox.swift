@@ -10,7 +10,6 @@ final class GatewayInbox: Sendable {
     enum Content: Sendable {
         /// A message that the gateway has to translate.
         case message(ForeignMessage)
-        /// A message that is already translated.
         case translation(TranslatedMessage)
     }
 
@@ -69,7 +68,6 @@ final class GatewayInbox: Sendable {
         }
     }
 
-    /// Whether there are no requests.
     var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
     /// Whether the loop must end.

@@ -76,7 +76,6 @@ extension GatewayLoop {
         }
     }
 
-    /// Records that senders were heard.
     func didHear(_ contacts: [Int: SenderContact], at boot: Int64) {
         for (index, contact) in contacts {
             devices[index].heardAt = listening.time(at: boot)
@@ -142,7 +141,6 @@ struct GatewayDevice {
     var heardAt: Int64
     /// Whether its sender has told its phase since the start.
     var isHeard = false
-    /// Whether the presence must be published.
     var needsPresence = false
     /// What a person has to solve, as the last presence says.
     var problem: String?

@@ -122,7 +122,6 @@ public struct SenMLAdapter: GatewayAdapter {
         let time: Int64
     }
 
-    /// Adds the value of a record.
     /// - Parameters:
     ///   - number: the number of the report.
     ///   - latest: the index of the last reading of each stream and time.

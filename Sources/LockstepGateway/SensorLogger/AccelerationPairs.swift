@@ -39,7 +39,6 @@ struct AccelerationPairs: Sendable, Equatable {
 
     var parts: [AccelerationPart] { accelerations.map(\.part) + gravities.map(\.part) }
 
-    /// Adds parts.
     /// - Parameter now: the present time in µs.
     /// - Returns: the complete accelerations.
     mutating func add(_ parts: [AccelerationPart], at now: Int64) -> [Reading] {

@@ -37,7 +37,6 @@ struct SparkplugNodes {
 
     /// The bounds of the memory that senders can fill.
     struct Limits {
-        /// The maximum number of nodes.
         var nodes = 10_000
         /// The maximum number of metrics and devices of all nodes together.
         var metrics = 1_000_000

@@ -60,7 +60,6 @@ struct SparkplugSource {
 
     /// Records the values of a message. ``release(at:all:)`` returns their samples.
     /// - Parameters:
-    ///   - payload: the message.
     ///   - isBirth: whether it is the birth message of this source.
     ///   - maxFuture: the maximum time that a value may be in the future, in µs.
     mutating func read(

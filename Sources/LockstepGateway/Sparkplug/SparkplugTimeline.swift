@@ -67,7 +67,6 @@ struct SparkplugTimeline {
 
     init(_ stream: String) { self.stream = stream }
 
-    /// Whether samples wait.
     var isWaiting: Bool { !open.isEmpty }
     private var hasValues: Bool { columns.contains { !$0.entries.isEmpty } }
 

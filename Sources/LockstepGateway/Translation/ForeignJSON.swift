@@ -2,7 +2,6 @@ public import LockstepModel
 
 /// JSON that foreign devices send: with words for numbers that are not finite, and perhaps with large texts.
 package enum ForeignJSON {
-    /// Parses a message.
     /// - Throws: ``Refusal`` of kind `malformed`.
     package static func parse(_ bytes: [UInt8]) throws(Refusal) -> JSONValue {
         try parse(bytes, skippingTextsAbove: .max, limit: .max).value
@@ -131,7 +130,6 @@ struct FieldReader {
 
 /// The reason why a value of a message is no time.
 enum TimeProblem: Error, Hashable {
-    /// There is no value.
     case missing
     /// The value is neither a number, nor a number or a date as a text.
     case unreadable(String)

@@ -61,7 +61,6 @@ public struct SampleFitter: Sendable {
         column.unit == "°" && ["course", "magnetic", "true_north"].contains(column.name)
     }
 
-    /// Returns the number for a value of a column.
     /// - Throws: ``Refusal`` if the column cannot have this value.
     static func number(
         _ value: Reading.Value, _ column: SensorStream.Column, of stream: SensorStream
@@ -76,7 +75,6 @@ public struct SampleFitter: Sendable {
         return number
     }
 
-    /// Checks that a time is plausible.
     /// - Throws: ``Refusal`` if it is before 1970 or too far in the future.
     func checkTime(_ time: Int64, of stream: SensorStream, at now: Timestamp) throws(Refusal) {
         guard time > 0, time < 1 << 53 else {

@@ -4,7 +4,6 @@ import Glibc
 package struct ClientAddress: Hashable, Sendable, CustomStringConvertible {
     /// The four bytes of an IPv4 address, or the sixteen of an IPv6 address.
     let bytes: [UInt8]
-    /// The address as a text.
     package let description: String
 
     /// Parses an address. An IPv4 address that is written as an IPv6 address, such as `::ffff:192.0.2.1`, is an IPv4

@@ -2,14 +2,12 @@ import Synchronization
 
 /// Counts what exists at the same time, such as open connections, up to a maximum.
 package final class ConnectionCounter: Sendable {
-    /// The maximum.
     package let maximum: Int
     private let current = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
     package init(maximum: Int) { self.maximum = maximum }
 
-    /// The present number.
     package var count: Int { current.load(ordering: .relaxed) }
     /// The number of refusals since the start.
     package var refused: Int { refusals.load(ordering: .relaxed) }

@@ -48,7 +48,6 @@ package final class OpenConnections: Sendable {
         return .accepted
     }
 
-    /// Closes all connections.
     package func closeAll() {
         for channel in channels.withLock({ Array($0.values) }) { channel.close(promise: nil) }
     }

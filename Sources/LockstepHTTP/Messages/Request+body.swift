@@ -3,7 +3,6 @@ package import HummingbirdCore
 import NIOCore
 
 extension Request {
-    /// Returns the body.
     /// - Throws: ``Problem`` if it has more than `limit` bytes.
     package func body(upTo limit: Int) async throws -> [UInt8] {
         let tooLarge = Problem(

@@ -3,14 +3,12 @@ package import HummingbirdCore
 import NIOCore
 
 extension Response {
-    /// Creates an answer with a JSON document.
     package init(json: [UInt8], status: HTTPResponse.Status = .ok) {
         self.init(
             status: status, headers: [.contentType: "application/json"],
             body: .init(byteBuffer: ByteBuffer(bytes: json)))
     }
 
-    /// Creates the answer of a problem.
     package init(_ problem: Problem) {
         self.init(
             status: .init(code: problem.status), headers: [.contentType: "application/problem+json"],

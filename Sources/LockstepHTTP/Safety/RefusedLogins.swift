@@ -44,11 +44,9 @@ package final class RefusedLogins: Sendable {
     /// The number of refused logins since the start.
     package var total: Int { state.withLock { $0.total } }
 
-    /// Records a refused login.
     /// - Parameters:
     ///   - user: the user name in the request, or nil if it has none.
     ///   - hasLogin: whether the request has any login. One without is not an attempt to guess one.
-    ///   - path: the path of the request.
     /// - Returns: whether the client has sent too many wrong logins.
     @discardableResult
     package func record(user: String?, hasLogin: Bool, path: String, client: Client) -> Bool {

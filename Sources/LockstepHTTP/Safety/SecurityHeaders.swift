@@ -1,6 +1,5 @@
 /// The header fields that restrict what a browser does with an answer.
 package struct SecurityHeaders: Sendable {
-    /// The fields, by name.
     package let fields: [(name: String, value: String)]
 
     /// - Parameter tiles: the address of map tiles, such as `https://tile.example.org/{z}/{x}/{y}.png`. Only its origin

@@ -5,7 +5,6 @@
 enum TLSDiagnosis {
     /// Returns the cause of an error that libmosquitto has logged.
     /// - Parameters:
-    ///   - text: the logged text.
     ///   - host: the host name of the broker.
     ///   - session: OpenSSL's session (`SSL *`), which must still exist.
     /// - Returns: nil if the text has no known TLS cause.

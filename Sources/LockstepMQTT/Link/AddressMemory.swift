@@ -47,7 +47,6 @@ final class AddressMemory: Sendable {
         }
     }
 
-    /// Ends an attempt.
     func end(_ target: Target, begunAt start: ContinuousClock.Instant) {
         state.withLock {
             guard var starts = $0.running.removeValue(forKey: target) else { return }

@@ -29,7 +29,6 @@ package final class BrokerExchange {
     /// - Parameters:
     ///   - awaitsRetained: whether the exchange is ready only when the retained messages were received.
     ///   - filters: returns the topic filters to subscribe to.
-    ///   - onMessage: handles received messages.
     package init(
         _ link: BrokerLink, _ broker: BrokerAddress, qos: QualityOfService = .atLeastOnce, awaitsRetained: Bool = false,
         filters: @escaping () -> [String] = { [] }, onMessage: @escaping (IncomingMessage) -> Void = { _ in }
@@ -41,7 +40,6 @@ package final class BrokerExchange {
 
     /// The error if there is no answer of the broker in time.
     package var noAnswer: ExchangeError { connectionError ?? ExchangeError("\(broker): no answer") }
-    /// The MQTT version of the connection.
     package var version: MQTTVersion { session.link.version }
 
     /// Waits until a condition is true.
@@ -120,7 +118,6 @@ package struct ExchangeError: Error, CustomStringConvertible {
     /// The text for the user.
     package let description: String
 
-    /// Creates an error with this text.
     package init(_ description: String) { self.description = description }
 
     /// Returns what to do if the broker refuses messages on a topic.

@@ -46,7 +46,6 @@ public final class BrokerLink {
     /// The addresses of the broker's host that had not answered when another one did, at the current or last connection.
     public private(set) var unansweredAddresses: [String] = []
     private var reportedAddresses: [String] = []
-    /// What is known of the addresses of hosts.
     var addresses = AddressMemory.shared
 
     private let makeOptions: (MQTTVersion) -> MQTTOptions
@@ -77,7 +76,6 @@ public final class BrokerLink {
     private let node: NodeChoice
     /// The node of the current connection or attempt, see ``NodeChoice/current``.
     private var nodeNumber = 0
-    /// Whether the broker has several nodes.
     private var hasSeveralNodes = false
     private var backoff: Backoff
     private let takeoverDelay: Duration

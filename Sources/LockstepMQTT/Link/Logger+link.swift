@@ -2,7 +2,6 @@ package import Logging
 
 // What all programs log of their connections to a broker, in the same words.
 extension Logger {
-    /// Logs a new connection.
     package func report(
         _ link: BrokerLink, connectedTo broker: some CustomStringConvertible, sessionPresent: Bool
     ) {

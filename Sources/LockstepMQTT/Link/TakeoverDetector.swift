@@ -24,7 +24,6 @@ struct TakeoverDetector {
     /// How long it took to connect the last time.
     private var connectTime = Duration.zero
 
-    /// Records an established connection.
     /// - Parameters:
     ///   - hasLostSession: whether the broker did not resume the session that it was asked to keep.
     ///   - connectTime: the time from the begin of the attempt until the broker accepted the connection.

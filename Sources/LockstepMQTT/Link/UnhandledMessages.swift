@@ -9,7 +9,6 @@ package struct UnhandledMessages: Sendable {
     private var topic = ""
     private var reportedAt = Int64.min / 2
 
-    /// Creates a count without messages.
     package init() {}
 
     /// Counts a message.

@@ -5,7 +5,6 @@ struct VersionChoice {
     /// Whether the broker has reported that it does not support MQTT 5.
     private var isSettled = false
 
-    /// Creates a choice.
     /// - Parameter version: the only version to use; nil for 5, or 3.1.1 if the broker does not support 5.
     init(_ version: MQTTVersion?) {
         self.version = version ?? .five

@@ -51,7 +51,6 @@ struct ReferenceTrack: Sendable {
     /// Whether the current wave has answers of this collector.
     var isAnswered: Bool { !wave.isEmpty }
 
-    /// Handles an answer.
     mutating func receive(_ pong: ClockPong, sentAt sent: Int64, at local: Local) {
         let probe = ClockProbe(sent: sent, received: pong.received, answered: pong.sent, returned: local.raw)
         guard probe.isPlausible else { return }
@@ -68,7 +67,6 @@ struct ReferenceTrack: Sendable {
         if reference == nil { reference = Shifts(raw: local.raw, local: local.shift, remote: pong.shift) }
     }
 
-    /// Ends a wave.
     /// - Returns: a new point, or nil if the collector did not answer.
     mutating func finishWave() -> ClockPoint? {
         guard let newest, !wave.isEmpty else { return nil }

@@ -205,7 +205,6 @@ public struct RecordingSession: Hashable, Sendable {
     /// Whether the session goes on by itself: it is neither complete nor waiting for a device for long.
     public var isRunning: Bool { [.preparing, .armed, .recording, .stopping].contains(state) }
 
-    /// Whether the session can be stopped.
     package var canStop: Bool { isRunning && state != .stopping }
 
     /// The addresses of the devices, in order.

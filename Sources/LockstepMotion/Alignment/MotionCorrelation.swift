@@ -6,7 +6,6 @@ import Glibc
 /// values that both have there: D. Padfield, "Masked object registration in the Fourier domain", IEEE Transactions on
 /// Image Processing 21 (2012).
 struct MotionCorrelation: Sendable {
-    /// A peak of the correlation.
     struct Peak: Sendable, Hashable {
         /// The shift: the value at index i + shift of the first motion belongs to that at index i of the second.
         var shift: Int

@@ -59,7 +59,6 @@ public struct Quaternion: Sendable, Hashable {
     }
 }
 
-/// Returns the dot product.
 @inline(__always)
 package func dot(_ left: SIMD3<Double>, _ right: SIMD3<Double>) -> Double {
     left.x * right.x + left.y * right.y + left.z * right.z
@@ -69,7 +68,6 @@ package func dot(_ left: SIMD3<Double>, _ right: SIMD3<Double>) -> Double {
 @inline(__always)
 package func length(_ vector: SIMD3<Double>) -> Double { dot(vector, vector).squareRoot() }
 
-/// Returns the cross product.
 @inline(__always)
 package func cross(_ left: SIMD3<Double>, _ right: SIMD3<Double>) -> SIMD3<Double> {
     SIMD3(

@@ -139,8 +139,6 @@ private struct IntervalEstimator: Sendable {
 
     private(set) var samples: [MotionMerger.MergedSample] = []
 
-    /// Adds a merged sample.
-    ///
     /// - Returns: whether there are enough samples.
     mutating func add(_ sample: MotionMerger.MergedSample) -> Bool {
         samples.append(sample)

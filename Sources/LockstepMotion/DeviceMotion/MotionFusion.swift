@@ -35,8 +35,6 @@ struct MotionFusion: Sendable {
         func isPresent(at now: Int64) -> Bool { time.map { now - $0 <= MotionFusion.sensorTimeout } ?? false }
     }
 
-    /// Starts fusion.
-    ///
     /// - Parameters:
     ///   - interval: the approximate interval between samples, in s.
     ///   - before: the state before a gap. The calibration and the gyroscope's bias are kept.
@@ -47,8 +45,6 @@ struct MotionFusion: Sendable {
         if let before { calibrator = before.calibrator.restarted }
     }
 
-    /// Processes a merged sample.
-    ///
     /// - Returns: device motion if it includes an accelerometer sample.
     mutating func update(_ sample: MotionMerger.MergedSample) -> DeviceMotion? {
         var sample = sample

@@ -20,8 +20,6 @@ struct TiltCompass: Sendable {
     /// Starts from a known attitude.
     init(tilt: Quaternion = Quaternion(scalar: 1, vector: SIMD3(0, 0, 0))) { self.tilt = tilt }
 
-    /// Processes a sample of the accelerometer.
-    ///
     /// - Parameter acceleration: specific force in any unit, upward at rest.
     mutating func update(accelerometer acceleration: SIMD3<Double>, time: Int64) {
         let smooth = force.update(acceleration, time: time)
@@ -33,7 +31,6 @@ struct TiltCompass: Sendable {
         tilt = (VQF.rotationToVertical(tilt.rotate(up)) * tilt).normalized
     }
 
-    /// Processes a sample of the magnetometer.
     mutating func update(magnetometer value: SIMD3<Double>, time: Int64) {
         let level = tilt.rotate(field.update(value, time: time))
         guard level.x != 0 || level.y != 0 else { return }

@@ -8,7 +8,6 @@ struct FilterTiming: Sendable, Hashable {
         case start
         /// Advance: the previous state decays by exp(−2π · cut-off · elapsed time).
         case advance(decay: Double)
-        /// Ignore the sample.
         case ignore
     }
 

@@ -35,7 +35,6 @@ extension SymmetricMatrix {
             values: SIMD3(rows[0][0], rows[1][1], rows[2][2]), vectors: (vectors[0], vectors[1], vectors[2]))
     }
 
-    /// Creates the matrix with the given eigensystem.
     init(_ system: Eigensystem) {
         self.init(diagonal: 0)
         let terms = [

@@ -39,8 +39,6 @@ struct GridFilter: Sendable {
         lastOutputTime = .min
     }
 
-    /// Adds a sample.
-    ///
     /// - Parameter meanInterval: the mean interval of recent samples, in µs.
     mutating func add(time: Int64, row: [Double], meanInterval: Double, into output: inout SampleBlockBuilder) {
         if let last = times.last {

@@ -9,7 +9,6 @@ import LockstepModel
 /// age below the deadline. A receiver whose time steps back reports old times with new places, which are new fixes.
 /// Arrival times are parameters, in µs of any monotonic clock.
 package struct FixAssembler: Sendable {
-    /// An output of the assembler.
     package enum Output: Sendable, Hashable {
         /// A fix with all known values, and the arrival time of its first report.
         case fix(PositionReport, arrived: Int64)

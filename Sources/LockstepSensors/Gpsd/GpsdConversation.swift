@@ -9,7 +9,6 @@ package struct GpsdConversation: Sendable {
     package enum Action: Sendable, Equatable {
         /// Deliver one sample of the `location` stream.
         case sample(SampleBlock)
-        /// Report a new status.
         case report(SourceStatus)
     }
 
@@ -67,7 +66,6 @@ package struct GpsdConversation: Sendable {
         newAssembler = assembler
     }
 
-    /// Reads the system's clock.
     package static let systemTime: @Sendable (Int64) -> (time: Timestamp, isSynchronised: Bool) = { boot in
         let now = Moment.now()
         return (now.wall + (boot - now.boot), KernelDiscipline.now()?.isSynchronised ?? false)

@@ -12,7 +12,6 @@ package enum GpsdReport: Sendable, Hashable {
     /// A report of a class that is not used, with the name of the class.
     case other(String)
 
-    /// Parses one line.
     /// - Throws: `JSONError` if the line is not a report, or a report of a known class is malformed.
     package init(line: some Sequence<UInt8>) throws(JSONError) {
         var options = JSONParser.Options()

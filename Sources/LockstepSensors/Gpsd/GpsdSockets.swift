@@ -43,7 +43,6 @@ final class GpsdSockets: Sendable {
         self.wakeup = wakeup
     }
 
-    /// Whether ``wake()`` has been called.
     var isWoken: Bool { resolving.withLock { $0.isWoken } }
 
     /// Ends all current and future waits.

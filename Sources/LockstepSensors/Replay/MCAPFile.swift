@@ -1,6 +1,5 @@
 import LockstepModel
 
-/// A message of an MCAP file.
 struct MCAPMessage {
     let channel: UInt16
     /// The log time in ns since 1970.
@@ -8,7 +7,6 @@ struct MCAPMessage {
     let data: ArraySlice<UInt8>
 }
 
-/// A channel of an MCAP file.
 struct MCAPChannel {
     let topic: String
     /// The encoding of its messages, such as `json`.

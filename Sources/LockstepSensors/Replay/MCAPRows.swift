@@ -35,7 +35,6 @@ struct MCAPRows: ~Copyable {
         var values: [String: JSONValue]
     }
 
-    /// What a file contains.
     private struct Contents {
         var names: [UInt16: [String]] = [:]
         var channels: [UInt16: MCAPChannel] = [:]

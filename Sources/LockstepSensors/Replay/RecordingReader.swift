@@ -36,7 +36,6 @@ struct RecordingReader: ~Copyable {
         self.isStrict = isStrict
     }
 
-    /// Whether the file is CSV.
     var isCSV: Bool { if case .csv = rows.form { true } else { false } }
 
     /// Opens `file` and reads its header and its last row.

@@ -14,14 +14,12 @@ package struct RecordingRow: Sendable {
 }
 
 extension RecordingLayout {
-    /// Parses one row.
     /// - Parameter isStrict: Whether a value that is not finite, or missing, is an error. Otherwise the sample is left out.
     /// - Throws: The reason why it is malformed.
     package func row(_ line: ArraySlice<UInt8>, isStrict: Bool = false) throws(RowError) -> RecordingRow {
         try row(fields: line.split(separator: separator, omittingEmptySubsequences: false), isStrict: isStrict)
     }
 
-    /// Parses the fields of one row.
     func row(fields: [ArraySlice<UInt8>], isStrict: Bool) throws(RowError) -> RecordingRow {
         guard fields.count == fieldCount else {
             throw RowError("the header has \(fieldCount) fields, this line has \(fields.count)")

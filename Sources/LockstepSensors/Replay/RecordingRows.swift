@@ -35,7 +35,6 @@ struct RecordingRows: ~Copyable {
     var file: String { lines.file }
     /// The number of the line that was read last, or of the first message of the row of MCAP.
     var line: Int { isMCAP ? message : lines.line }
-    /// Whether the file is MCAP.
     var isMCAP: Bool { if case .mcap = form { true } else { false } }
     /// The number of points of GPX without a time so far, which are no rows.
     var untimedPoints: Int { points.untimed }

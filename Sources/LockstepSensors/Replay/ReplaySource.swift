@@ -176,7 +176,6 @@ public enum Stamping: String, Sendable, Hashable, CaseIterable {
 
 /// Computes the delivery times and the timestamps of a recording's rows. All times are in µs.
 package struct ReplayTiming: Sendable {
-    /// The playback speed.
     package let speed: ReplaySpeed
     /// The clock of the timestamps.
     package let stamping: Stamping

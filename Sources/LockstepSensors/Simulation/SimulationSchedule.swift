@@ -10,7 +10,6 @@ package struct SimulationSchedule: Sendable {
     /// sensor measured.
     package static let maxDelay: Int64 = 10_000_000
 
-    /// The simulated body.
     package let body: WalkingBody
     /// The time of the first sample of each stream, in µs.
     package let start: Int64

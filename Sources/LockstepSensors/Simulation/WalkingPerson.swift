@@ -71,7 +71,6 @@ package struct WalkingPace: Sendable, Hashable {
 
     /// The cadence at full stride, in steps/s.
     package let cadence: Double
-    /// The number of steps in a cycle.
     package let stepsPerCycle: Int
     /// The time at full stride in a cycle, in s.
     package let walk: Double

@@ -67,7 +67,6 @@ struct StatusWarnings<Kind: Hashable & CaseIterable & Sendable>: Sendable {
 
     private var entries: [Kind: Entry] = [:]
 
-    /// Returns how often `kind` has occurred.
     func count(of kind: Kind) -> Int { entries[kind]?.count ?? 0 }
 
     /// Counts an occurrence at `now`, in µs.

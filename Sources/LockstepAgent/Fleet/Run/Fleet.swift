@@ -422,7 +422,6 @@ extension Fleet {
         }
     }
 
-    /// Handles a message for the observer.
     func observe(_ message: IncomingMessage) {
         if message.topic == Self.brokerMemoryTopic {
             if let bytes = Int(String(decoding: message.payload, as: UTF8.self)) {
@@ -455,7 +454,6 @@ extension Fleet {
 }
 
 extension Fleet {
-    /// Returns the index of the connection that a device uses.
     func connectionNumber(of device: Int) -> Int { device % connections.count }
 
     /// Publishes a complete live batch, or adds it to the backlog if it cannot be published now.
@@ -483,7 +481,6 @@ extension Fleet {
         }
     }
 
-    /// Publishes a batch.
     /// - Parameter boot: the time on the boot clock, in µs, for backlog; nil for a live batch.
     /// - Returns: the size of the payload in bytes, or nil if the batch was not published.
     private func publish(_ seq: Int64, of device: Int, asBacklogAt boot: Int64? = nil) -> Int? {

@@ -57,7 +57,6 @@ struct HomeAssistantDevices: Sendable {
         }
     }
 
-    /// Handles a new connection.
     mutating func didConnect(at boot: Int64) {
         earlier = []
         confirmed = []
@@ -65,7 +64,6 @@ struct HomeAssistantDevices: Sendable {
         publishAll(at: boot)
     }
 
-    /// Handles a message.
     /// - Throws: the reason why it cannot be read.
     mutating func handle(
         topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at moment: Moment

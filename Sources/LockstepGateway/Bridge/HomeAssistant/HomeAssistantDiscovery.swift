@@ -25,7 +25,6 @@ struct HomeAssistantDiscovery {
     /// The topics of all retained messages.
     var topics: [String] { [topic, stateTopic, locationTopic, availabilityTopic] }
 
-    /// The payload of the discovery message.
     var payload: [UInt8] {
         var object = JSONObjectWriter(reservingCapacity: 4096)
         object.member("device") { device in

@@ -70,7 +70,6 @@ struct SparkplugEdgeDevices: Sendable {
         }
     }
 
-    /// Handles a message.
     /// - Throws: the reason why it cannot be read.
     mutating func handle(
         topic: String, payload: UnsafeRawBufferPointer, contentType: String?, at now: Timestamp

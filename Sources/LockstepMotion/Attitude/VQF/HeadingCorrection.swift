@@ -26,8 +26,6 @@ struct HeadingCorrection: Sendable {
         gain = followingGain(time: parameters.magnetometerTime, interval: interval)
     }
 
-    /// Updates the heading.
-    ///
     /// - Parameters:
     ///   - field: the magnetic field in the drifting frame, whose z axis points up; not zero.
     ///   - rotation: the magnitude of the rotation rate, in rad/s.

@@ -39,8 +39,6 @@ struct MagneticDisturbanceDetector: Sendable {
         gain = followingGain(time: parameters.fieldReferenceTime, interval: interval)
     }
 
-    /// Processes a field.
-    ///
     /// - Parameters:
     ///   - field: in the earth frame (east, north, up).
     ///   - rotation: the magnitude of the rotation rate, in rad/s.

@@ -25,8 +25,6 @@ struct JumpDetector: Sendable, Hashable {
         self.confirmations = confirmations
     }
 
-    /// Checks a fix.
-    ///
     /// - Returns: nil if the fix is plausible; otherwise the implied speed, in m/s.
     mutating func check(_ fix: LocationFix) -> Double? {
         let speed = lastAccepted.map { Self.speed(from: $0, to: fix) } ?? 0

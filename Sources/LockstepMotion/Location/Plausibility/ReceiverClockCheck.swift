@@ -8,7 +8,6 @@ import LockstepModel
 /// rollover of April 2019, or if it is more than an hour ahead. If further fixes have the same error, it is a
 /// persistent error of the receiver's or the device's clock. It is then subtracted and the fixes are accepted.
 struct ReceiverClockCheck: Sendable, Hashable {
-    /// The result of a check.
     enum Verdict: Hashable {
         /// The time is plausible; the value is corrected by the receiver's persistent error.
         case plausible(Timestamp)

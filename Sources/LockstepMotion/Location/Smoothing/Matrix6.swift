@@ -3,7 +3,6 @@ struct Matrix6: Sendable {
     static let size = 6
     private(set) var values: [Double]
 
-    /// Creates a diagonal matrix.
     init(diagonal: [Double]) {
         values = [Double](repeating: 0, count: Self.size * Self.size)
         for (index, value) in diagonal.enumerated() { values[index * Self.size + index] = value }

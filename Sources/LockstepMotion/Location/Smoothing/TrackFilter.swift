@@ -17,8 +17,6 @@ struct TrackFilter: Sendable {
     private(set) var state: [Double]
     private(set) var covariance: Matrix6
 
-    /// Creates a filter at a position.
-    ///
     /// - Parameter maxSpeed: a speed that is above that of most devices, in m/s; nil if the device probably does not fly.
     init(
         east: Double, north: Double, deviation: Double, maxSpeed: Double? = nil, parameters: TrackSmootherParameters
@@ -40,7 +38,6 @@ struct TrackFilter: Sendable {
         return matrix
     }
 
-    /// Predicts the state after a time.
     mutating func predict(_ seconds: Double) {
         let transition = Self.transition(seconds)
         state = transition * state

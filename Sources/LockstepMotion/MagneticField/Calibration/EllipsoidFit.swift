@@ -13,7 +13,6 @@ import Glibc
 /// Unlike ``HardIronEstimator``, the fit does not use the attitude and so needs no gyroscope, but it needs readings in
 /// most directions.
 struct EllipsoidFit: Sendable {
-    /// The result of a fit.
     struct Result: Sendable, Hashable {
         /// The centre: the device's own field, in µT.
         var center: SIMD3<Double>

@@ -53,8 +53,6 @@ struct HardIronEstimator: Sendable {
         return next
     }
 
-    /// Adds a reading.
-    ///
     /// - Parameters:
     ///   - reading: in µT along the device's axes.
     ///   - attitude: from the device to a frame whose heading may drift.

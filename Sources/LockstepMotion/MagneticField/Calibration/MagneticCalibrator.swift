@@ -35,8 +35,6 @@ struct MagneticCalibrator: Sendable {
         return next
     }
 
-    /// Adds a reading.
-    ///
     /// - Parameters:
     ///   - reading: in µT along the device's axes.
     ///   - attitude: from the device to a frame whose heading may drift.
@@ -56,7 +54,6 @@ struct MagneticCalibrator: Sendable {
         return applied.correction * (reading - applied.center)
     }
 
-    /// The accuracy of the calibration.
     var accuracy: CalibratedMagneticField.Accuracy { max(hardIron.accuracy, softIronAccuracy) }
 
     /// The calibration with its quality.

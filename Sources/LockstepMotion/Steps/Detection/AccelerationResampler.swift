@@ -38,8 +38,6 @@ struct AccelerationResampler: Sendable {
     /// The integral over the current cell so far, in g · µs.
     private var sum = SIMD4<Double>()
 
-    /// Adds a sample.
-    ///
     /// - Parameters:
     ///   - now: the sample's time, in µs.
     ///   - x: the acceleration along the x axis in g; `y` and `z` likewise.

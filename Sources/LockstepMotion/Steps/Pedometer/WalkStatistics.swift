@@ -25,8 +25,6 @@ struct WalkStatistics: Sendable {
     /// The pace over all time walked, in s/m; NaN before the first step.
     var averagePace: Double { seconds / distance }
 
-    /// Adds a step.
-    ///
     /// - Returns: the length of the step, in m.
     mutating func add(_ step: Step) -> Double {
         if step.start != lastStep { durations.removeAll(keepingCapacity: true) }

@@ -65,14 +65,12 @@ struct BufferSetup {
             rate: fastest, notes: notes)
     }
 
-    /// Enables the buffer.
     /// - Throws: ``IIOError`` if the driver refuses the configuration.
     func enable() throws(IIOError) { try buffer.controls.write("enable", "1") }
 
     /// Disables the buffer if the device still exists.
     func disable() { try? buffer.controls.write("enable", "0") }
 
-    /// Checks that the device exists and its buffer is enabled.
     /// - Throws: ``IIOError`` if the device is gone or another program disabled its buffer.
     func checkIsEnabled() throws(IIOError) {
         guard let state = buffer.controls.text("enable") else {

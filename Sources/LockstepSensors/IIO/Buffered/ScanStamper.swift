@@ -42,7 +42,6 @@ package struct ScanStamper: Sendable {
     /// The maximum time by which a scan may be in the future, in µs: a tolerance for reading two clocks.
     static let maxAhead: Int64 = 1_000_000
 
-    /// The clock in use.
     package private(set) var clock: Clock
     /// The time at which the buffer was enabled, in µs of the boot clock.
     private let startedAt: Int64
@@ -81,7 +80,6 @@ package struct ScanStamper: Sendable {
     /// Returns the times of scans that arrived together.
     /// - Parameters:
     ///   - own: The timestamps of the scans in ns of ``clock``; nil if they have none.
-    ///   - count: The number of scans.
     ///   - now: The time of arrival.
     package mutating func stamp(own: [Int64]?, count: Int, at now: Moment) -> [Stamp] {
         guard let own, note == nil else { return stampArrivals(count, at: now.boot) }

@@ -58,7 +58,6 @@ package enum IIOQuantity: String, Sendable, CaseIterable {
     case field = "magn"
     case pressure = "pressure"
 
-    /// The stream that the quantity provides.
     package var stream: SensorStream {
         switch self {
         case .acceleration: .accelerometer

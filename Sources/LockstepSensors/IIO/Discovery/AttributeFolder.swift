@@ -98,7 +98,6 @@ final class AttributeFile: Sendable {
         return String(decoding: bytes[first...last], as: UTF8.self)
     }
 
-    /// Returns the current number.
     /// - Throws: ``IIOError`` that names the file, also if its text is not a number.
     func number() throws(IIOError) -> Double {
         let text = try text()

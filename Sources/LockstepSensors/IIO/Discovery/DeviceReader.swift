@@ -4,12 +4,10 @@ import Glibc
 struct DeviceReader {
     /// The name in sysfs, such as `iio:device0`.
     let id: String
-    /// The folder in sysfs.
     let folder: AttributeFolder
     /// The path of the character device.
     let node: String
     let triggers: [(name: String, folder: AttributeFolder)]
-    /// The properties of the device in udev.
     let udev: UdevProperties
     /// The mount matrices that the user has chosen.
     let matrices: [IIOMountMatrix]

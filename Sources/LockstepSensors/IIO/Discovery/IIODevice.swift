@@ -6,13 +6,10 @@ package struct IIODevice: Sendable, Hashable {
     package let id: String
     /// The name given by the driver or the board, such as `bmi160`.
     package let name: String
-    /// Where it is mounted.
     package let placement: IIOPlacement
-    /// The folder in sysfs.
     package let folder: AttributeFolder
     /// The path of the character device, such as `/dev/iio:device0`.
     package let node: String
-    /// The quantities that it measures.
     package let sensors: [IIOSensor]
     /// The hardware step counter; nil if there is none.
     package let stepCounter: IIOStepCounter?
@@ -42,7 +39,6 @@ package struct IIOSensor: Sendable, Hashable {
     /// Whether ``problem`` is only a lack of access, which udev may still grant.
     package let awaitsAccess: Bool
 
-    /// Returns a copy with another access method.
     func with(access: IIOAccess) -> IIOSensor {
         var sensor = self
         sensor.access = access
@@ -207,7 +203,6 @@ package struct IIOPlacement: Sendable, Hashable {
     /// The attribute `location`, such as `lid`, or udev's property `ACCEL_LOCATION`, such as `display`.
     package let location: String?
 
-    /// Reads the attributes of a device.
     init(_ folder: AttributeFolder, _ udev: UdevProperties) {
         label = folder.text("label").flatMap { $0.isEmpty ? nil : $0 }
         let texts = [folder.text("location"), udev["ACCEL_LOCATION"]]

@@ -3,11 +3,9 @@ package import LockstepModel
 /// The assignment of streams to devices, as a value. The first usable device provides a stream: those chosen by the user,
 /// then those in the display, then the others, and those in the base last.
 package struct IIOSelection: Sendable {
-    /// The channel groups to read.
     package private(set) var groups: [IIOChannelGroup] = []
     /// The descriptions of all sensors found. The problem of an unused sensor is the reason why it is not used.
     package private(set) var descriptions: [SensorDescription] = []
-    /// The available streams.
     package private(set) var streams: [SensorStream] = []
     /// The native rates in samples/s; streams with a fixed rate are not contained.
     package private(set) var nativeRates: [SensorStream: Double] = [:]

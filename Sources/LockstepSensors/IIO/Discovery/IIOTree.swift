@@ -6,9 +6,7 @@ package struct IIOTree: Sendable {
     package let sysfsRoot: String
     /// The folder of the character devices, usually `/dev`.
     package let devRoot: String
-    /// Opens the buffers of the character devices.
     let bufferOpener: BufferOpener
-    /// What the user decides.
     package let choices: IIOChoices
 
     package init(

@@ -22,7 +22,6 @@ final class IIORateRequests: Sendable {
 
     func add(_ wakers: [Wakeup]) { state.withLock { $0.wakers += wakers } }
 
-    /// Removes threads from those to wake.
     func remove(_ wakers: [Wakeup]) {
         state.withLock { state in state.wakers.removeAll { waker in wakers.contains { $0 === waker } } }
     }

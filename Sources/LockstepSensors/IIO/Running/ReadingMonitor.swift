@@ -63,7 +63,6 @@ package struct ReadingMonitor: Sendable {
         late = ((late?.count ?? 0) + 1, time)
     }
 
-    /// Replaces the permanent limitations to report.
     package mutating func setNotes(_ notes: [String]) { self.notes = notes }
 
     /// Adds a permanent limitation to report.
