@@ -91,6 +91,8 @@ extension MQTTConnection {
     }
 
     private func didPublish(id: Int32, reason: Int32) {
+        // libmosquitto also reports that it has written a message with QoS 0. Its id may be that of one with QoS 1.
+        guard !isWriting else { return }
         let refusal: MQTTError? =
             reason < 128
             ? nil

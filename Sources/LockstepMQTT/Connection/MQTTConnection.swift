@@ -15,8 +15,7 @@ public final class MQTTConnection {
     public enum Event: Sendable {
         /// The broker accepted the connection.
         case connected(sessionPresent: Bool)
-        /// The broker acknowledged or refused a message with QoS 1. It may also report that a message with QoS 0 was
-        /// written.
+        /// The broker acknowledged or refused a message with QoS 1.
         case published(id: Int32, refusal: MQTTError?)
         /// The broker granted or refused a subscription.
         case subscribed(id: Int32, isGranted: Bool)
@@ -60,6 +59,8 @@ public final class MQTTConnection {
     private let started = ContinuousClock.now
     /// About how many packets of libmosquitto wait for the next ``write()``.
     var pendingPackets = 0
+    /// Whether libmosquitto is sending packets.
+    private(set) var isWriting = false
 
     /// Creates a client. Nothing is sent yet.
     /// - Throws: ``MQTTError`` for options that libmosquitto rejects, such as an unreadable file.
@@ -153,7 +154,9 @@ public final class MQTTConnection {
             // libmosquitto sends each packet with a system call of its own. Without the cork, each call would also send a
             // TCP segment and wake the broker.
             let isCorked = pendingPackets >= Self.minCorkedPackets && setCork(true, of: descriptor)
+            isWriting = true
             let status = mosquitto_loop_write(handle, 1)
+            isWriting = false
             if isCorked, mosquitto_socket(handle) == descriptor { _ = setCork(false, of: descriptor) }
             if status != 0 { end(with: failure(status)) }
             pendingPackets = 0

@@ -7,8 +7,18 @@ import Testing
 
 @testable import LockstepMQTT
 
-@Suite("Packets before a DISCONNECT")
-struct DisconnectOrderTests {
+@Suite("Sent packets")
+struct SentPacketsTests {
+    @Test("only the answer to a message with QoS 1 is an event")
+    func event() throws {
+        let broker = try ManualBroker()
+        let connection = try broker.connect()
+        try connection.publish(MQTTMessage(topic: "t", payload: [1], qos: .atMostOnce))
+        var events = connection.write()
+        while connection.wantsWrite { events += connection.write() }
+        #expect(events.isEmpty)
+    }
+
     @Test("a DISCONNECT is sent after all messages")
     func disconnect() throws {
         let broker = try ManualBroker()
