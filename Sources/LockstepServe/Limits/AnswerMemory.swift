@@ -113,7 +113,7 @@ struct AnswerMemory: Sendable {
 
 extension StreamQuery {
     /// The size of a row in bytes, approximately.
-    fileprivate var estimatedBytesOfRow: Int { 30 + 20 * exportColumns.count }
+    fileprivate var estimatedBytesOfRow: Int { 50 + 20 * exportColumns.count }
 
     /// The maximum number of rows of a query whose rows are not read in pages; nil for one with pages.
     fileprivate var unpagedRows: Int? {
