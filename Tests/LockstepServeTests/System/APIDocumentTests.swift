@@ -42,6 +42,21 @@ struct APIDocumentTests {
         #expect(documented == coded)
     }
 
+    @Test("each reference leads to a part of it")
+    func references() throws {
+        let document = try document()
+        func check(_ value: Any) {
+            if let reference = (value as? [String: Any])?["$ref"] as? String {
+                let part = reference.split(separator: "/").dropFirst().reduce(document as Any?) {
+                    ($0 as? [String: Any])?[String($1)]
+                }
+                #expect(part != nil, "\(reference)")
+            }
+            for part in (value as? [String: Any])?.values.map({ $0 }) ?? value as? [Any] ?? [] { check(part) }
+        }
+        check(document)
+    }
+
     @Test(
         "the running server keeps to it",
         .enabled(
