@@ -260,13 +260,21 @@ def a_device_is_calibrated(system, browser):
         page.expect(f"document.activeElement === {button('Use this calibration')} && /^At rest, .a. differs from 1 g by [0-9.]+ mg/.test({status})", 120, "the quality")
         assert page.evaluate(f"[...{dialog}.querySelectorAll('.steps li')].filter((each) => each.textContent.endsWith('✓ done')).length") == 9
         assert "calibration" not in device(), "it is used before somebody has accepted it"
+        command = lambda calibration: page.evaluate(f"fetch('/api/v1/devices/lab/left/commands', {{method: 'POST', headers: {{'Content-Type': 'application/json'}}, body: JSON.stringify({{calibrate: {calibration}}})}}).then((reply) => reply.status)")
+        assert command("{t: 1, positions: 9, error_before: 0.02, error_after: 0.001, matrix: [1, 0, 0, 0, 1, 0, 0, 0, 1], offset: [0, 0, 0]}") == 200
+        page.key("Enter")
+        page.expect(f"{status} === 'The calibration of the device was changed meanwhile: start again.'", 20, "the refusal after another calibration")
+        assert command("null") == 200
+        page.expect(f"document.activeElement === {button('Use this calibration')}")
         page.key("Enter")
         own.wait(lambda: abs(device().get("calibration", {}).get("offset", [0])[0] - 0.08) < 0.002, "the agent uses it")
         page.expect(f"/^Calibrated .*in 9 positions/.test({present}) && document.activeElement === {button('Start')}", 20, "the present calibration")
         # Who carries it does not lay it down: this run would not end by itself.
         open_dialog(page, "right")
+        start = page.evaluate(f"{button('Start')}.getBoundingClientRect().left")
         page.key("Enter")
         page.expect(f"/1 of 9: lay it flat/.test({status}) && {dialog}.querySelectorAll('.steps li').length === 9 && {dialog}.querySelector('[aria-current=step]').textContent.startsWith('lay it flat')", 20, "the first position")
+        assert page.evaluate(f"document.activeElement.role === 'status' && {button('Close')}.getBoundingClientRect().right <= {start}"), "a second click on Start closes the dialog"
         assert page.evaluate(f"{dialog}.scrollWidth <= {dialog}.clientWidth && document.documentElement.scrollWidth <= innerWidth"), "the dialog is too wide"
         problems = page.evaluate((HERE / "accessibility.js").read_text())
         assert not problems, problems

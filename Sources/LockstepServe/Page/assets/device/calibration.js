@@ -5,7 +5,7 @@
  */
 
 import { h, setText } from "../core/dom.js";
-import { eventsOf, qualityText } from "../pure/calibration.js";
+import { eventsOf, qualityText, sentence } from "../pure/calibration.js";
 
 /** @param {{request: typeof import("../core/api.js").request, path: string, device: string, calibration: import("../pure/calibration.js").Calibration|null, timeText: (micros: number) => string}} page `path` is that of the device */
 export function openCalibration({ request, path, device, calibration, timeText }) {
@@ -15,19 +15,21 @@ export function openCalibration({ request, path, device, calibration, timeText }
     let result = null;
     const present = h("p", { id: "calibration-present" });
     const positions = h("ol", { class: "steps", hidden: true });
-    const message = h("p", { class: "message", role: "status", hidden: true });
+    const message = h("p", { class: "message", role: "status", tabindex: -1, hidden: true });
     const button = (text, onclick, kind = "") => h("button", { class: `button ${kind}`, type: "button", onclick }, text);
     const start = button("Start", guide);
     const accept = button("Use this calibration", () => send(result, "It is used from now on."), "primary");
     const undo = button("Undo the calibration", () => send(null, "Samples are published as measured again."));
     const close = button("Close", () => dialog.close());
     const leave = () => dialog.close();
+    const command = (body) => request(`${path}/commands`, { method: "POST", body });
+    const described = async () => (await command({ describe: true })).describe.calibration ?? null;
     const dialog = h("dialog", { class: "calibration", "aria-labelledby": "calibration-title", "aria-describedby": "calibration-present", onclose: () => {
         running?.abort();
         window.removeEventListener("hashchange", leave);
         dialog.remove();
     } }, h("h2", { id: "calibration-title" }, `Calibrate ${device}`), h("p", { class: "muted" }, "On a level table, lay the device on each of its six sides, in any order, and then in three tilted positions."),
-        present, positions, message, h("div", { class: "row" }, accept, start, undo, close));
+        present, positions, message, h("div", { class: "row" }, close, start, undo, accept));
 
     function draw() {
         setText(present, calibration ? `Calibrated ${timeText(calibration.t)}. ${qualityText(calibration)}` : "Not calibrated.");
@@ -36,12 +38,12 @@ export function openCalibration({ request, path, device, calibration, timeText }
         undo.hidden = running !== null || !calibration;
         setText(start, result ? "Start again" : "Start");
         start.classList.toggle("primary", !result);
-        (result ? accept : running ? close : start).focus();
+        (result ? accept : running ? message : start).focus();
     }
 
     function say(kind, text) {
         message.dataset.kind = kind;
-        setText(message, text);
+        setText(message, sentence(text));
         message.hidden = false;
     }
 
@@ -49,15 +51,17 @@ export function openCalibration({ request, path, device, calibration, timeText }
         const at = all.findIndex(({ done }) => !done);
         positions.replaceChildren(...all.map(({ text, done }, i) => h("li", { "aria-current": i === at ? "step" : null }, i === at ? h("b", null, text) : text, done && " ✓ done")));
         positions.hidden = false;
-        if (next) say("info", `${sentence(still ? note ?? "at rest" : "not still yet")}. ${sentence(next)}.`);
+        if (next) say("info", `${sentence(still ? note ?? "at rest" : "not still yet")} ${next}`);
     }
 
     async function guide() {
         const own = new AbortController();
         [running, result] = [own, null];
-        draw();
         say("info", "Asking the device …");
+        draw();
         try {
+            calibration = await described();
+            draw();
             const body = await request(`${path}/calibration`, { method: "POST", signal: own.signal, isStream: true });
             const reader = body.pipeThrough(new TextDecoderStream()).getReader();
             let text = "";
@@ -74,7 +78,7 @@ export function openCalibration({ request, path, device, calibration, timeText }
             }
             say("ok", qualityText(result));
         } catch (error) {
-            if (!own.signal.aborted) say("bad", `${sentence(error.message)}.`);
+            if (!own.signal.aborted) say("bad", error.message);
         }
         own.abort();
         running = null;
@@ -85,7 +89,9 @@ export function openCalibration({ request, path, device, calibration, timeText }
     async function send(next, text) {
         accept.disabled = undo.disabled = true;
         try {
-            await request(`${path}/commands`, { method: "POST", body: { calibrate: next } });
+            // Samples that were calibrated in different ways have no common error.
+            if (next && (await described())?.t !== calibration?.t) throw new Error("the calibration of the device was changed meanwhile: start again");
+            await command({ calibrate: next });
             [calibration, result] = [next, null];
             positions.hidden = true;
             say("ok", text);
@@ -100,9 +106,4 @@ export function openCalibration({ request, path, device, calibration, timeText }
     document.body.append(dialog);
     dialog.showModal();
     draw();
-}
-
-/** @param {string} text */
-function sentence(text) {
-    return text.charAt(0).toUpperCase() + text.slice(1);
 }

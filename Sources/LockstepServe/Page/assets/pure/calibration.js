@@ -10,6 +10,11 @@ export function qualityText({ positions, error_before: before, error_after: afte
         + (positions > 6 ? "." : "; no tilted position has checked it.");
 }
 
+/** Returns a text with a capital and a full stop. @param {string} text */
+export function sentence(text) {
+    return text.charAt(0).toUpperCase() + text.slice(1) + (/[.…]$/.test(text) ? "" : ".");
+}
+
 /**
  * Returns the complete server-sent events of a text, and what follows them.
  * @param {string} text @returns {{events: {name: string, data: any}[], rest: string}}
