@@ -18,8 +18,10 @@ struct CalibrationSubscriptionTests {
     private let picture = LivePicture(root: .standard)
     private let arm = device("arm")
 
-    private func subscribe() throws -> LiveSubscription? {
-        try picture.subscribeToCalibration(of: arm, hasGyroscope: false, at: moment(0))
+    private func subscribe(
+        replaced: InertialCalibration? = nil, at seconds: Double = 0
+    ) throws -> LiveSubscription? {
+        try picture.subscribeToCalibration(of: arm, hasGyroscope: false, replaced: replaced, at: moment(seconds))
     }
 
     /// Receives a second of samples of a sensor that reads 3 % too much.
@@ -33,7 +35,7 @@ struct CalibrationSubscriptionTests {
         picture.handle(.samples(block, of: arm, isLive: isLive), at: Double(second + 1))
     }
 
-    @Test("have a step for each position, and then the calibration")
+    @Test("have a step for each position, and end with the calibration")
     func wholeRun() throws {
         let subscription = try #require(try subscribe())
         let first = subscription.waiting()
@@ -50,7 +52,7 @@ struct CalibrationSubscriptionTests {
         #expect(zip(steps, steps.dropFirst()).allSatisfy { $0 != $1 } && steps.count <= 18, "\(steps)")
         #expect(steps[0].data.contains(#""still":true,"note":"found faceUp: |a| is 1.03 g"#), "\(steps)")
         let result = try #require(received.last)
-        #expect(result.name == "result")
+        #expect(result.name == "result" && subscription.subscriber.hasEnded)
         let calibration = try CalibrationJSON.decode(Data(result.data.utf8))
         #expect(abs(calibration.matrix[0].x - 1 / 1.03) < 0.001 && calibration.time == moment(27).wall)
         // Somebody else may begin.
@@ -61,21 +63,31 @@ struct CalibrationSubscriptionTests {
     func exclusion() throws {
         let subscription = try #require(try subscribe())
         #expect(try subscribe() == nil)
-        #expect(try picture.subscribeToCalibration(of: device("leg"), hasGyroscope: false) != nil)
+        #expect(try picture.subscribeToCalibration(of: device("leg"), hasGyroscope: false, replaced: nil) != nil)
         subscription.cancel()
         #expect(try subscribe() != nil)
     }
 
+    @Test("end when nobody holds them, although their end is awaited")
+    func release() async throws {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        func start() throws { try #require(try subscribe()).afterEnd { end.finish() } }
+        try start()
+        #expect(try subscribe() != nil)
+        for await _ in ends {}
+    }
+
     @Test("end if the calibration of the device is changed, but not with a last will, which has none")
     func change() throws {
-        picture.handle(.presence(.foreground, of: arm, calibration: Self.calibration), at: 0)
-        let subscription = try #require(try subscribe())
+        // Older than what the agent has described.
+        picture.handle(.presence(.foreground, of: arm), at: 0)
+        let subscription = try #require(try subscribe(replaced: Self.calibration))
         receive(SIMD3(0, 0, -1), at: 0)
+        picture.handle(.presence(.foreground, of: arm, calibration: Self.calibration), at: 1)
         picture.handle(.presence(.lost, of: arm), at: 1)
         receive(SIMD3(0, 0, -1), at: 1)
         #expect(!subscription.subscriber.hasEnded)
         picture.handle(.presence(.foreground, of: arm), at: 2)
-        receive(SIMD3(0, 0, -1), at: 2)
         #expect(subscription.waiting().last?.data.contains("was changed meanwhile") == true)
         #expect(try subscribe() != nil)
     }
@@ -85,18 +97,23 @@ struct CalibrationSubscriptionTests {
         let broken = try #require(try subscribe())
         for second in 0..<3 { receive(SIMD3(0, 0, -9.8), at: second) }
         #expect(broken.waiting().last?.data.contains("the accelerometer reads 10.094 g") == true)
-        let silent = try #require(try picture.subscribeToCalibration(of: arm, hasGyroscope: false, at: moment(3)))
+        let silent = try #require(try subscribe(at: 3))
         _ = picture.advance(to: moment(22))
         #expect(!silent.subscriber.hasEnded)
         _ = picture.advance(to: moment(24))
         #expect(silent.waiting().last?.data.contains("no samples for 20 s") == true)
-        let patient = try #require(try picture.subscribeToCalibration(of: arm, hasGyroscope: false, at: moment(30)))
+        let patient = try #require(try subscribe(at: 30))
         var received: [Event] = []
         for second in 30..<215 {
             receive(SIMD3(0, 0, -1), at: second)
             received += patient.waiting()
         }
         #expect(received.last?.data.contains("not laid in a new position in time") == true)
+        let cut = try #require(try subscribe(at: 300))
+        _ = picture.advance(to: moment(479), connectionProblem: "no broker")
+        #expect(!cut.subscriber.hasEnded)
+        _ = picture.advance(to: moment(480), connectionProblem: "no broker")
+        #expect(cut.waiting().last?.data == #"{"reason":"no broker"}"#)
         #expect(picture.statistics.subscribers == 0)
     }
 }

@@ -46,7 +46,7 @@ final class FeedLoop {
             status.isConnected ? try session.link.publish(message) : nil
         }
         for event in session.send() { handle(event) }
-        nextAdvance = picture.advance(to: moment)
+        nextAdvance = picture.advance(to: moment, connectionProblem: status.problem)
         if moment.boot >= nextCertificateCheck { checkCertificates(at: moment) }
     }
 

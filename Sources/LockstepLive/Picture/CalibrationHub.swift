@@ -3,9 +3,9 @@ import LockstepMotion
 import LockstepWire
 
 /// Guides subscribers through the calibration of devices, one for each device.
-struct CalibrationHub {
+package struct CalibrationHub {
     /// The time in which a device must be laid in a new position, in µs.
-    static let patience: Int64 = 180_000_000
+    package static let patience: Int64 = 180_000_000
 
     private struct Run {
         let subscriber: Subscriber
@@ -51,40 +51,43 @@ struct CalibrationHub {
     }
 
     /// Adds samples, and ends the guidance after the last position.
-    /// - Parameters:
-    ///   - presence: the last one of the device.
-    ///   - touched: receives the subscriber if it must be notified.
-    mutating func add(
-        _ batch: LiveBatch, _ presence: Presence?, at moment: Moment, touched: inout [Subscriber]
-    ) {
+    /// - Parameter touched: receives the subscriber if it must be notified.
+    mutating func add(_ batch: LiveBatch, at moment: Moment, touched: inout [Subscriber]) {
         let samples = batch.batch.samples
         // What is sent later than it was measured does not show where the device is now.
-        guard batch.batch.isLive, [.accelerometer, .gyroscope].contains(samples.stream),
-            var run = runs[batch.address]
+        guard var run = runs[batch.address], batch.batch.isLive,
+            [.accelerometer, .gyroscope].contains(samples.stream)
         else { return }
-        // Samples that were calibrated in different ways have no common error. A last will has no calibration.
-        if let presence, presence.phase != .lost, presence.calibration != run.replaced {
-            return end(batch.address, "the calibration of the device was changed meanwhile")
-        }
         do throws(InertialCalibrationError) {
             run.note = try run.guide.add(samples, at: moment.boot).last ?? run.note
             let step = run.step()
-            var events = step == run.sent ? [] : [EventBytes.event("step", data: step)]
-            run.sent = step
-            runs[batch.address] = run
+            let event = EventBytes.event("step", data: step)
             if run.guide.calibrator.isComplete {
                 let calibration = try run.guide.calibrator.calibration(at: moment.wall)
-                events.append(EventBytes.event("result", data: CalibrationJSON.encode(calibration)))
                 runs[batch.address] = nil
+                let result = EventBytes.event("result", data: CalibrationJSON.encode(calibration))
+                return run.subscriber.complete(with: [event, result])
             }
-            for event in events where run.subscriber.add(event) { touched.append(run.subscriber) }
+            if step != run.sent, run.subscriber.add(event) { touched.append(run.subscriber) }
+            run.sent = step
+            runs[batch.address] = run
         } catch { end(batch.address, "\(error)") }
     }
 
+    /// Adds a presence that was sent after the start. The last one before it may lack a change of the calibration.
+    mutating func add(_ presence: Presence, of device: DeviceAddress) {
+        // Samples that were calibrated in different ways have no common error. A last will has no calibration.
+        guard let run = runs[device], presence.phase != .lost, presence.calibration != run.replaced else { return }
+        end(device, "the calibration of the device was changed meanwhile")
+    }
+
     /// Ends the guidance of devices that send nothing or are not moved.
-    mutating func advance(to boot: Int64) {
-        for (device, run) in runs {
-            if let problem = run.guide.problem(at: boot, patience: Self.patience) { end(device, problem) }
+    /// - Parameter connectionProblem: why no samples can arrive; nil if they can.
+    mutating func advance(to boot: Int64, connectionProblem: String?) {
+        for device in runs.keys {
+            let problem = runs[device]?.guide.problem(
+                at: boot, patience: Self.patience, isConnected: connectionProblem == nil)
+            if let problem { end(device, connectionProblem ?? problem) }
         }
     }
 

@@ -138,14 +138,16 @@ public final class LivePicture: Sendable {
 
     /// Adds events that are due, ends slow subscribers, and notifies subscribers. Call it after messages, and at the time
     /// that it returns.
+    /// - Parameter connectionProblem: why no messages can arrive; nil if they can.
     /// - Returns: the time of the next call, in µs of the boot clock. A message may require an earlier one.
-    public func advance(to moment: Moment) -> Int64 {
+    public func advance(to moment: Moment, connectionProblem: String? = nil) -> Int64 {
         let (deadline, samples, devices) = state.withLock { state in
             let samples = state.samples.takeDue(at: moment.boot)
             var devices: DeviceDeliveries?
             if moment.boot >= state.nextSecond {
                 state.nextSecond = moment.boot + 1_000_000
-                devices = state.advanceSecond(to: moment, stallTimeout: limits.stallTimeout)
+                devices = state.advanceSecond(
+                    to: moment, stallTimeout: limits.stallTimeout, connectionProblem: connectionProblem)
             }
             return (min(state.nextSecond, state.samples.nextDeadline ?? .max), samples, devices)
         }
@@ -195,8 +197,7 @@ extension LivePicture.State {
         case .state(let address, let transition): states.add(transition, of: address, touched: &touched)
         case .samples(let batch):
             samples.add(batch, at: moment.boot)
-            guard calibrations.contains(batch.address) else { break }
-            calibrations.add(batch, devices[batch.address]?.presence, at: moment, touched: &touched)
+            calibrations.add(batch, at: moment, touched: &touched)
         case .event(let event): events.add(event, touched: &touched)
         case .acknowledged(let entry): events.add(entry, touched: &touched)
         case .session(let key):
@@ -206,7 +207,8 @@ extension LivePicture.State {
                 endFollowers(of: key)
             }
         case .unreadable: unreadable += 1
-        case .presence, .collector, .reply, .forgotten, .collectorForgotten: break
+        case .presence(let address, let presence, _): calibrations.add(presence, of: address)
+        case .collector, .reply, .forgotten, .collectorForgotten: break
         }
     }
 
@@ -216,10 +218,12 @@ extension LivePicture.State {
 
     /// Does what is done once a second.
     /// - Returns: the devices that subscribers must receive, or nil if there are none.
-    mutating func advanceSecond(to moment: Moment, stallTimeout: Int64) -> DeviceDeliveries? {
+    mutating func advanceSecond(
+        to moment: Moment, stallTimeout: Int64, connectionProblem: String?
+    ) -> DeviceDeliveries? {
         var deliveries: DeviceDeliveries?
         devices.removeExcess(at: moment.boot)
-        calibrations.advance(to: moment.boot)
+        calibrations.advance(to: moment.boot, connectionProblem: connectionProblem)
         if let awaited = awaitedSessions, moment.boot >= awaited.until {
             for key in awaited.keys where devices.sessions[key] == nil { endFollowers(of: key) }
             awaitedSessions = nil
@@ -362,15 +366,15 @@ extension LivePicture {
     ///
     /// Events `step` say what to do next. The last event is `result` with the calibration, or `end` with the reason why there is
     /// none.
+    /// - Parameter replaced: the calibration that the agent applies.
     /// - Returns: nil if another subscriber is guided through that of the same device.
     /// - Throws: ``SubscriptionError`` if there are too many subscribers.
     package func subscribeToCalibration(
-        of device: DeviceAddress, hasGyroscope: Bool, at moment: Moment = .now()
+        of device: DeviceAddress, hasGyroscope: Bool, replaced: InertialCalibration?, at moment: Moment = .now()
     ) throws(SubscriptionError) -> LiveSubscription? {
         let started = try state.withLock { state throws(SubscriptionError) -> (Subscriber, [UInt8])? in
             guard !state.calibrations.contains(device) else { return nil }
             let subscriber = try state.addSubscriber(limits, .ends)
-            let replaced = state.devices[device]?.presence?.calibration
             return (
                 subscriber,
                 state.calibrations.add(

@@ -32,6 +32,15 @@ public final class LiveSubscription: AsyncSequence, Sendable {
     /// Waits until the subscription has ended, and returns the reason.
     public func ended() async -> String { await subscriber.ended() }
 
+    /// Calls `body` after the end. It does not hold the subscription, which ends when nobody does.
+    package func afterEnd(_ body: @escaping @Sendable () async -> Void) {
+        let subscriber = subscriber
+        Task {
+            _ = await subscriber.ended()
+            await body()
+        }
+    }
+
     /// Returns an iterator over the events.
     public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 

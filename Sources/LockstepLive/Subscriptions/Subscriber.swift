@@ -82,26 +82,29 @@ final class Subscriber: Sendable {
     }
 
     /// Ends the subscription. The subscriber receives the reason as its last event, unless it cancelled itself.
-    func end(_ reason: String) { finish(reason, isAnnounced: true) }
+    func end(_ reason: String) { finish(reason, last: [EventBytes.end(reason)]) }
+
+    /// Ends the subscription with its last events, instead of those that wait.
+    func complete(with events: [[UInt8]]) { finish("complete", last: events) }
 
     /// Ends the subscription on behalf of the subscriber.
-    func cancel() { finish("cancelled", isAnnounced: false) }
+    func cancel() { finish("cancelled", last: nil) }
 
-    private func finish(_ reason: String, isAnnounced: Bool) {
+    private func finish(_ reason: String, last: [[UInt8]]?) {
         let (waiting, endWaiters) = state.withLock {
             state -> (CheckedContinuation<[[UInt8]]?, Never>?, [CheckedContinuation<String, Never>]) in
             guard state.end == nil else { return (nil, []) }
             state.end = reason
             state.queue.removeAll()
-            // A task that waits receives the last event directly.
-            state.prologue = isAnnounced && state.waiting == nil ? [EventBytes.end(reason)] : []
+            // A task that waits receives the last events directly.
+            state.prologue = state.waiting == nil ? last ?? [] : []
             state.isOpen = true
             let result = (state.waiting, state.endWaiters)
             state.waiting = nil
             state.endWaiters = []
             return result
         }
-        waiting?.resume(returning: isAnnounced ? [EventBytes.end(reason)] : nil)
+        waiting?.resume(returning: last)
         for waiter in endWaiters { waiter.resume(returning: reason) }
     }
 

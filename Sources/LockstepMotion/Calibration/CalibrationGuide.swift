@@ -67,9 +67,10 @@ package struct CalibrationGuide: Sendable {
     /// Why the guidance cannot go on; nil if it can.
     /// - Parameters:
     ///   - patience: the time in which the device must be laid in a new position, in µs.
-    ///   - isConnected: whether samples can arrive.
-    package func problem(at boot: Int64, patience: Int64, isConnected: Bool = true) -> String? {
-        if isConnected, boot - lastSample >= Self.maxSilence {
+    ///   - isConnected: whether samples can arrive. They are awaited anew after a time in which they could not.
+    package mutating func problem(at boot: Int64, patience: Int64, isConnected: Bool = true) -> String? {
+        if !isConnected { lastSample = boot }
+        if boot - lastSample >= Self.maxSilence {
             return
                 "no samples for 20 s: check with 'lockstep doctor' that its agent runs, and that its --window is not "
                 + "longer"

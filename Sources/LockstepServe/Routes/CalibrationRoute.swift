@@ -12,8 +12,9 @@ struct CalibrationRoute {
     let live: LiveRoutes
     let logger: Logger
 
-    /// The time after which the leases of the sensors end by themselves, in s: twice what a person needs.
-    private static let leaseDuration = 1200.0
+    /// The time after which the leases of the sensors end by themselves, in s: that of a person who is as slow as possible.
+    private static let leaseDuration =
+        Double(CalibrationHub.patience) / 1e6 * Double(6 + InertialCalibrator.checks)
 
     func add(to routes: inout RouteTable<APIHandler>) {
         routes.add(Route("POST", "/api/v1/devices/{group}/{device}/calibration", right: .operate)) { call in
@@ -27,15 +28,17 @@ struct CalibrationRoute {
             guard streams.first == .accelerometer else {
                 throw Problem(status: 409, title: "Refused", detail: "\(address) has no accelerometer")
             }
-            return try await guide(address, streams, call)
+            return try await guide(address, streams, description.calibration, call)
         }
     }
 
-    private func guide(_ address: DeviceAddress, _ streams: [SensorStream], _ call: APICall) async throws -> Response {
+    private func guide(
+        _ address: DeviceAddress, _ streams: [SensorStream], _ replaced: InertialCalibration?, _ call: APICall
+    ) async throws -> Response {
         let subscription: LiveSubscription?
         do {
             subscription = try feed.picture.subscribeToCalibration(
-                of: address, hasGyroscope: streams.contains(.gyroscope))
+                of: address, hasGyroscope: streams.contains(.gyroscope), replaced: replaced)
         } catch { throw Problem.unavailable("\(error)") }
         guard let subscription else {
             throw Problem(
@@ -44,12 +47,12 @@ struct CalibrationRoute {
         }
         logger.info("calibration started", metadata: ["device": "\(address)"])
         let client = "lockstep-serve-\(Epoch.random())"
-        Task {
-            _ = await subscription.ended()
-            try? await lease(streams, of: address, at: 0, client)
-        }
         do {
-            try await lease(streams, of: address, at: CalibrationGuide.rate, client)
+            // Not earlier, so that no lease is granted after its end.
+            defer {
+                subscription.afterEnd { for stream in streams { try? await lease(stream, of: address, at: 0, client) } }
+            }
+            for stream in streams { try await lease(stream, of: address, at: CalibrationGuide.rate, client) }
             return try live.respond(call, live.streams.calibrations) { subscription }
         } catch {
             subscription.cancel()
@@ -58,11 +61,9 @@ struct CalibrationRoute {
     }
 
     private func lease(
-        _ streams: [SensorStream], of address: DeviceAddress, at rate: Double, _ client: String
+        _ stream: SensorStream, of address: DeviceAddress, at rate: Double, _ client: String
     ) async throws(Problem) {
-        for stream in streams {
-            let lease = RateLease(stream: stream, rate: rate, duration: Self.leaseDuration)
-            _ = try await CommandRoutes.send(AgentRequest(client: client, action: .lease(lease)), to: address, feed)
-        }
+        let lease = RateLease(stream: stream, rate: rate, duration: Self.leaseDuration)
+        _ = try await CommandRoutes.send(AgentRequest(client: client, action: .lease(lease)), to: address, feed)
     }
 }

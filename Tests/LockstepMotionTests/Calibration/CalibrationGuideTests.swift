@@ -63,6 +63,7 @@ struct CalibrationGuideTests {
         #expect(guide.problem(at: 19 * second, patience: 60 * second) == nil)
         #expect(guide.problem(at: 20 * second, patience: 60 * second)?.hasPrefix("no samples for 20 s") == true)
         #expect(guide.problem(at: 20 * second, patience: 60 * second, isConnected: false) == nil)
+        #expect(guide.problem(at: 21 * second, patience: 60 * second) == nil)
         _ = try lie(SIMD3(0, 0, -1))
         #expect(guide.problem(at: 22 * second, patience: 60 * second) == nil)
         // The same position again is not a new one.

@@ -6,14 +6,15 @@ import Testing
 struct CalibrationTests {
     private static let (lying, moving) = ("/api/v1/devices/default/lying", "/api/v1/devices/default/moving")
 
-    /// The number of leases of the device that moves.
-    private func leases(_ server: TestServer, _ arguments: [String]) async throws -> Int? {
-        let reply = try await server.post("\(Self.moving)/commands", #"{"describe":true}"#, arguments)
-        return ((reply.json["describe"] as? [String: Any])?["leases"] as? [Any])?.count
+    /// The times of the leases of a device until their ends, in s.
+    private func leases(_ server: TestServer, _ device: String, _ arguments: [String]) async throws -> [Double]? {
+        let reply = try await server.post("\(device)/commands", #"{"describe":true}"#, arguments)
+        let leases = (reply.json["describe"] as? [String: Any])?["leases"] as? [[String: Any]]
+        return leases?.compactMap { ($0["until"] as? Double).map { $0 / 1e6 - Date().timeIntervalSince1970 } }
     }
 
     @Test(
-        "steps lead to a calibration that the agent takes; a second run is refused, and the end of the first ends its leases"
+        "steps lead to a calibration that the agent takes; a second run is refused, and the end of each one ends its leases"
     )
     func wholeRun() async throws {
         try await withSystem { system in
@@ -40,13 +41,15 @@ struct CalibrationTests {
 
             let left = try server.events("\(Self.moving)/calibration", post)
             #expect(await left.waitForOutput(#""next":"1 of 9: "#))
-            try await expectEventually("leases") { try await leases(server, bearer) == 2 }
+            try await expectEventually("leases") { try await leases(server, Self.moving, bearer)?.count == 2 }
+            // Three minutes for each of nine positions.
+            #expect(try await leases(server, Self.moving, bearer)?.allSatisfy { $0 > 1200 && $0 < 1630 } == true)
             let refused = try await server.get("\(Self.moving)/calibration", post)
             #expect(
                 refused.status == 409 && refused.detail.hasPrefix("somebody else is calibrating default/moving"),
                 "\(refused)")
             await left.stop(SIGKILL)
-            try await expectEventually("no leases") { try await leases(server, bearer) == 0 }
+            try await expectEventually("no leases") { try await leases(server, Self.moving, bearer) == [] }
             let next = try server.events("\(Self.moving)/calibration", post)
             #expect(await next.waitForOutput(#""next":"1 of 9: "#))
             await next.stop()
@@ -55,7 +58,8 @@ struct CalibrationTests {
             #expect(await run.waitForOutput("event: result", within: .seconds(180)), "\(run.text)")
             #expect(run.text.contains(#""next":"9 of 9: "#) && run.text.contains(#""next":null"#))
             let result = try #require(run.text.firstMatch(of: /event: result\ndata: (.*)\n/).map { String($0.1) })
-            await run.stop()
+            #expect(await run.waitForExit() == 0)
+            try await expectEventually("no leases") { try await leases(server, Self.lying, bearer) == [] }
             let stored = try await server.post("\(Self.lying)/commands", #"{"calibrate":\#(result)}"#, bearer)
             #expect(stored.status == 200, "\(stored)")
             try await expectEventually("the calibration") {
