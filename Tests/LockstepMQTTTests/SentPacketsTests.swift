@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Sent packets")
 struct SentPacketsTests {
-    @Test("only the answer to a message with QoS 1 is an event")
+    @Test("a message with QoS 0 causes no event")
     func event() throws {
         let broker = try ManualBroker()
         let connection = try broker.connect()

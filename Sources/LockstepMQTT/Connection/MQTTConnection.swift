@@ -177,7 +177,7 @@ public final class MQTTConnection {
     /// Queues a message, which the next ``write()`` sends.
     ///
     /// Packets are sent in the order of the calls.
-    /// - Returns: the id of the message in ``Event/published(id:refusal:)``, or 0 for a message that causes no event.
+    /// - Returns: the id of the message in ``Event/published(id:refusal:)``. A message with QoS 0 causes no event.
     /// - Throws: ``MQTTError`` if libmosquitto rejects the message.
     @discardableResult
     public func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
