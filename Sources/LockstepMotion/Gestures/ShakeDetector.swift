@@ -34,7 +34,7 @@ public struct ShakeDetector: Sendable {
     /// The cut-off of vibration, in Hz.
     private static let vibrationCutOff = 12.0
     /// The longest interval between samples, in s: one of 25 Hz, with jitter.
-    private static let maxInterval = 0.05
+    private static let maxInterval = 0.045
     /// The time without a strong swing that ends a shake, in µs.
     private static let pause: Int64 = 500_000
     /// The pass band, in Hz.

@@ -73,13 +73,16 @@ struct ShakeTests {
             }
             return block
         }
-        #expect(!isShake(shaken(vibration: 4, rate: 100)))
-        #expect(isShake(shaken(vibration: 0.6, rate: 100)))
+        for rate in [100.0, 200, 400] {
+            #expect(!isShake(shaken(vibration: 4, rate: rate)))
+            #expect(isShake(shaken(vibration: 0.6, rate: rate)))
+        }
     }
 
     @Test("samples too slow for a shake are ignored, because vibration looks like one")
     func slow() {
         #expect(!isShake(shaken(frequency: 4, strength: 3, rate: 10)))
+        #expect(!isShake(shaken(frequency: 4, strength: 3, rate: 20)))
     }
 
     @Test("a runner's leg that swings as strongly as a shake, but turns, is no shake")

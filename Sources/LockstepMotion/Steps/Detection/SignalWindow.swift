@@ -68,6 +68,9 @@ struct SignalWindow: Sendable {
         return (max(shift - 1, 1)...shift + 1).reduce(-1) { max($0, correlation(shift: $1)) }
     }
 
+    /// A sum of squares in g² up to which nothing moves. The powers of smaller ones may be 0.
+    private static let rest = 1e-12
+
     /// The kurtosis of a signal without constant part: 1.5 for a sine, and larger the shorter the peaks; 0 at rest.
     var kurtosis: Double {
         let first = head + length - count
@@ -77,7 +80,7 @@ struct SignalWindow: Sendable {
             squares += square
             fourths += square * square
         }
-        return squares > 0 ? fourths * Double(count) / (squares * squares) : 0
+        return squares > Self.rest ? fourths * Double(count) / (squares * squares) : 0
     }
 
     /// The skewness: positive for short peaks, negative for short dips; 0 at rest.
@@ -90,6 +93,6 @@ struct SignalWindow: Sendable {
             squares += deviation * deviation
             cubes += deviation * deviation * deviation
         }
-        return squares > 0 ? cubes * Double(count).squareRoot() / (squares * squares.squareRoot()) : 0
+        return squares > Self.rest ? cubes * Double(count).squareRoot() / (squares * squares.squareRoot()) : 0
     }
 }
