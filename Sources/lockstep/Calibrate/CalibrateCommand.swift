@@ -22,8 +22,8 @@ struct CalibrateCommand: ParsableCommand {
               lockstep calibrate lab/arm-left
               lockstep calibrate arm-left --show
               lockstep calibrate arm-left --undo
-              lockstep calibrate arm-left --from positions.csv     # from a recording of these positions
-              lockstep calibrate --from positions.csv --json       # only show the result
+              lockstep calibrate arm-left --from positions.csv  # from a recording
+              lockstep calibrate --from positions.csv --json    # only show the result
             """)
 
     @Argument(

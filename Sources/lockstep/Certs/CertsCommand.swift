@@ -23,11 +23,11 @@ struct CertsCommand: ParsableCommand {
 }
 
 struct CertificateOptions: ParsableArguments {
-    @Option(name: .customLong("certs"), help: "Folder of the authority and its certificates (default: secure).")
+    @Option(name: .customLong("certs"), help: "Folder of the authority and its certificates.")
     var folder = "secure"
 
     @Option(
-        help: "Validity of new certificates in days, 1 to 3650 (default: 825); the authority is valid for ten years.")
+        help: "Validity of new certificates in days, 1 to 3650; the authority is valid for ten years.")
     var days = 825
 
     func validate() throws {
@@ -53,6 +53,7 @@ struct CertsBrokerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "broker",
         abstract: "Create an authority, and the certificates and settings of a broker and its users.",
+        usage: "lockstep certs broker [--host <host> ...] [<options>]",
         discussion: """
             Creates certificates for six users: the broker, the collector, a reader (may only read), an operator (may \
             also send commands), lockstep-serve and lockstep-gateway.

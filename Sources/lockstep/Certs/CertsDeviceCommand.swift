@@ -8,6 +8,7 @@ import LockstepSystem
 struct CertsDeviceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device", abstract: "Create the credentials and settings of a device.",
+        usage: "lockstep certs device [<options>] <name>",
         discussion: """
             Creates a folder with the device's certificate, key and settings, and prints the command that starts its \
             agent. The user name of a device is GROUP/NAME. The device needs only this folder; no other machine needs \

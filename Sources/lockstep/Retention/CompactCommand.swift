@@ -9,11 +9,13 @@ import LockstepSystem
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact", abstract: "Give free pages back, or make summaries again.",
+        usage: "lockstep compact [--store <store>] [--summaries] [<options>]",
         discussion: """
             Gives the free pages of an SQLite store back to the file system. A store that samples have left uses its free \
             pages for new samples, so this is only needed to make the file smaller. The first time, the file is written \
-            anew: the collector must be stopped, and as much free disk space as the store is large is needed. From then on, pages are given back in short steps while the collector \
-            runs, and the collector writes about 6 % more bytes.
+            anew: the collector must be stopped, and as much free disk space as the store is large is needed. From then \
+            on, pages are given back in short steps while the collector runs, and the collector writes about 6 % more \
+            bytes.
 
             With --summaries, nothing is given back. Instead, the summaries of minutes are made again from the samples, for \
             example after samples were changed with SQL. Those of minutes whose samples have left stay as they are. The \

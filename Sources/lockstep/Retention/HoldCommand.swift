@@ -10,17 +10,17 @@ struct HoldCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold", abstract: "Let samples of a time range stay, whatever the rules of --keep say.",
         usage: """
-            lockstep hold [--store <store>] <device> --from <from> --to <to> --reason <reason> [--stream <stream>]
-            lockstep hold [--store <store>] --session <session> [--reason <reason>] [--stream <stream>]
-            lockstep hold [--store <store>] --list [--json]
-            lockstep hold [--store <store>] --remove <number>
+            lockstep hold <device> --from <from> --to <to> --reason <reason>
+            lockstep hold --session <session> [--reason <reason>] [<options>]
+            lockstep hold --list [--json] [<options>]
+            lockstep hold --remove <number> [<options>]
             """,
         discussion: """
             Samples that have left already do not come back. When a hold is removed, its samples leave within a minute if \
             their time is over. The collector may run. Only an SQLite store has holds.
 
             EXAMPLE
-              lockstep hold lab/left --from 2026-11-21T09:00:00Z --to 2026-11-21T10:00:00Z --reason 'fall of 21 November'
+              lockstep hold lab/left --from -2h --to -1h --reason 'fall on the stairs'
               lockstep hold --session 'walk 3'
             """)
 
